@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::plan::carried::ARCHIVED;
-use crate::rewrite::restoring::{Change, ways_back};
+use crate::rewrite::restoring::{Change, restore_infos};
 use crate::rewrite::{Edit, apply, media};
 use crate::transcript::Transcript;
 
@@ -94,7 +94,7 @@ pub(crate) fn archive_contents(
         sections.push(own.unwrap_or_else(|| Section::Record(record(transcript, &source, &removed))));
         contents.files.extend(archived.files);
     }
-    for (mut section, way) in sections.into_iter().zip(ways_back(source, &apply(source, edits), &changes)) {
+    for (mut section, way) in sections.into_iter().zip(restore_infos(source, &apply(source, edits), &changes)) {
         // Strings and numbers do not fail to serialize.
         let way = serde_json::to_value(way).unwrap_or_default();
         if let (Section::Record(Value::Object(record)), Value::Object(way)) = (&mut section, way) {
@@ -163,7 +163,7 @@ pub(super) fn media_moved_out(
     let Some(folder) = archive.filter(|_| policy.ways.files).map(|place| place.folder(MEDIA)) else {
         return Default::default();
     };
-    let (moved, files) = media::moved_out(transcript, indices, &shown(&folder));
+    let (moved, files) = media::offload(transcript, indices, &shown(&folder));
     (moved, files.into_iter().map(|file| (folder.join(file.name), file.bytes)).collect())
 }
 

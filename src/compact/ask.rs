@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use crate::exit::Exit;
 use crate::summary::acceptance::Refusal;
 use crate::summary::exchange::{NoAnswer, Remembered, Reply, Request};
-use crate::summary::parts::{Measure, shortened, together, whole_lines, within};
+use crate::summary::parts::{Measure, indivisible_runs, truncate_to_fit, whole_lines, write_within};
 use crate::summary::prompt::{BuiltIn, Template};
 use crate::summary::recipe::Overflow;
 use crate::summary::{fence, history};
@@ -88,7 +88,7 @@ impl Summarization<'_, '_> {
         let policy = &self.policy.summary;
         let answer = |request: &Request| {
             let reply = self.backend.answer(request, &mut self.bill.borrow_mut())?;
-            let text = if policy.recipe.unwraps { fence::unwrapped(&reply.text) } else { &reply.text };
+            let text = if policy.recipe.unwraps { fence::strip_wrapping(&reply.text) } else { &reply.text };
             Ok(Reply { text: self.mask(text.to_owned()), ..reply })
         };
         let reply = answer(request)?;
@@ -113,7 +113,7 @@ impl Summarization<'_, '_> {
     pub(super) fn in_parts(&self, indices: &[usize]) -> Result<Reply, NoSummary> {
         let connected: Vec<(usize, usize)> =
             self.history.groups.iter().chain(&self.history.pairing.pairs).copied().collect();
-        let groups = together(indices, &connected);
+        let groups = indivisible_runs(indices, &connected);
         let mut rest = &groups[..];
         let mut terms = self.terms(None);
         let mut room = self.room(&terms)?;
@@ -182,7 +182,7 @@ impl Summarization<'_, '_> {
         let measure = self.measure(terms);
         let mut left = room.unwrap_or(u64::MAX);
         // However long the notes are, half of the room is for new messages.
-        let notes = notes.map(|notes| history::write_notes(&within(notes, measure, left / 2)));
+        let notes = notes.map(|notes| history::write_notes(&truncate_to_fit(notes, measure, left / 2)));
         left = left.saturating_sub(notes.as_deref().map_or(0, |notes| measure.tokens(notes)));
         let mut written: Vec<String> = notes.into_iter().collect();
         let mut taken = 0;
@@ -195,7 +195,7 @@ impl Summarization<'_, '_> {
                 break;
             }
             if !whole {
-                text = shortened(&messages, measure, left);
+                text = write_within(&messages, measure, left);
             }
             left = left.saturating_sub(measure.tokens(&text) + 1);
             written.push(text);

@@ -206,7 +206,7 @@ pub fn restore(text: &str, records: &[Value]) -> Result<String, Failure> {
         if own.is_empty() {
             return Ok(part.to_owned());
         }
-        restoring::put_back(part, "", line, own).map_err(|why| Failure::unreadable(why.to_string()))
+        restoring::restore_original(part, "", line, own).map_err(|why| Failure::unreadable(why.to_string()))
     };
     if !records.iter().any(|record| record.get("line").is_some()) {
         return of(text, None);

@@ -24,7 +24,7 @@ pub(super) fn edited<'t>(
 /// Returns a redactor for a conversation. It uses no placeholder that the conversation already contains.
 pub(crate) fn redactor(transcript: &Transcript<'_>) -> Redactor {
     let mut redactor = Redactor::new();
-    transcript.messages.iter().for_each(|message| redactor.note(message.json.raw()));
+    transcript.messages.iter().for_each(|message| redactor.reserve_placeholders(message.json.raw()));
     redactor
 }
 

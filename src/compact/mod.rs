@@ -207,7 +207,7 @@ impl CompactionContext<'_> {
         self.report(source, Happening::Thinking(thinking));
         // DeepAgents removes the reasoning that it knows to be bound to the history, for any model.
         let is_unbound = self.policy.ways.files && thinking.is_empty();
-        let removed = if is_unbound { reasoning::unbound(transcript, &done.plan) } else { thinking.edits.clone() };
+        let removed = if is_unbound { reasoning::remove_bound(transcript, &done.plan) } else { thinking.edits.clone() };
         done.edits.extend(removed);
         rewrite::sort(&mut done.edits);
         let cutoff = done.plan.cutoff;

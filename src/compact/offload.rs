@@ -44,7 +44,7 @@ pub(super) fn fit_results(policy: &CompactionPolicy, source: &str, done: &mut Co
 /// Returns the edits that move the results at the end of a conversation, and the files with them.
 fn large_results(policy: &CompactionPolicy, transcript: &Transcript<'_>, plan: &Plan) -> (Vec<Edit>, Files) {
     let folder = archive::place(policy, transcript).map(|archive| archive.folder(RESULTS)).unwrap_or_default();
-    let (moved, files) = results::moved_out(transcript, plan.cutoff, &shown(&folder));
+    let (moved, files) = results::offload(transcript, plan.cutoff, &shown(&folder));
     (moved, files.into_iter().map(|file| (folder.join(file.name), file.text.into_bytes())).collect())
 }
 

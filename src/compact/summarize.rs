@@ -19,7 +19,7 @@ use crate::summary::exchange::{Bill, Reply, SummaryBackend};
 use crate::summary::prompt::Template;
 use crate::summary::recipe::{Overflow, Trim};
 use crate::summary::record::Record;
-use crate::summary::trim_messages::Shorter;
+use crate::summary::trim_messages::PartialMessage;
 use crate::summary::truncate_middle;
 use crate::tokens::{Tally, python};
 use crate::transcript::formats::SummaryMessage;
@@ -231,7 +231,7 @@ impl Summarization<'_, '_> {
     /// Asks the summarizer for the summary.
     fn summary(&self) -> Result<Reply, NoSummary> {
         let policy = &self.policy.summary;
-        let shorter = Shorter::default();
+        let shorter = PartialMessage::default();
         let sent = self.sent(&shorter);
         let text = match (self.is_embedded(), policy.recipe.nothing_left) {
             (true, Some(canned)) if sent.is_empty() && policy.recipe.trim == Trim::LangChain => Err(canned),
@@ -251,7 +251,7 @@ impl Summarization<'_, '_> {
         let terms = self.terms(None);
         match self.ask(&text, &terms, true)? {
             Err(none) if none.too_long() && policy.recipe.overflow == Overflow::Middle => {
-                match truncate_middle::cut_out(&text, self.policy.counter, policy.window) {
+                match truncate_middle::remove_middle(&text, self.policy.counter, policy.window) {
                     Some(shorter) => Ok(self.ask(&shorter, &terms, true)??),
                     None => Err(none.into()),
                 }

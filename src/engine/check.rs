@@ -7,7 +7,7 @@ use crate::events::Event;
 use crate::exit::Failure;
 use crate::files::input::Input;
 use crate::plan::breaches::{Breach, Rule, breaches};
-use crate::rewrite::repair::{Repair, mended, without_way};
+use crate::rewrite::repair::{Repair, repair_round, unrepairable_calls};
 use crate::rewrite::thinking::{self, Removal};
 use crate::rewrite::{self, Edit};
 use crate::transcript::Transcript;
@@ -73,7 +73,7 @@ pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Re
         if round == 0 {
             let source = &input.name;
             task.notify(Event::Repairing { source, found });
-            let calls = document.transcripts.iter().map(without_way).sum();
+            let calls = document.transcripts.iter().map(unrepairable_calls).sum();
             if how == Repair::Synthesize && calls > 0 {
                 task.notify(Event::CallsRemoved { source, calls });
             }
@@ -124,7 +124,7 @@ impl Progress {
     /// Returns the edits of the next round, for each conversation of a document.
     fn next_edits(&mut self, task: &InputTask<'_>, document: &Document<'_>, how: Repair) -> Vec<Vec<Edit>> {
         let transcripts = &document.transcripts;
-        let edits: Vec<Vec<Edit>> = transcripts.iter().map(|one| mended(one, how)).collect();
+        let edits: Vec<Vec<Edit>> = transcripts.iter().map(|one| repair_round(one, how)).collect();
         self.first_repaired.resize(edits.len(), None);
         for ((transcript, edits), first) in transcripts.iter().zip(&edits).zip(&mut self.first_repaired) {
             let repaired = edits.first().map(|edit| thinking::message_at(transcript, edit));

@@ -14,7 +14,7 @@ use crate::files::input;
 use crate::files::{append, output};
 use crate::hash::sha256;
 use crate::report::reporter::Reporter;
-use crate::rewrite::restoring::{self, Record, Refused, without_end};
+use crate::rewrite::restoring::{self, Record, RestoreError, without_end};
 use crate::settings::{RestoreSettings, Volume};
 use crate::wording::{readable_source, reason};
 
@@ -254,9 +254,9 @@ impl Restorer<'_, '_> {
             if !seen.insert(hash) {
                 return Err(refused("its records lead back to themselves").into());
             }
-            let back = restoring::put_back(&text, self.file, line.and_then(|line| line.own_number()), records);
+            let back = restoring::restore_original(&text, self.file, line.and_then(|line| line.own_number()), records);
             text = match back {
-                Ok(back) if line.is_some() && back.contains('\n') => Err(Refused::DoesNotFit),
+                Ok(back) if line.is_some() && back.contains('\n') => Err(RestoreError::DoesNotFit),
                 back => back,
             }
             .map_err(|why| refused(&why.to_string()))?;

@@ -1,4 +1,4 @@
-//! Conversations made of the pieces that `fixtures/bricks` has of each format.
+//! Generates conversations from the pieces of each format in `fixtures/bricks`.
 
 #[cfg(test)]
 mod altered;
@@ -16,31 +16,31 @@ use serde_json::Value;
 use crate::laws::FIXTURES;
 use crate::laws::lawful::{PREFIX, Rules, assert_thinking_law, policy};
 
-/// What one generated message is, before it is written in a format.
+/// A generated message, before it is written in a format.
 #[derive(Debug, Clone)]
-pub(crate) enum Made {
+pub(crate) enum Generated {
     System(String),
     User(String),
     Assistant(String),
-    /// Calls with the ids, and for each whether its result follows: 0 not at all, 1 at once, 2 later.
+    /// Calls with their ids, and when the result of each follows: 0 never, 1 at once, 2 later.
     Calls(Vec<(u8, u8)>),
     Orphan(u8),
-    /// A provider's own compaction, where the format has such.
+    /// A provider's own compaction, if the format has one.
     Compaction(u8, String),
-    /// Something that is no message, where the format has such.
+    /// An entry that is no message, if the format has some.
     Note(u8),
-    /// A model's thinking, in one of the ways that the format has for it, with a text or a call that is answered.
-    Thinks(u8, String),
-    /// A user message with a part of a kind that no reader knows, with a type or without.
+    /// A model's thinking in one of the format's forms, with a text or an answered call.
+    Thinking(u8, String),
+    /// A user message with a part of an unknown kind, with or without a type.
     Foreign(bool, String),
-    /// A message without content, where the format has such.
+    /// A message without content, if the format has one.
     Silent,
 }
 
-impl Made {
-    /// Whether every reader knows all of it.
+impl Generated {
+    /// Whether the reader knows all of its parts.
     pub(crate) fn is_known(&self) -> bool {
-        !matches!(self, Made::Foreign(..))
+        !matches!(self, Generated::Foreign(..))
     }
 }
 
@@ -54,18 +54,18 @@ fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-pub(crate) fn made() -> impl Strategy<Value = Vec<Made>> {
+pub(crate) fn generated() -> impl Strategy<Value = Vec<Generated>> {
     let one = prop_oneof![
-        1 => text().prop_map(Made::System),
-        4 => text().prop_map(Made::User),
-        4 => text().prop_map(Made::Assistant),
-        4 => prop::collection::vec((0u8..4, 0u8..3), 1..4).prop_map(Made::Calls),
-        1 => (0u8..6).prop_map(Made::Orphan),
-        1 => (any::<u8>(), text()).prop_map(|(which, text)| Made::Compaction(which, text)),
-        1 => any::<u8>().prop_map(Made::Note),
-        3 => (any::<u8>(), text()).prop_map(|(which, text)| Made::Thinks(which, text)),
-        1 => (any::<bool>(), text()).prop_map(|(typed, text)| Made::Foreign(typed, text)),
-        1 => Just(Made::Silent),
+        1 => text().prop_map(Generated::System),
+        4 => text().prop_map(Generated::User),
+        4 => text().prop_map(Generated::Assistant),
+        4 => prop::collection::vec((0u8..4, 0u8..3), 1..4).prop_map(Generated::Calls),
+        1 => (0u8..6).prop_map(Generated::Orphan),
+        1 => (any::<u8>(), text()).prop_map(|(which, text)| Generated::Compaction(which, text)),
+        1 => any::<u8>().prop_map(Generated::Note),
+        3 => (any::<u8>(), text()).prop_map(|(which, text)| Generated::Thinking(which, text)),
+        1 => (any::<bool>(), text()).prop_map(|(typed, text)| Generated::Foreign(typed, text)),
+        1 => Just(Generated::Silent),
     ];
     prop::collection::vec(one, 0..18)
 }
@@ -83,15 +83,15 @@ pub(crate) fn pin() -> impl Strategy<Value = Pin> {
         .prop_map(|rule| rule.parse().expect("a rule"))
 }
 
-/// The ids of the calls and the results in a message.
+/// The ids of the calls and results in a message.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Ids {
     pub(crate) calls: Vec<String>,
     pub(crate) answers: Vec<String>,
 }
 
-/// No call that has a result is on the other side of the cut from it, and no pinned message is without its other half.
-pub(crate) fn assert_no_pair_is_parted(ids: &[Ids], plan: &Plan, rules: &Rules) {
+/// Checks that no cut splits a call from its result, and that pinned messages keep both halves of a pair.
+pub(crate) fn assert_no_pair_is_split(ids: &[Ids], plan: &Plan, rules: &Rules) {
     let mut open: HashMap<&str, Vec<usize>> = HashMap::new();
     let mut front_is_orphaned = false;
     for (index, message) in ids.iter().enumerate() {
@@ -122,31 +122,31 @@ pub(crate) fn assert_no_pair_is_parted(ids: &[Ids], plan: &Plan, rules: &Rules) 
     assert!(!front_is_orphaned, "an orphaned result is at the front of what is kept: {rules:?}");
 }
 
-/// Parts of kinds that no format has, without a type and with one.
+/// Parts of a kind that no format has, without and with a type.
 pub(crate) const FOREIGN: [&str; 2] =
     [r#"{"hologram":{"body":"$TEXT"}}"#, r#"{"type":"hologram","part_kind":"hologram","hologram":{"body":"$TEXT"}}"#];
 
-/// The pieces that conversations of a format are made of, as `fixtures/bricks` has them: `$TEXT`, `$ID`, `$CALLS` and
-/// `$RESULTS` are put in, `$N` is another number each time, and `$P` the one before. What stands in `⟦…⟧` is thinking that
-/// goes where the history before it has changed, of `$MODEL` where messages name theirs; behind a `¦` in it stands what
-/// comes instead.
+/// The pieces of a format's conversations in `fixtures/bricks`. `$TEXT`, `$ID`, `$CALLS` and `$RESULTS` are replaced,
+/// `$N` is a new number each time, and `$P` the previous one. `⟦…⟧` encloses thinking that is removed if the history
+/// before it changed; `$MODEL` in it is the model of messages that name theirs. Text after a `¦` in it is the
+/// replacement.
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bricks {
-    /// What stands before, between and behind the messages of a file.
+    /// The text before, between and after the messages of a file.
     around: Vec<[String; 3]>,
-    /// Standing instructions; the user gives them where there is none.
+    /// Standing instructions; without this piece the user gives them.
     system: Option<String>,
     user: String,
     assistant: String,
-    /// A message around calls; without, every call is one.
+    /// A message around calls; without this piece every call is a message.
     calling: Option<String>,
-    /// A call; where there is none, calls hold their results and nothing can be parted.
+    /// A call; without this piece calls hold their results, and nothing can be split.
     pub(crate) call: Option<String>,
-    /// A message around results; without, every result is one.
+    /// A message around results; without this piece every result is a message.
     answering: Option<String>,
     result: Option<String>,
-    /// Messages that hold a compaction; what can be read of one begins with `read`.
+    /// Messages with a compaction; a readable one begins with `read`.
     #[serde(default)]
     compactions: Vec<String>,
     /// A message without content.
@@ -166,12 +166,12 @@ impl Bricks {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"))
     }
 
-    /// Whether messages with thinking say which model wrote them.
+    /// Whether messages with thinking name their model.
     pub(crate) fn names_models(&self) -> bool {
         self.thinking.iter().any(|message| message.contains("$MODEL"))
     }
 
-    /// Messages around elements that hold these ids: one around all, or one each.
+    /// Writes messages around elements with these ids: one around all, or one each.
     fn around(message: &Option<String>, place: &str, element: &str, ids: &[String]) -> Vec<(String, Vec<String>)> {
         let elements = ids.iter().map(|id| element.replace("$ID", id));
         match message {
@@ -183,12 +183,12 @@ impl Bricks {
         }
     }
 
-    fn said(message: &str, text: &str) -> (String, Ids) {
+    fn with_text(message: &str, text: &str) -> (String, Ids) {
         let text = Value::from(text).to_string();
         (message.replace("$TEXT", &text[1..text.len() - 1]), Ids::default())
     }
 
-    /// The user's message with this part in place of what the user says.
+    /// Returns the user's message with this part in place of its text.
     pub(crate) fn with_part(&self, part: &str) -> String {
         let (before, behind) = self.user.split_once("$TEXT").expect("a place for the text");
         match (before.rfind("[{"), behind.find("}]")) {
@@ -199,14 +199,14 @@ impl Bricks {
 
     fn calls(&self, ids: &[String]) -> Vec<(String, Ids)> {
         let Some(call) = &self.call else { return Vec::new() };
-        let made = Bricks::around(&self.calling, "$CALLS", call, ids);
-        made.into_iter().map(|(text, calls)| (text, Ids { calls, ..Ids::default() })).collect()
+        let generated = Bricks::around(&self.calling, "$CALLS", call, ids);
+        generated.into_iter().map(|(text, calls)| (text, Ids { calls, ..Ids::default() })).collect()
     }
 
-    fn thinks(&self, which: u8, text: &str) -> Vec<(String, Ids)> {
+    fn thinking_messages(&self, which: u8, text: &str) -> Vec<(String, Ids)> {
         let Some(thinking) = self.thinking.get(which as usize % self.thinking.len().max(1)) else { return Vec::new() };
         let ids = [format!("c{}", which % 4)];
-        let (mut message, _) = Bricks::said(thinking, text);
+        let (mut message, _) = Bricks::with_text(thinking, text);
         if !message.contains("$CALLS") && !message.contains("$ID") {
             return vec![(message, Ids::default())];
         }
@@ -218,40 +218,42 @@ impl Bricks {
 
     fn results(&self, ids: &[String]) -> Vec<(String, Ids)> {
         let Some(result) = &self.result else { return Vec::new() };
-        let made = Bricks::around(&self.answering, "$RESULTS", result, ids);
-        made.into_iter().map(|(text, answers)| (text, Ids { answers, ..Ids::default() })).collect()
+        let generated = Bricks::around(&self.answering, "$RESULTS", result, ids);
+        generated.into_iter().map(|(text, answers)| (text, Ids { answers, ..Ids::default() })).collect()
     }
 
-    /// Writes what was made in the format; each entry with its ids, none for what is no message.
-    fn written(&self, made: &[Made]) -> Vec<(String, Option<Ids>)> {
+    /// Writes messages in the format. Returns each entry with its ids; `None` for an entry that is no message.
+    fn write(&self, generated: &[Generated]) -> Vec<(String, Option<Ids>)> {
         let mut out: Vec<(String, Option<Ids>)> = Vec::new();
         let mut later: Vec<String> = Vec::new();
-        for one in made {
+        for one in generated {
             let messages = match one {
-                Made::System(text) => vec![Bricks::said(self.system.as_ref().unwrap_or(&self.user), text)],
-                Made::User(text) => {
+                Generated::System(text) => vec![Bricks::with_text(self.system.as_ref().unwrap_or(&self.user), text)],
+                Generated::User(text) => {
                     let mut messages = self.results(&std::mem::take(&mut later));
-                    messages.push(Bricks::said(&self.user, text));
+                    messages.push(Bricks::with_text(&self.user, text));
                     messages
                 }
-                Made::Assistant(text) => vec![Bricks::said(&self.assistant, text)],
-                Made::Calls(calls) => {
+                Generated::Assistant(text) => vec![Bricks::with_text(&self.assistant, text)],
+                Generated::Calls(calls) => {
                     let ids = |wanted: fn(u8) -> bool| -> Vec<String> {
                         calls.iter().filter(|call| wanted(call.1)).map(|(id, _)| format!("c{id}")).collect()
                     };
                     later.extend(ids(|when| when == 2));
                     [self.calls(&ids(|_| true)), self.results(&ids(|when| when == 1))].concat()
                 }
-                Made::Thinks(which, text) => self.thinks(*which, text),
-                Made::Foreign(typed, text) => vec![Bricks::said(&self.with_part(FOREIGN[usize::from(*typed)]), text)],
-                Made::Silent => self.silent.iter().map(|message| (message.clone(), Ids::default())).collect(),
-                Made::Orphan(id) => self.results(&[format!("c{id}")]),
-                Made::Compaction(which, text) => {
+                Generated::Thinking(which, text) => self.thinking_messages(*which, text),
+                Generated::Foreign(typed, text) => {
+                    vec![Bricks::with_text(&self.with_part(FOREIGN[usize::from(*typed)]), text)]
+                }
+                Generated::Silent => self.silent.iter().map(|message| (message.clone(), Ids::default())).collect(),
+                Generated::Orphan(id) => self.results(&[format!("c{id}")]),
+                Generated::Compaction(which, text) => {
                     let count = self.compactions.len();
                     let compaction = (count > 0).then(|| &self.compactions[*which as usize % count]);
-                    compaction.map(|compaction| Bricks::said(compaction, text)).into_iter().collect()
+                    compaction.map(|compaction| Bricks::with_text(compaction, text)).into_iter().collect()
                 }
-                Made::Note(which) => {
+                Generated::Note(which) => {
                     let note = (!self.notes.is_empty()).then(|| self.notes[*which as usize % self.notes.len()].clone());
                     out.extend(note.map(|note| (note, None)));
                     Vec::new()
@@ -266,26 +268,26 @@ impl Bricks {
     }
 }
 
-/// A file of a format, and the ids of its messages.
-pub(crate) fn file(bricks: &Bricks, made: &[Made], layout: usize) -> (String, Vec<Ids>) {
-    let (source, messages) = file_of(bricks, made, layout, "claude-opus-4-5");
+/// Returns a file of a format, and the ids of its messages.
+pub(crate) fn file(bricks: &Bricks, generated: &[Generated], layout: usize) -> (String, Vec<Ids>) {
+    let (source, messages) = file_of(bricks, generated, layout, "claude-opus-4-5");
     (source, messages.into_iter().map(|(ids, _)| ids).collect())
 }
 
-/// The same with thinking of a model; and each message without the thinking that is bound, nothing where nothing is left.
+/// Returns a file with thinking of a model, and each message without bound thinking; `None` if nothing is left.
 pub(crate) fn file_of(
     bricks: &Bricks,
-    made: &[Made],
+    generated: &[Generated],
     layout: usize,
     model: &str,
 ) -> (String, Vec<(Ids, Option<String>)>) {
-    let written = bricks.written(made).into_iter();
+    let written = bricks.write(generated).into_iter();
     let entries: Vec<(String, Option<Ids>)> = written.map(|(text, ids)| (text.replace("$MODEL", model), ids)).collect();
-    // A file has no lines to be told from without a message that some reader knows.
-    let telling: Vec<Made> =
-        made.iter().filter(|one| one.is_known() && !matches!(one, Made::Silent)).cloned().collect();
-    let any = bricks.written(&telling).iter().any(|(_, ids)| ids.is_some());
-    let layouts = bricks.around.iter().filter(|[before, ..]| any || !before.is_empty());
+    // Without a message that some reader knows, a file of lines cannot be recognized.
+    let readable: Vec<Generated> =
+        generated.iter().filter(|one| one.is_known() && !matches!(one, Generated::Silent)).cloned().collect();
+    let has_message = bricks.write(&readable).iter().any(|(_, ids)| ids.is_some());
+    let layouts = bricks.around.iter().filter(|[before, ..]| has_message || !before.is_empty());
     let layouts: Vec<&[String; 3]> = layouts.collect();
     let Some([before, between, behind]) = layouts.get(layout % layouts.len().max(1)) else {
         return ("[]".to_owned(), Vec::new());
@@ -296,7 +298,7 @@ pub(crate) fn file_of(
     (source, entries.iter().filter_map(|(text, ids)| Some((ids.clone()?, without(text)))).collect())
 }
 
-/// A message with the thinking that is marked in it, or without.
+/// Returns a message with or without the thinking marked in it.
 fn thinking(marked: &str, with: bool) -> String {
     let mut out = String::new();
     for piece in marked.split_inclusive('⟧') {
@@ -311,8 +313,8 @@ fn thinking(marked: &str, with: bool) -> String {
     out
 }
 
-/// A model that writes, one that `--for` names, what `--thinking` says, and whether thinking goes then: of messages that
-/// name the model that wrote them, and of those that do not.
+/// The writing model, the model of `--for`, the value of `--thinking`, and whether thinking is then removed: from
+/// messages that name their model, and from others.
 pub(crate) type Way = (&'static str, Option<&'static str>, Thinking, (bool, bool));
 
 pub(crate) const WAYS: &[Way] = &[
@@ -324,17 +326,17 @@ pub(crate) const WAYS: &[Way] = &[
     ("claude-opus-4-5", None, Thinking::Drop, (true, true)),
 ];
 
-/// Checks what becomes of the thinking in a generated conversation. Gives how many messages lost some.
+/// Checks what happens to the thinking in a generated conversation. Returns how many messages lost some.
 pub(crate) fn assert_thinking(
     bricks: &Bricks,
     format: &'static dyn Format,
-    made: &[Made],
+    generated: &[Generated],
     layout: usize,
     rules: &Rules,
-    (model, reader, how, goes): Way,
+    (model, reader, thinking_mode, is_removed): Way,
 ) -> usize {
-    let (source, messages) = file_of(bricks, made, layout, model);
+    let (source, messages) = file_of(bricks, generated, layout, model);
     let expected: Vec<Option<String>> = messages.into_iter().map(|(_, expected)| expected).collect();
-    let goes = if bricks.names_models() { goes.0 } else { goes.1 };
-    assert_thinking_law(&source, Some(format), &policy(rules), (how, reader), &expected, goes)
+    let is_removed = if bricks.names_models() { is_removed.0 } else { is_removed.1 };
+    assert_thinking_law(&source, Some(format), &policy(rules), (thinking_mode, reader), &expected, is_removed)
 }

@@ -1,4 +1,4 @@
-//! Generated conversations and the rules they meet: all formats, layouts, sizes, pins, presets and repairs.
+//! Generated conversations with their rules: all formats, layouts, sizes, pins, presets and repairs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use crate::laws::bricks::{self, Bricks, Made, WAYS, Way};
+use crate::laws::bricks::{self, Bricks, Generated, WAYS, Way};
 use crate::laws::lawful::{self, Rules};
 use crate::laws::whole;
 use crate::plan::Policy;
@@ -17,10 +17,10 @@ use crate::rewrite::thinking::Thinking;
 use crate::settings::presets::{PRESETS, Preset};
 use crate::transcript::formats::{FORMATS, Format};
 
-/// A conversation and the rules that it meets.
+/// A conversation and its rules.
 #[derive(Debug)]
 struct Case {
-    made: Vec<Made>,
+    generated: Vec<Generated>,
     format: &'static dyn Format,
     layout: usize,
     rules: Rules,
@@ -38,7 +38,7 @@ fn case(seed: u64, number: u64) -> Case {
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let presets: Vec<Option<&'static Preset>> = PRESETS.iter().map(Some).chain([None]).collect();
     let strategy = (
-        bricks::made(),
+        bricks::generated(),
         prop::sample::select(FORMATS),
         0usize..12,
         (bricks::size(), bricks::pin()),
@@ -47,12 +47,12 @@ fn case(seed: u64, number: u64) -> Case {
         prop::option::of(bricks::size()),
         prop::sample::select(WAYS),
     );
-    let (made, format, layout, (keep, pin), repair, preset, trigger, thinking) =
+    let (generated, format, layout, (keep, pin), repair, preset, trigger, thinking) =
         strategy.new_tree(&mut runner).expect("a case").current();
-    Case { made, format, layout, rules: Rules { keep, pin }, repair, preset, trigger, thinking }
+    Case { generated, format, layout, rules: Rules { keep, pin }, repair, preset, trigger, thinking }
 }
 
-/// How often something was cut, mended, and compacted by the whole program; and messages that lost thinking.
+/// How many conversations were cut, repaired, and compacted by the whole program; and how many messages lost thinking.
 #[derive(Default)]
 struct Counts {
     cut: AtomicU64,
@@ -65,31 +65,33 @@ fn count(counter: &AtomicU64, happened: bool) {
     counter.fetch_add(u64::from(happened), Ordering::Relaxed);
 }
 
-/// The whole program takes longer than all else together, so it is asked of one case in so many.
+/// The whole program takes longer than everything else together, so only one case in this many runs it.
 const WHOLE: u64 = 16;
 
 /// Checks every law on a case.
 fn check(case: &Case, number: u64, bricks: &Bricks, counts: &Counts) {
-    let Case { made, format, layout, rules, repair, preset, trigger, thinking } = case;
+    let Case { generated, format, layout, rules, repair, preset, trigger, thinking } = case;
     let from = Some(*format);
-    let (source, ids) = bricks::file(bricks, made, *layout);
+    let (source, ids) = bricks::file(bricks, generated, *layout);
     let own = lawful::policy(rules);
     let triggers = trigger.iter().map(|size| vec![*size]).collect();
     for (plan, messages) in lawful::assert_laws(&source, from, &Policy { triggers, ..own.clone() }) {
         assert_eq!(ids.len(), messages.len(), "{source}");
         count(&counts.cut, plan.cutoff > 0);
         if plan.cutoff > 0 {
-            bricks::assert_no_pair_is_parted(&ids, &plan, rules);
+            bricks::assert_no_pair_is_split(&ids, &plan, rules);
         }
     }
     lawful::assert_read_again(&source, rules);
     lawful::assert_larger_keeps_more(&source, from, rules.keep);
     lawful::assert_no_trigger_no_change(&source, from);
-    let lost = bricks::assert_thinking(bricks, *format, made, *layout, rules, *thinking);
+    let lost = bricks::assert_thinking(bricks, *format, generated, *layout, rules, *thinking);
     counts.thoughts.fetch_add(lost as u64, Ordering::Relaxed);
     let none: [String; 0] = [];
     match lawful::mended(&source, from, *repair) {
-        None => assert!(made.iter().all(|one| !matches!(one, Made::User(_))), "what users say is left: {source}"),
+        None => {
+            assert!(generated.iter().all(|one| !matches!(one, Generated::User(_))), "what users say is left: {source}")
+        }
         Some(mended) => {
             count(&counts.mended, mended != source);
             assert_eq!(lawful::found(&mended, from), none, "{mended}\n{source}");
@@ -112,7 +114,7 @@ fn check(case: &Case, number: u64, bricks: &Bricks, counts: &Counts) {
         arguments.push(format!("--preset={}", preset.name));
         let pairs = preset.flags.iter().find(|(flag, _)| *flag == "pairs").map(|(_, pairs)| *pairs);
         let pairs = pairs.map_or(Pairs::Strict, |pairs| pairs.parse().expect("a rule"));
-        // A summary that is carried on stands beside the messages, of which the whole program knows.
+        // A carried summary is stored beside the messages, which only the whole program handles.
         if !preset.rules.carries {
             lawful::assert_laws(&source, from, &Policy { rules: preset.rules, pairs, ..own });
         }
@@ -122,7 +124,7 @@ fn check(case: &Case, number: u64, bricks: &Bricks, counts: &Counts) {
     }
 }
 
-/// As many cases as one likes, and what became of those that were checked.
+/// An unlimited number of cases, and statistics on the checked ones.
 pub struct Cases {
     seed: u64,
     bricks: Vec<(&'static str, Bricks)>,
@@ -130,7 +132,7 @@ pub struct Cases {
 }
 
 impl Cases {
-    /// The cases of a seed.
+    /// Creates the cases of a seed.
     pub fn new(seed: u64) -> Self {
         let bricks = FORMATS.iter().map(|format| (format.name(), Bricks::of(format.name()))).collect();
         Cases { seed, bricks, counts: Counts::default() }
@@ -146,12 +148,12 @@ impl Cases {
         check(&case, number, bricks, &self.counts);
     }
 
-    /// A case for people to read.
+    /// Formats a case for display.
     pub fn shown(&self, number: u64) -> String {
         format!("case {number} of seed {}: {:?}", self.seed, case(self.seed, number))
     }
 
-    /// What became of the cases.
+    /// Formats the statistics.
     pub fn counts(&self) -> String {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let Counts { cut, mended, compacted, thoughts } = &self.counts;

@@ -1,14 +1,14 @@
-//! Which rules a text meets: an input is a text, and behind the last NUL a byte for each choice. So a fixture is an
-//! input as it stands, and mutation changes text and rules alike.
+//! Chooses the rules for a text. An input is a text, followed by a NUL and a byte for each choice. So a fixture is a
+//! valid input, and mutation changes text and rules alike.
 
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
 use crate::transcript::formats::{FORMATS, Format};
 
-/// Choices that are still to be made; what is not said is the first of what there is.
+/// The remaining choices; a missing one is the first option.
 pub(crate) struct Choices<'b>(&'b [u8]);
 
-/// The text of an input, and its choices.
+/// Splits an input into its text and its choices.
 pub(crate) fn split(bytes: &[u8]) -> (String, Choices<'_>) {
     let (text, choices) = match bytes.iter().rposition(|byte| *byte == 0) {
         Some(at) => (&bytes[..at], &bytes[at + 1..]),
@@ -18,7 +18,7 @@ pub(crate) fn split(bytes: &[u8]) -> (String, Choices<'_>) {
 }
 
 impl Choices<'_> {
-    /// A number below `all`.
+    /// Returns a number below `all`.
     pub(crate) fn below(&mut self, all: usize) -> usize {
         let Some((first, rest)) = self.0.split_first() else { return 0 };
         self.0 = rest;

@@ -1,6 +1,6 @@
-//! The laws that speak of text, for any source and any rules.
+//! The laws about text, for any source and any rules.
 //!
-//! Tests hold them against what they generate, and `fuzz/` takes them in as they stand here.
+//! Tests check them on what they generate, and `fuzz/` uses them unchanged.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -22,10 +22,10 @@ use crate::transcript::source::Source;
 use crate::transcript::{Message, Transcript};
 use serde_json::Value;
 
-/// What an earlier summary begins with.
+/// The prefix of an earlier summary.
 pub(crate) const PREFIX: &str = "Earlier:\n\n";
 
-/// The rules that vary.
+/// The varying rules.
 #[derive(Debug, Clone)]
 pub(crate) struct Rules {
     pub(crate) keep: Size,
@@ -36,38 +36,42 @@ pub(crate) fn policy(rules: &Rules) -> Policy {
     Policy { pins: vec![rules.pin.clone()], summary_prefix: PREFIX.to_owned(), ..Policy::keeping(rules.keep) }
 }
 
-/// Looks at the conversations of a source that can be read.
-pub(crate) fn with<T>(source: &str, from: Option<&'static dyn Format>, look: impl FnOnce(&Document<'_>) -> T) -> T {
+/// Passes the conversations of a readable source to `inspect`.
+pub(crate) fn with_document<T>(
+    source: &str,
+    from: Option<&'static dyn Format>,
+    inspect: impl FnOnce(&Document<'_>) -> T,
+) -> T {
     let json = Source::of(source).unwrap_or_else(|error| panic!("{error:?}: {source}"));
     let document = framing::read(&json, from, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
-    look(&document)
+    inspect(&document)
 }
 
-/// The plan for each conversation of a source, and the source with each compacted; thinking stays.
+/// Compacts each conversation of a source and keeps its thinking. Returns the plans and the text.
 pub(crate) fn compacted(source: &str, from: Option<&'static dyn Format>, policy: &Policy) -> (Vec<Plan>, String) {
     thinking_compacted(source, from, policy, (Thinking::Keep, None))
 }
 
-/// The same where this becomes of thinking: what `--thinking` says, and the model that `--for` names.
+/// Compacts like [`compacted`] with a policy for thinking: the value of `--thinking`, and the model of `--for`.
 fn thinking_compacted(
     source: &str,
     from: Option<&'static dyn Format>,
     policy: &Policy,
-    (how, reader): (Thinking, Option<&str>),
+    (thinking_mode, reader): (Thinking, Option<&str>),
 ) -> (Vec<Plan>, String) {
-    with(source, from, |document| {
+    with_document(source, from, |document| {
         let mut plans = Vec::new();
         let mut edits = Vec::new();
         for transcript in &document.transcripts {
             let mut transcript = transcript.clone();
-            thinking::release(&mut transcript, how, reader);
+            thinking::release(&mut transcript, thinking_mode, reader);
             let transcript = &transcript;
             let mut decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy);
             let text = format!("{PREFIX}What was — said.");
             let summary = SummaryMessage { text: &text, role: SummaryRole::User, name: None, marked: true };
             let summary = summary_message(transcript, &decided, &summary);
             if decided.cutoff > 0 {
-                let removal = thinking::removal(transcript, staying(transcript, &decided), how, reader);
+                let removal = thinking::removal(transcript, staying(transcript, &decided), thinking_mode, reader);
                 decided.emptied = removal.emptied;
                 edits.extend(removal.edits);
             }
@@ -79,20 +83,21 @@ fn thinking_compacted(
     })
 }
 
-/// The messages that stay, in order.
+/// Returns the indices of the kept messages, in order.
 fn staying<'p>(transcript: &Transcript<'_>, plan: &'p Plan) -> impl Iterator<Item = usize> + use<'p> {
     plan.pinned.iter().copied().chain(plan.cutoff..transcript.messages.len())
 }
 
-/// Checks what becomes of thinking behind a cut. `expected` has each message as it is without the thinking that a model
-/// binds to the messages before it; `goes` says whether it does here. Gives how many messages lost some.
+/// Checks what happens to thinking after a cut. `expected` has each message without the thinking that a model binds to
+/// the messages before it, and `is_removed` is true if such thinking is removed here. Returns how many messages lost
+/// thinking.
 pub(crate) fn assert_thinking_law(
     source: &str,
     from: Option<&'static dyn Format>,
     policy: &Policy,
     thinking: (Thinking, Option<&str>),
     expected: &[Option<String>],
-    goes: bool,
+    is_removed: bool,
 ) -> usize {
     let (plans, out) = thinking_compacted(source, from, policy, thinking);
     let [plan] = plans.as_slice() else { return 0 };
@@ -100,59 +105,64 @@ pub(crate) fn assert_thinking_law(
         assert_eq!(out, source, "what is not cut keeps its thinking");
         return 0;
     }
-    if !goes {
+    if !is_removed {
         assert_eq!(out, compacted(source, from, policy).1, "no thinking goes: {source}");
         return 0;
     }
     let (before, after) = (&spelled(source, from)[0], &spelled(&out, from)[0]);
-    let stays = || with(source, from, |document| staying(&document.transcripts[0], plan).collect::<Vec<_>>());
-    let is_summary = |text: &&String| !text.contains(r"Earlier:\n\nWhat was ");
-    let left: Vec<&String> = after.iter().filter(is_summary).collect();
-    let mut lost = 0;
-    let mut wanted = Vec::new();
-    for index in stays() {
-        let value = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
-        match &expected[index] {
-            None => lost += 1,
-            // What has none is the same to the byte.
-            Some(text) if *text == before[index] => wanted.push((before[index].clone(), true)),
-            Some(text) => {
-                lost += 1;
-                wanted.push((value(text).to_string(), false));
-            }
-        }
-    }
-    assert_eq!(left.len(), wanted.len(), "messages go with all of their thinking only: {out}\n{source}");
-    for (left, (wanted, to_the_byte)) in left.iter().zip(&wanted) {
-        let left =
-            if *to_the_byte { (*left).clone() } else { serde_json::from_str::<Value>(left).expect("JSON").to_string() };
-        assert_eq!(left, *wanted, "{source}");
-    }
+    let stays = || with_document(source, from, |document| staying(&document.transcripts[0], plan).collect::<Vec<_>>());
+    let is_summary = |text: &&String| text.contains(r"Earlier:\n\nWhat was ");
+    let remaining: Vec<&String> = after.iter().filter(|text| !is_summary(text)).collect();
+    let lost = assert_only_thinking_is_lost(before, expected, &stays(), &remaining, source);
     assert_links_hold(source, &out, &before[plan.cutoff..], after);
-    // LangChain's estimate counts calls beside a text and not beside a list, so that content which becomes an empty text
-    // can count for more; what is kept by tokens may then be less the second time.
+    // LangChain's estimate counts calls beside a text but not beside a list. So content that becomes an empty text can
+    // count for more, and a second run that keeps by tokens may keep less.
     let becomes_text = |index: usize| {
         expected[index].as_ref().is_some_and(|text| *text != before[index] && text.contains(r#""content":"","#))
     };
-    // A message of nothing but thinking can stand before a result whose call is nowhere. It goes only after the cut was
-    // decided; the next compaction finds the result at the front and summarizes it.
-    let bares_an_orphan = || {
+    // A message of nothing but thinking can precede a result without a call. It is removed only after the cut was
+    // decided; the next compaction finds the result in front and summarizes it.
+    let exposes_orphan = || {
         let front = (plan.cutoff..expected.len()).find(|&index| expected[index].is_some());
-        let is_orphan = |at: usize| with(source, from, |document| document.transcripts[0].pairing.orphaned[at]);
+        let is_orphan =
+            |at: usize| with_document(source, from, |document| document.transcripts[0].pairing.orphaned[at]);
         front.is_some_and(|front| front > plan.cutoff && is_orphan(front))
     };
-    let counts_otherwise = matches!(policy.keep, Size::Tokens(_)) && stays().into_iter().any(becomes_text);
-    if !counts_otherwise && !bares_an_orphan() {
+    let counts_differently = matches!(policy.keep, Size::Tokens(_)) && stays().into_iter().any(becomes_text);
+    if !counts_differently && !exposes_orphan() {
         let again = thinking_compacted(&out, from, policy, thinking).1;
         assert_eq!(again, out, "compacting twice changes nothing that once did not");
     }
     lost
 }
 
-/// Checks that walking up from the last line of a linked session leads past all kept messages that it led past before,
-/// and that still are messages.
+/// Checks that the kept messages lost their bound thinking and nothing else. Returns how many lost some.
+fn assert_only_thinking_is_lost(
+    before: &[String],
+    expected: &[Option<String>],
+    kept: &[usize],
+    remaining: &[&String],
+    source: &str,
+) -> usize {
+    let value = |text: &str| serde_json::from_str::<Value>(text).expect("JSON").to_string();
+    let texts = |&index: &usize| expected[index].as_ref().map(|expected| (&before[index], expected));
+    let texts: Vec<(&String, &String)> = kept.iter().filter_map(texts).collect();
+    assert_eq!(remaining.len(), texts.len(), "messages go with all of their thinking only: {remaining:?}\n{source}");
+    for (remaining, (before, expected)) in remaining.iter().zip(texts) {
+        // A message without thinking is unchanged to the byte.
+        if before == expected {
+            assert_eq!(*remaining, before, "{source}");
+        } else {
+            assert_eq!(value(remaining), value(expected), "{source}");
+        }
+    }
+    kept.iter().filter(|&&index| expected[index].as_ref() != Some(&before[index])).count()
+}
+
+/// Checks that the walk up from the last line of a linked session still passes all kept messages that it passed before,
+/// if they still are messages.
 fn assert_links_hold(source: &str, out: &str, kept: &[String], after: &[String]) {
-    let walked = |text: &str| -> BTreeSet<String> {
+    let walk = |text: &str| -> BTreeSet<String> {
         let text = text.trim().trim_start_matches("{\"loglines\":[").trim_end_matches("]}");
         let text = text.replace("}, {", "}\n{");
         let lines = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
@@ -171,23 +181,22 @@ fn assert_links_hold(source: &str, out: &str, kept: &[String], after: &[String])
         return;
     }
     let id = |text: &String| serde_json::from_str::<Value>(text).ok()?["uuid"].as_str().map(str::to_owned);
-    let (before, now) = (walked(source), walked(out));
-    let left: BTreeSet<String> = after.iter().filter_map(id).collect();
-    for id in kept.iter().filter_map(id).filter(|id| before.contains(id) && left.contains(id)) {
+    let (before, now) = (walk(source), walk(out));
+    let remaining: BTreeSet<String> = after.iter().filter_map(id).collect();
+    for id in kept.iter().filter_map(id).filter(|id| before.contains(id) && remaining.contains(id)) {
         assert!(now.contains(&id), "{id} is not led to: {out}\n{source}");
     }
 }
 
-/// The messages of each conversation as they are spelled.
+/// Returns the messages of each conversation as they are spelled.
 fn spelled(source: &str, from: Option<&'static dyn Format>) -> Vec<Vec<String>> {
-    with(source, from, |document| {
+    with_document(source, from, |document| {
         let spelled = |message: &crate::transcript::Message<'_>| message.json.raw().to_owned();
         document.transcripts.iter().map(|transcript| transcript.messages.iter().map(spelled).collect()).collect()
     })
 }
 
-/// Checks the laws that speak of text on one source under some rules, and gives the plan for each conversation with its
-/// messages.
+/// Checks the laws about text on one source under some rules. Returns the plan and the messages of each conversation.
 pub(crate) fn assert_laws(
     source: &str,
     from: Option<&'static dyn Format>,
@@ -202,31 +211,10 @@ pub(crate) fn assert_laws(
             assert_eq!(before, after);
             continue;
         }
-        let pinned: Vec<&String> = plan.pinned.iter().map(|&index| &before[index]).collect();
-        let (front, behind) = pinned.split_at(plan.before_summary);
-        let (summary, next) = (front.len(), front.len() + 1);
-        assert_eq!(after[..summary].iter().collect::<Vec<_>>(), front, "pinned messages come first, unchanged");
-        assert!(after[summary].contains(r"Earlier:\n\nWhat was "), "then the summary: {after:?}");
-        let rest: Vec<&String> = behind.iter().copied().chain(&before[plan.cutoff..]).collect();
-        assert_eq!(after[next..].iter().collect::<Vec<_>>(), rest, "then what is kept, unchanged and in order");
-        let readable = before.iter().rposition(|message| message.contains("compaction") && message.contains("\"read "));
-        let own_rules = policy.rules == crate::plan::Rules::OWN;
-        for (index, message) in before.iter().enumerate().skip(readable.unwrap_or(0)) {
-            let is_opaque = message.contains("compaction") && message.contains("\"opaque-");
-            if is_opaque || message.contains("compaction") && message.contains("\"failed-") {
-                assert!(after.contains(message), "what cannot be read stays: {message}");
-            }
-            if is_opaque && own_rules {
-                let place = after.iter().position(|kept| kept == message);
-                assert!(index < plan.cutoff && place < Some(summary), "a summary stands behind it: {after:?}");
-            }
-        }
-        if own_rules && let Some(readable) = readable {
-            assert!(readable < plan.cutoff, "nobody would read a summary in front of it");
-            assert!(plan.summarized().contains(&readable) || plan.pinned.contains(&readable), "{plan:?}");
-        }
+        assert_order(plan, before, after);
+        assert_compactions(plan, before, after, policy.rules == crate::plan::Rules::OWN);
     }
-    with(source, from, |document| {
+    with_document(source, from, |document| {
         if let ([plan], [transcript]) = (plans.as_slice(), document.transcripts.as_slice())
             && plan.cutoff > 0
         {
@@ -238,12 +226,12 @@ pub(crate) fn assert_laws(
             assert!(out.ends_with(kept), "all from the first kept message on is as it was");
         }
     });
-    // Thinking of a loop that is still open stays with a call that is pinned; the summary behind them ends that loop, and
-    // the next compaction may summarize the thinking.
+    // Thinking of an open tool loop stays with a pinned call. The summary after them ends that loop, and the next
+    // compaction may summarize the thinking.
     let thinks = |message: &String| message.contains("thinking") || message.contains("reasoning");
     let pins_thinking =
         plans.iter().zip(&before).any(|(plan, before)| plan.pinned.iter().any(|&index| thinks(&before[index])));
-    // Other systems summarize an earlier summary once more.
+    // Other systems summarize an earlier summary again.
     if policy.rules == crate::plan::Rules::OWN && policy.pairs == Pairs::Strict && !pins_thinking {
         let (again, twice) = compacted(&out, from, policy);
         assert_eq!(twice, out, "compacting twice changes nothing that once did not: {again:?}");
@@ -251,7 +239,38 @@ pub(crate) fn assert_laws(
     plans.into_iter().zip(before).collect()
 }
 
-/// Checks that what was read as a format, without being told which, is read as that format again.
+/// Checks that a compacted list has pinned messages, the summary and kept messages in order.
+fn assert_order(plan: &Plan, before: &[String], after: &[String]) {
+    let pinned: Vec<&String> = plan.pinned.iter().map(|&index| &before[index]).collect();
+    let (front, behind) = pinned.split_at(plan.before_summary);
+    let (summary, next) = (front.len(), front.len() + 1);
+    assert_eq!(after[..summary].iter().collect::<Vec<_>>(), front, "pinned messages come first, unchanged");
+    assert!(after[summary].contains(r"Earlier:\n\nWhat was "), "then the summary: {after:?}");
+    let rest: Vec<&String> = behind.iter().copied().chain(&before[plan.cutoff..]).collect();
+    assert_eq!(after[next..].iter().collect::<Vec<_>>(), rest, "then what is kept, unchanged and in order");
+}
+
+/// Checks that providers' own compactions stay where they are read, and that no summary comes before them.
+fn assert_compactions(plan: &Plan, before: &[String], after: &[String], own_rules: bool) {
+    let summary = plan.before_summary;
+    let readable = before.iter().rposition(|message| message.contains("compaction") && message.contains("\"read "));
+    for (index, message) in before.iter().enumerate().skip(readable.unwrap_or(0)) {
+        let is_opaque = message.contains("compaction") && message.contains("\"opaque-");
+        if is_opaque || message.contains("compaction") && message.contains("\"failed-") {
+            assert!(after.contains(message), "what cannot be read stays: {message}");
+        }
+        if is_opaque && own_rules {
+            let place = after.iter().position(|kept| kept == message);
+            assert!(index < plan.cutoff && place < Some(summary), "a summary stands behind it: {after:?}");
+        }
+    }
+    if own_rules && let Some(readable) = readable {
+        assert!(readable < plan.cutoff, "nobody would read a summary in front of it");
+        assert!(plan.summarized().contains(&readable) || plan.pinned.contains(&readable), "{plan:?}");
+    }
+}
+
+/// Checks that a source whose format was detected is detected as the same format again.
 pub(crate) fn assert_read_again(source: &str, rules: &Rules) {
     let json = Source::of(source).unwrap_or_else(|error| panic!("{error:?}: {source}"));
     if framing::read(&json, None, None).is_ok() {
@@ -259,13 +278,13 @@ pub(crate) fn assert_read_again(source: &str, rules: &Rules) {
     }
 }
 
-/// Checks that what became of a source is read as the format that the source is read as, or as one that makes the same of
-/// it. A list of roles and texts is legal in several formats, and has no place for a mark that says which: then the other
-/// format reads the same roles, texts, calls and results, finds the same pairs, groups and breaches, and compacts them to
-/// the same bytes.
+/// Checks that the compacted source is read as the same format, or as one that yields the same content. A list of roles
+/// and texts is legal in several formats and has no place for a mark of its format. The other format then reads the
+/// same roles, texts, calls and results, finds the same pairs, groups and violations, and compacts them to the same
+/// bytes.
 pub(crate) fn assert_reads_alike(source: &str, out: &str) {
     let formats = |text: &str| -> Vec<&'static dyn Format> {
-        with(text, None, |document| document.transcripts.iter().map(|transcript| transcript.format).collect())
+        with_document(text, None, |document| document.transcripts.iter().map(|transcript| transcript.format).collect())
     };
     let (before, after) = (formats(source), formats(out));
     assert_eq!(before.len(), after.len(), "{out}");
@@ -274,11 +293,11 @@ pub(crate) fn assert_reads_alike(source: &str, out: &str) {
             continue;
         }
         let [own, other] = [before, after].map(|format| {
-            let seen = with(out, Some(format), |document| {
+            let seen = with_document(out, Some(format), |document| {
                 let transcript = &document.transcripts[index];
                 let Pairing { pairs, unanswered, orphaned, .. } = &transcript.pairing;
                 let order = (pairs, unanswered, orphaned, &transcript.groups, breaches(transcript));
-                // Some formats read thinking that others pass over; it is no text in any.
+                // Some formats read thinking that others skip; it is text in none.
                 let messages = transcript.messages.iter().map(|message| {
                     let texts: Vec<_> = message.content.texts().iter().map(|text| text.decode().into_owned()).collect();
                     let rest = message.rest();
@@ -294,7 +313,7 @@ pub(crate) fn assert_reads_alike(source: &str, out: &str) {
     }
 }
 
-/// Rules that keep a little more.
+/// Returns a size that keeps a little more.
 pub(crate) fn larger(keep: Size) -> Size {
     match keep {
         Size::Messages(n) => Size::Messages(n + 1),
@@ -308,35 +327,34 @@ pub(crate) fn larger(keep: Size) -> Size {
 pub(crate) fn assert_larger_keeps_more(source: &str, from: Option<&'static dyn Format>, keep: Size) {
     let cutoffs = |keep| compacted(source, from, &policy(&Rules { keep, pin: Pin::None })).0;
     for (small, large) in cutoffs(keep).iter().zip(cutoffs(larger(keep))) {
-        // Where nothing is replaced, everything is kept.
+        // If nothing is replaced, everything is kept.
         let keeps_all = small.cutoff == 0 && small.wanted == 0;
-        // Nobody could read what a cut would leave.
+        // The rest after the cut would be unreadable.
         let keeps_all = keeps_all || small.reason.as_ref().is_some_and(|reason| reason.contains("no reader knows"));
         assert!(large.cutoff <= small.cutoff || keeps_all, "{small:?} {large:?}: {source}");
     }
 }
 
-/// Checks that nothing is changed where no trigger is reached.
+/// Checks that nothing changes unless a trigger is reached.
 pub(crate) fn assert_no_trigger_no_change(source: &str, from: Option<&'static dyn Format>) {
     let rules = policy(&Rules { keep: Size::Messages(1), pin: Pin::None });
     let never = Policy { triggers: vec![vec![Size::Messages(u64::MAX)]], ..rules };
     assert_eq!(compacted(source, from, &never).1, source);
 }
 
-/// Rounds after which mending has come to an end.
+/// The most rounds of repair.
 const ROUNDS: usize = 64;
 
-/// A source without violations of its provider's rules; none where there are only results without calls, so that nothing
-/// would be left.
-pub(crate) fn mended(source: &str, from: Option<&'static dyn Format>, how: Repair) -> Option<String> {
+/// Repairs all violations in a source; `None` if it has only results without calls, so that nothing would be left.
+pub(crate) fn mended(source: &str, from: Option<&'static dyn Format>, mode: Repair) -> Option<String> {
     let mut text = source.to_owned();
     for round in 0..ROUNDS {
         let is_read = Source::of(&text).is_ok_and(|json| framing::read(&json, from, None).is_ok());
         if round > 0 && !is_read {
             return None;
         }
-        let edits: Vec<_> = with(&text, from, |document| {
-            document.transcripts.iter().flat_map(|transcript| repair::mended(transcript, how)).collect()
+        let edits: Vec<_> = with_document(&text, from, |document| {
+            document.transcripts.iter().flat_map(|transcript| repair::repair_round(transcript, mode)).collect()
         });
         if edits.is_empty() {
             break;
@@ -346,16 +364,16 @@ pub(crate) fn mended(source: &str, from: Option<&'static dyn Format>, how: Repai
     Some(text)
 }
 
-/// Every breach in a source.
+/// Returns every violation in a source.
 pub(crate) fn found(source: &str, from: Option<&'static dyn Format>) -> Vec<String> {
-    with(source, from, |document| {
+    with_document(source, from, |document| {
         let found = document.transcripts.iter().flat_map(breaches);
         found.map(|breach| format!("{}: {breach}", breach.message)).collect()
     })
 }
 
-/// Facts are found the same every time, fit where they are to fit, are read as they were written, and are held by what
-/// has them all.
+/// Checks that facts are found deterministically, fit their limit, are parsed as they were written, and are recognized
+/// in a text that has them all.
 pub(crate) fn assert_facts(messages: &[&Message<'_>], counter: Counter, limit: u64) {
     let indices: Vec<usize> = (0..messages.len()).collect();
     let ledger = record::collect(messages, &indices, PREFIX);
@@ -377,7 +395,7 @@ pub(crate) fn assert_facts(messages: &[&Message<'_>], counter: Counter, limit: u
     assert!(ledger.lacking(&all).is_empty(), "what has all facts lacks {:?}: {all:?}", ledger.lacking(&all));
 }
 
-/// A summary by the embedded summarizer, which keeps to its limit and is the same every time.
+/// Returns a summary by the embedded summarizer, and checks that it respects its limit and is deterministic.
 pub(crate) fn assert_summary(messages: &[&Message<'_>], counter: Counter, limit: u64) -> String {
     let summary = record::summarize(messages, PREFIX, counter, limit, None);
     assert_eq!(record::summarize(messages, PREFIX, counter, limit, None), summary, "the same every time");

@@ -1,5 +1,5 @@
-//! Lines made of what the ledger looks for: the words in its own source, and numbers, units, paths, versions, dates,
-//! addresses and names in every shape, with and without anything between them.
+//! Generates lines from what the ledger looks for: the words in its own source, and numbers, units, paths, versions,
+//! dates, addresses and names in every shape, with various separators.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,9 +9,9 @@ use crate::transcript::Message;
 use serde_json::{Value, json};
 
 use crate::laws::FIXTURES;
-use crate::laws::lawful::{PREFIX, assert_facts, assert_summary, with};
+use crate::laws::lawful::{PREFIX, assert_facts, assert_summary, with_document};
 
-/// Shapes of tokens: `9` is a digit, `a` a letter, `A` a capital.
+/// The shapes of tokens: `9` is a digit, `a` a letter, `A` a capital.
 const SHAPES: [&str; 72] = [
     "9",
     "99",
@@ -87,25 +87,25 @@ const SHAPES: [&str; 72] = [
     "- [9] ",
 ];
 
-/// What stands between tokens. Nothing does as often as not.
+/// The separators of tokens, many of them empty.
 const BETWEEN: [&str; 40] = [
     "", "", "", "", "", "", "", "", "", "", " ", " ", " ", " ", " ", " ", "  ", "\t", ":", ": ", ", ", ",", ".", ". ",
     "; ", "/", "-", "_", "=", "(", ")", "\"", "`", "\\", "é", "，", "。", "😀", "\u{301}", "\u{2028}",
 ];
 
-/// A source of choices: a number below another.
+/// A source of choices: returns a number below its argument.
 pub type Below<'b> = dyn FnMut(usize) -> usize + 'b;
 
-/// Tokens that lines are made of.
+/// The tokens of generated lines.
 pub struct Tokens(Vec<String>);
 
 impl Tokens {
-    /// Those of the ledger, as its source has them.
+    /// Collects the words of the ledger from its source.
     pub fn of_ledger() -> Self {
         let folder = format!("{FIXTURES}/../src/summary/record");
         let mut words = BTreeSet::new();
         for entry in fs::read_dir(folder).expect("a folder") {
-            // A folder is no source.
+            // Folders have no source.
             let Ok(source) = fs::read_to_string(entry.expect("an entry").path()) else { continue };
             let code = source.split("#[cfg(test)]").next().unwrap_or_default();
             for text in code
@@ -122,12 +122,12 @@ impl Tokens {
         Tokens(words.into_iter().collect())
     }
 
-    /// How many there are.
+    /// Returns the number of words.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// A line.
+    /// Generates a line.
     pub fn line(&self, below: &mut Below<'_>) -> String {
         let mut line = String::new();
         for _ in 0..=below(7) {
@@ -148,7 +148,7 @@ impl Tokens {
     }
 }
 
-/// Choices of a seed.
+/// Returns the choices of a seed.
 pub fn choices(seed: u64) -> impl FnMut(usize) -> usize {
     let mut state = seed;
     move |all| {
@@ -161,7 +161,7 @@ pub fn choices(seed: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// A conversation of so many lines, which people, models, tools and earlier summaries say.
+/// Generates a conversation of `lines` lines by users, models, tools and earlier summaries.
 pub fn conversation(tokens: &Tokens, lines: usize, below: &mut Below<'_>) -> String {
     let mut messages = Vec::new();
     let mut left = lines;
@@ -179,9 +179,9 @@ pub fn conversation(tokens: &Tokens, lines: usize, below: &mut Below<'_>) -> Str
             how => {
                 let id = messages.len().to_string();
                 let name = ["bash", "Edit", "get_user"][below(3)];
-                let given = json!({"command": text, "file_path": lines[0]}).to_string();
+                let arguments = json!({"command": text, "file_path": lines[0]}).to_string();
                 let result = if how == 4 { json!([{lines[0].clone(): text}, lines]).to_string() } else { text };
-                let call = json!({"id": id, "type": "function", "function": {"name": name, "arguments": given}});
+                let call = json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
                 messages.push(json!({"role": "assistant", "content": null, "tool_calls": [call]}));
                 messages.push(json!({"role": "tool", "tool_call_id": id, "content": result}));
             }
@@ -193,7 +193,7 @@ pub fn conversation(tokens: &Tokens, lines: usize, below: &mut Below<'_>) -> Str
 /// Checks the laws of facts and of the embedded summarizer on a conversation.
 pub fn assert_read(conversation: &str, below: &mut Below<'_>) {
     let limit = [0, 7, 60, 300, 4_000][below(5)];
-    with(conversation, None, |document| {
+    with_document(conversation, None, |document| {
         let messages: Vec<&Message<'_>> = document.transcripts[0].messages.iter().collect();
         assert_facts(&messages, Counter::DEFAULT, limit);
         assert_summary(&messages, Counter::DEFAULT, limit);

@@ -1,4 +1,4 @@
-//! What `benches/` time.
+//! The code that `benches/` time.
 
 use std::hint::black_box;
 
@@ -16,16 +16,16 @@ const PREFIX: &str = "Here is a summary of the conversation to date:";
 const SUMMARY: &str = "Here is a summary of the conversation to date:\n\nThe user asked for several changes, and all of \
                        them were made and tested.";
 
-/// Seconds by the clock of a benchmark.
+/// Durations in seconds, by the clock of a benchmark.
 #[derive(Clone, Copy)]
 pub struct Took {
-    /// For reading a conversation.
+    /// The time to read a conversation.
     pub read: f64,
-    /// For deciding on it and rewriting it, with a summary that is there already.
+    /// The time to decide and rewrite, with an existing summary.
     pub decide: f64,
 }
 
-/// Compacts a conversation with a `keep` in the words of the flag.
+/// Compacts a conversation; `keep` has the syntax of the flag.
 ///
 /// # Panics
 /// The source is no conversation, or is not shorter afterwards.
@@ -43,7 +43,7 @@ pub fn compacted(source: &str, keep: &str, clock: fn() -> f64) -> Took {
     Took { read: read - began, decide: decided - read }
 }
 
-/// What the program does between reading and writing, but for writing a summary: what stays is not copied.
+/// Does what the program does between reading and writing, except writing a summary. What stays is not copied.
 fn edits(transcript: &mut Transcript<'_>, policy: &Policy) -> Vec<Edit> {
     mark_summaries(transcript, policy);
     let plan = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy);
@@ -61,7 +61,7 @@ fn policy(keep: Size) -> Policy {
     }
 }
 
-/// The tokens of a whole conversation.
+/// Counts the tokens of a whole conversation.
 ///
 /// # Panics
 /// The source is no conversation.
@@ -72,7 +72,7 @@ pub fn tokens(source: &str) -> u64 {
     total(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &policy(Size::Messages(20)))
 }
 
-/// A text with its secrets masked; nothing where there are none.
+/// Masks the secrets in a text; `None` if it has none.
 pub fn masked(text: &str) -> Option<String> {
     let mut redactor = Redactor::new();
     let masked = redactor.mask(text);

@@ -1,9 +1,9 @@
-//! What tcompact promises, as functions that panic where a promise is broken: for any text, for generated conversations
+//! The promises of tcompact, as functions that panic if a promise is broken: for any text, for generated conversations
 //! and for generated lines.
 //!
-//! The tests here hold these laws against fixtures and some thousands of cases; `fuzz/` against as many as there is time
-//! for; `benches/` time what the laws run. They are part of the library because they look at what no other program may
-//! depend on, and are built for tests and with the feature `laws` alone.
+//! The tests here check these laws on fixtures and some thousands of cases, and `fuzz/` checks them on as many cases as
+//! time permits. `benches/` time the code that the laws run. The laws are part of the library because they use
+//! internals that no other program may depend on. They are built only for tests and with the feature `laws`.
 
 mod bricks;
 mod cases;

@@ -1,11 +1,11 @@
-//! Reading texts in tests. Tests are short, and so is what they leave behind.
+//! Reads texts in tests. The leaks of short tests do not matter.
 
 use crate::transcript::formats::Format;
 use crate::transcript::framing::{self, Document, Lines, ReadError};
 use crate::transcript::json::Json;
 use crate::transcript::source::Source;
 
-/// The conversations of a text.
+/// Reads the conversations of a text.
 pub(crate) fn read<'a>(
     text: &'a str,
     from: Option<&'static dyn Format>,
@@ -14,7 +14,7 @@ pub(crate) fn read<'a>(
     framing::read(Box::leak(Box::new(Source::of(text)?)), from, lines)
 }
 
-/// The one value that a text is.
+/// Reads a text that is one value.
 pub(crate) fn json(text: &str) -> Json<'_> {
     Box::leak(Box::new(Source::of(text).expect("JSON"))).first().expect("a value")
 }

@@ -1,4 +1,4 @@
-//! The whole program in memory, but for reading and writing; and archives with the way back.
+//! The whole program in memory, without reading and writing files; and archives with the way back.
 
 use std::collections::HashSet;
 use std::fs;
@@ -10,7 +10,7 @@ use crate::events::{Conversation, Status};
 use crate::files::append::{self, Section};
 use crate::files::input::Input;
 use crate::hash::sha256;
-use crate::rewrite::restoring::{Record, put_back};
+use crate::rewrite::restoring::{Record, restore_original};
 use crate::settings::layers::CommandLine;
 use crate::settings::presets::{self, PRESETS};
 use crate::settings::{RestoreSettings, Settings};
@@ -22,47 +22,47 @@ use serde_json::Value;
 
 use crate::laws::choices::{Choices, split};
 
-/// Nobody is asked: the embedded summarizer writes.
-struct Nobody;
+/// A backend that is never asked, because the embedded summarizer writes.
+struct NoSummarizer;
 
-impl SummaryBackend for Nobody {
+impl SummaryBackend for NoSummarizer {
     fn answer(&self, _: &Request, _: &mut Bill) -> Result<Reply, NoAnswer> {
         unreachable!("nobody is asked")
     }
 }
 
-fn understood(arguments: &[String]) -> anyhow::Result<CommandLine> {
+fn parse(arguments: &[String]) -> anyhow::Result<CommandLine> {
     let words = ["tcompact", "--quiet"].into_iter().map(str::to_owned).chain(arguments.iter().cloned());
     Ok(CommandLine::parse(words.map(Into::into))?)
 }
 
-/// What the program made of a text.
+/// The output of the program for a text.
 pub(crate) struct Processed {
     /// The result.
     pub(crate) text: String,
     /// Whether any conversation was compacted.
     pub(crate) compacted: bool,
-    /// What is to be kept elsewhere.
+    /// The archived content.
     pub(crate) archived: Archived,
-    /// What is reported of each conversation.
+    /// The report of each conversation.
     pub(crate) conversations: Vec<Conversation>,
 }
 
-/// What the program makes of a text with such arguments.
+/// Runs the program on a text.
 ///
 /// # Errors
-/// What it says.
-pub(crate) fn processed(arguments: &[String], text: &str) -> anyhow::Result<Processed> {
-    let settings = Settings::new(understood(arguments)?.resolve(&presets::values, |_| None)?, |_| None)?;
+/// The program's error.
+pub(crate) fn process(arguments: &[String], text: &str) -> anyhow::Result<Processed> {
+    let settings = Settings::new(parse(arguments)?.resolve(&presets::values, |_| None)?, |_| None)?;
     let input = Input { name: "-".to_owned(), text: text.to_owned(), ..Input::default() };
     let mut conversations = Vec::new();
-    let outcome = engine::run_alone(&settings, &input, &Nobody, &mut conversations)?;
+    let outcome = engine::run_alone(&settings, &input, &NoSummarizer, &mut conversations)?;
     let engine::Outcome { content, compacted, archived, .. } = outcome;
     Ok(Processed { text: content.text(text), compacted, archived, conversations })
 }
 
-/// Arguments of all kinds.
-fn chosen(choices: &mut Choices<'_>) -> Vec<String> {
+/// Chooses arguments of all kinds.
+fn choose_arguments(choices: &mut Choices<'_>) -> Vec<String> {
     let mut arguments = vec![format!("--keep={}", choices.keep()), format!("--pin={}", choices.pin())];
     let preset = choices.below(2 + PRESETS.len()).checked_sub(2);
     arguments.extend(preset.map(|preset| format!("--preset={}", PRESETS[preset].name)));
@@ -86,14 +86,14 @@ fn chosen(choices: &mut Choices<'_>) -> Vec<String> {
     arguments
 }
 
-/// Checks the laws for the whole program on a text with some arguments; whether it was compacted.
+/// Checks the laws for the whole program on a text with some arguments. Returns whether it was compacted.
 ///
 /// # Panics
 /// A law is broken.
 pub(crate) fn assert_whole(arguments: &[String], text: &str) -> bool {
     let archived: Vec<String> = arguments.iter().cloned().chain(["--archive=a.jsonl".to_owned()]).collect();
-    let Ok(outcome) = processed(&archived, text) else { return false };
-    let again = processed(&archived, text).expect("it went well before");
+    let Ok(outcome) = process(&archived, text) else { return false };
+    let again = process(&archived, text).expect("it went well before");
     assert_eq!((&again.text, again.compacted), (&outcome.text, outcome.compacted), "the same every time");
     let is_compacted = outcome.conversations.iter().any(|one| one.status == Status::Compacted);
     assert_eq!(outcome.compacted, is_compacted, "what is reported is what was done: {arguments:?}");
@@ -108,28 +108,28 @@ pub(crate) fn assert_whole(arguments: &[String], text: &str) -> bool {
         transcripts.iter().map(|one| one.format.name()).collect()
     };
     let json = Source::of(&outcome.text).unwrap_or_else(|error| panic!("{error:?}: {arguments:?} {}", outcome.text));
-    // Whose evidence was cut away is taken for a plainer format, unless it is named.
+    // Without `--from`, a conversation whose evidence was cut is detected as a plainer format.
     let lone = before.transcripts.first().map(|one| one.format);
     if formats(&before.transcripts).windows(2).all(|two| two[0] == two[1]) {
         let after = framing::read(&json, lone, None).unwrap_or_else(|error| panic!("it {error}: {arguments:?}"));
         assert_eq!(after.transcripts.len(), before.transcripts.len(), "{arguments:?}");
     }
     if outcome.text != text {
-        assert_eq!(back(&outcome, text), text, "what was cut comes back: {arguments:?}");
+        assert_eq!(restore_text(&outcome, text), text, "what was cut comes back: {arguments:?}");
     }
-    let own = |argument: &String| {
+    let is_idempotent = |argument: &String| {
         ["--keep", "--pin", "--trigger", "--from", "--ledger", "--thinking"]
             .iter()
             .any(|flag| argument.starts_with(flag))
     };
-    if outcome.compacted && arguments.iter().all(own) {
-        let twice = processed(&archived, &outcome.text).unwrap_or_else(|error| panic!("it {error}: {arguments:?}"));
+    if outcome.compacted && arguments.iter().all(is_idempotent) {
+        let twice = process(&archived, &outcome.text).unwrap_or_else(|error| panic!("it {error}: {arguments:?}"));
         assert_eq!(twice.text, outcome.text, "compacting twice changes nothing that once did not: {arguments:?}");
     }
     outcome.compacted
 }
 
-/// The records of an outcome, as an archive has them.
+/// Returns the records of an outcome, as they are archived.
 fn records(outcome: &Processed) -> Vec<Value> {
     let record = |section: &Section| match section {
         Section::Record(record) => record.clone(),
@@ -138,15 +138,20 @@ fn records(outcome: &Processed) -> Vec<Value> {
     outcome.archived.sections.iter().map(record).collect()
 }
 
-/// What the records of an outcome make of it.
-fn back(outcome: &Processed, text: &str) -> String {
+/// Restores an outcome from its records.
+fn restore_text(outcome: &Processed, text: &str) -> String {
     let records = records(outcome);
     let by_line = records.iter().any(|record| record.get("line").is_some());
     let of = |part: &str, line: Option<usize>| {
         let hash = sha256(part.as_bytes());
-        let own = records.iter().filter(|record| record["result_sha256"] == hash.as_str());
-        let own: Vec<Record> = own.map(|record| serde_json::from_value(record.clone()).expect("a record")).collect();
-        if own.is_empty() { part.to_owned() } else { put_back(part, "-", line, own).expect("it fits") }
+        let matching = records.iter().filter(|record| record["result_sha256"] == hash.as_str());
+        let matching: Vec<Record> =
+            matching.map(|record| serde_json::from_value(record.clone()).expect("a record")).collect();
+        if matching.is_empty() {
+            part.to_owned()
+        } else {
+            restore_original(part, "-", line, matching).expect("it fits")
+        }
     };
     if !by_line {
         return of(&outcome.text, None);
@@ -157,33 +162,34 @@ fn back(outcome: &Processed, text: &str) -> String {
         out.push_str(&of(content, Some(index + 1)));
         out.push_str(&line[content.len()..]);
     }
-    // Different lines can become the same one, and then the archive says so.
+    // Different lines can become equal; the archive then reports it.
     if out.len() == text.len() { out } else { of(&out, None) }
 }
 
 pub(crate) fn compact(bytes: &[u8]) {
     let (text, mut choices) = split(bytes);
-    assert_whole(&chosen(&mut choices), &text);
+    assert_whole(&choose_arguments(&mut choices), &text);
 }
 
-/// A text comes back by its archive, whatever else stands in that; by one that was changed, as it was or not at all.
+/// Checks that a text is restored from its archive, whatever else the archive has; from an altered archive it is
+/// restored exactly or not at all.
 pub(crate) fn restore(bytes: &[u8]) {
     let (text, mut choices) = split(bytes);
     let mut arguments = vec![format!("--keep={}", choices.keep()), "--archive=a.jsonl".to_owned()];
     let repair = choices.of(&[None, Some("--repair=drop"), Some("--repair=synthesize")]);
     arguments.extend(repair.map(str::to_owned));
-    // Mending is felt where little is left: a few lines of the text, without the end of the last.
+    // Repair has an effect where little is left: a few lines of the text, without the end of the last.
     let few = choices.below(4);
     let text = if few == 0 { text } else { text.lines().take(few).collect::<Vec<_>>().join("\n") };
-    let outcome = processed(&arguments, &text).ok().filter(|outcome| outcome.text != text);
+    let outcome = process(&arguments, &text).ok().filter(|outcome| outcome.text != text);
     let folder = tempfile::tempdir().expect("a folder");
     let (archive, short, long) =
         (folder.path().join("a.jsonl"), folder.path().join("short"), folder.path().join("long"));
     let Some(outcome) = outcome else {
-        // The text is the archive.
+        // Uses the text as the archive.
         fs::write(&archive, &text).expect("written");
         fs::write(&short, text.lines().next().unwrap_or_default()).expect("written");
-        restored(&archive, &short, &long).ok();
+        restore_file(&archive, &short, &long).ok();
         return;
     };
     append::sections(&archive, &outcome.archived.sections, None).expect("written");
@@ -202,18 +208,21 @@ pub(crate) fn restore(bytes: &[u8]) {
     }
     let is_whole = fs::read(&archive).expect("an archive") == tampered;
     fs::write(&archive, &tampered).expect("written");
-    match restored(&archive, &short, &long) {
+    match restore_file(&archive, &short, &long) {
         Ok(()) => {
-            let back = fs::read_to_string(&long).expect("a text");
-            assert!(back == text || !is_whole && is_partly(&back, &text, &outcome), "{back}\nis not\n{text}");
+            let restore_text = fs::read_to_string(&long).expect("a text");
+            assert!(
+                restore_text == text || !is_whole && is_partly(&restore_text, &text, &outcome),
+                "{restore_text}\nis not\n{text}"
+            );
         }
         Err(error) => assert!(!is_whole && !long.exists(), "{error}: {}", String::from_utf8_lossy(&tampered)),
     }
 }
 
-/// Whether the text, or each of its lines, is as it was at some step: repaired, cut, or neither. A record that is lost leaves
-/// what it changed at the step before, and takes nothing else along.
-fn is_partly(back: &str, text: &str, outcome: &Processed) -> bool {
+/// Whether the text, or each of its lines, is in some state: repaired, cut, or neither. A lost record leaves its change
+/// in place and affects nothing else.
+fn is_partly(restore_text: &str, text: &str, outcome: &Processed) -> bool {
     let records = records(outcome);
     let hashes =
         ["original_sha256", "result_sha256"].map(|key| records.iter().filter_map(move |one| one[key].as_str()));
@@ -221,12 +230,12 @@ fn is_partly(back: &str, text: &str, outcome: &Processed) -> bool {
     let is_step = |part: &str| steps.contains(sha256(part.as_bytes()).as_str());
     let mut lines = text.split('\n').zip(outcome.text.split('\n'));
     let is_one = |line: &str| lines.next().is_some_and(|(long, short)| line == long || line == short || is_step(line));
-    is_step(back) || back.split('\n').all(is_one) && lines.next().is_none()
+    is_step(restore_text) || restore_text.split('\n').all(is_one) && lines.next().is_none()
 }
 
-fn restored(archive: &Path, short: &Path, long: &Path) -> anyhow::Result<()> {
+fn restore_file(archive: &Path, short: &Path, long: &Path) -> anyhow::Result<()> {
     let word = |flag: &str, path: &Path| format!("{flag}{}", path.display());
     let words = [word("--restore=", archive), word("", short), word("--output=", long)];
-    let settings = RestoreSettings::new(&understood(&words)?.arguments).expect("an archive is named");
+    let settings = RestoreSettings::new(&parse(&words)?.arguments).expect("an archive is named");
     engine::restore(&settings).map(drop)
 }

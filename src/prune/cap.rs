@@ -38,7 +38,7 @@ fn cap(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, limit: u64) -> Option
     if tokens <= limit || is_pruned(&text) {
         return None;
     }
-    let in_place = || shortened(&result.output.strings(), &result.output.strings_again(), counter, limit);
+    let in_place = || shortened(&result.output.strings(), &result.output.duplicate_strings(), counter, limit);
     let as_a_whole = || {
         let shorter = cut(&text, limit, counter);
         (counter.count_text(&shorter) < tokens).then(|| replace_text(result, &shorter))

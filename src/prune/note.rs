@@ -41,5 +41,5 @@ pub(super) fn in_tokens(tokens: u64) -> String {
 
 /// Returns the edits that replace a result by a text.
 pub(super) fn replace_text(result: &ToolResult<'_, '_>, text: &str) -> Vec<Edit> {
-    result.output.saying(text).into_iter().map(|(range, text)| Edit { range, text }).collect()
+    result.output.replace_with(text).into_iter().map(|(range, text)| Edit { range, text }).collect()
 }

@@ -196,7 +196,7 @@ impl Scene<'_, '_> {
     /// Returns the edits that remove the copies of a result.
     pub(super) fn without_copies(&self, result: &ToolResult<'_, '_>) -> Vec<Edit> {
         let spans: Vec<_> = result.output.copies.iter().map(|copy| copy.span()).collect();
-        elements::without(self.transcript.source, &spans)
+        elements::removal_edits(self.transcript.source, &spans)
     }
 
     /// Returns the tokens of a result with the text `text`: the text, and a flat rate for each picture.

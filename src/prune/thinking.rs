@@ -21,7 +21,7 @@ fn find(scene: &Scene<'_, '_>, _amount: Amount) -> Vec<Change> {
     let transcript = scene.transcript;
     let open = open_loop(scene);
     let indices: Vec<usize> = (0..open).filter(|&index| scene.touchable[index]).collect();
-    let removal = thinking::all(transcript, indices.iter().copied());
+    let removal = thinking::removal_of_all(transcript, indices.iter().copied());
     let edits = removal.edits.into_iter().map(|edit| Change {
         message: message_at(transcript, &edit),
         edits: vec![edit],
@@ -63,5 +63,5 @@ fn without_thoughts(source: &str, message: &Message<'_>) -> Vec<Edit> {
     if message.role != Role::Assistant || spans.is_empty() || spans.len() == parts.len() {
         return Vec::new();
     }
-    elements::without(source, &spans)
+    elements::removal_edits(source, &spans)
 }

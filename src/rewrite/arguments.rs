@@ -1,6 +1,6 @@
-//! Long arguments of old tool calls, cut to their beginning.
+//! Cuts long arguments of old tool calls to their beginning.
 //!
-//! What an agent wrote into a file long ago is in the file; its conversation need not hold it a second time.
+//! What an agent wrote into a file long ago is in the file, so its conversation need not hold a copy.
 
 use serde_json::Value;
 
@@ -13,32 +13,32 @@ use crate::transcript::{Arguments, Call, Role, Transcript};
 
 use crate::rewrite::Edit;
 
-/// Characters of a cut argument that stay.
-const STAYS: usize = 20;
-/// What stands for the others.
+/// The characters that stay of a cut argument.
+const KEPT: usize = 20;
+/// The mark that replaces the rest.
 pub(crate) const MARK: &str = "...(argument truncated)";
 
-/// When and where arguments are cut.
+/// Which arguments are cut, and when.
 #[derive(Debug, Clone)]
 pub(crate) struct Truncation {
-    /// Characters an argument may have.
+    /// The most characters of an argument.
     pub(crate) longest: usize,
-    /// What stands for the characters that are cut off.
+    /// The mark that replaces the removed characters.
     pub(crate) mark: &'static str,
-    /// The tools whose arguments are cut; all of them, where none is named.
+    /// The tools whose arguments are cut; all tools if empty.
     pub(crate) tools: &'static [&'static str],
-    /// What must be reached, and how much of the end is then left alone, where arguments are cut before anything else is
-    /// decided; without these they are cut once it is known where the conversation is, before the cut.
+    /// The size that triggers cutting before all other decisions, and the size of the end that is left alone. Without
+    /// them arguments are cut later, in the messages before the cut.
     pub(crate) sizes: Option<(Size, Size)>,
 }
 
 impl Truncation {
-    /// What `--truncate-args` means: the arguments of all tools before the cut.
+    /// Returns the truncation of `--truncate-args`: the arguments of all tools before the cut.
     pub(crate) fn before_the_cut(longest: usize) -> Self {
         Truncation { longest, mark: MARK, tools: &[], sizes: None }
     }
 
-    /// The edits that come before all decisions, in order.
+    /// Returns the edits made before all decisions, in order.
     pub(crate) fn early_edits(&self, transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> Vec<Edit> {
         let Some((trigger, keep)) = self.sizes else { return Vec::new() };
         let mut policy = Policy { budget: None, triggers: vec![vec![trigger]], keep, ..policy.clone() };
@@ -48,7 +48,7 @@ impl Truncation {
         if before == transcript.messages.len() { Vec::new() } else { self.edits(transcript, before) }
     }
 
-    /// The edits that cut the arguments in the messages before an index.
+    /// Returns the edits that cut arguments in the messages before an index.
     fn edits(&self, transcript: &Transcript<'_>, before: usize) -> Vec<Edit> {
         let messages = &transcript.messages;
         let is_named = |call: &Call<'_>, name: &&str| call.name.is_some_and(|called| called.is(name));
@@ -61,8 +61,8 @@ impl Truncation {
         edits
     }
 
-    /// The edits of one call: of each long value where the arguments are an object, of the whole where they are JSON in
-    /// a string.
+    /// Returns the edits of one call: one for each long value if the arguments are an object, one for the whole if they
+    /// are JSON in a string.
     pub(crate) fn cut(&self, source: &str, call: &Call<'_>) -> Vec<Edit> {
         match call.arguments {
             Arguments::Absent => Vec::new(),
@@ -85,8 +85,8 @@ impl Truncation {
     fn cut_values(&self, object: Json<'_>) -> Vec<Edit> {
         let long = object.entries().filter_map(|(_, value)| {
             let text = value.text().filter(|text| text.code_point_count() > self.longest)?;
-            let shorter = text.decode().chars().take(STAYS).collect::<String>() + self.mark;
-            // DeepAgents cuts what is too long by its measure even where the mark makes it longer.
+            let shorter = text.decode().chars().take(KEPT).collect::<String>() + self.mark;
+            // DeepAgents cuts what is too long by its own measure, even if the mark makes it longer.
             let gains = self.sizes.is_some() || shorter.chars().count() < text.code_point_count();
             gains.then(|| Edit { range: value.span(), text: Value::from(shorter).to_string() })
         });

@@ -1,19 +1,19 @@
-//! Taking elements out of lists and putting others in, by looking at the text around them.
+//! Removes elements from lists and inserts others, with the separators around them.
 //!
-//! A list is an array of JSON or the values of a file that stand one behind the other.
+//! A list is a JSON array, or the values of a file in sequence.
 
 use std::ops::Range;
 
 use crate::rewrite::Edit;
 
-/// The keys whose member goes when nothing is left in its list: providers refuse it empty.
+/// The key whose member is removed when its list becomes empty: providers reject it empty.
 const NEVER_EMPTY: &str = "tool_calls";
 
-/// The edits that take `spans` out of `source`: elements of lists, or values of members, which go with their keys. They
-/// are in order and do not overlap; separators go with them.
-pub(crate) fn without(source: &str, spans: &[Range<usize>]) -> Vec<Edit> {
+/// Returns the edits that remove `spans` from `source`: elements of lists, or values of members, which are removed with
+/// their keys. `spans` are in order and do not overlap; separators are removed too.
+pub(crate) fn removal_edits(source: &str, spans: &[Range<usize>]) -> Vec<Edit> {
     let mut spans: Vec<Range<usize>> = spans.iter().map(|span| with_key(source, span.clone())).collect();
-    // A list that must not be empty goes as a whole, and may then stand beside another member that goes.
+    // A list that must not be empty is removed whole, and may then be adjacent to another removed member.
     spans = runs(source, &spans)
         .flat_map(|run| match list_emptied_by(source, run[0].start..run[run.len() - 1].end) {
             Some(list) => vec![list],
@@ -23,12 +23,12 @@ pub(crate) fn without(source: &str, spans: &[Range<usize>]) -> Vec<Edit> {
     runs(source, &spans).map(|run| removal(source, run[0].start..run[run.len() - 1].end)).collect()
 }
 
-/// Spans between which nothing but separators stands.
+/// Groups spans with nothing but separators between them.
 fn runs<'s>(source: &str, spans: &'s [Range<usize>]) -> impl Iterator<Item = &'s [Range<usize>]> {
     spans.chunk_by(|one, next| matches!(source[one.end..next.start].trim_matches(is_space), "" | ","))
 }
 
-/// The member whose list a run would leave empty, where it must not be.
+/// Returns the member whose list a run would leave empty, if it must not be empty.
 fn list_emptied_by(source: &str, run: Range<usize>) -> Option<Range<usize>> {
     let before = source[..run.start].trim_end_matches(is_space).strip_suffix('[')?;
     let after = source[run.end..].trim_start_matches(is_space).strip_prefix(']')?;
@@ -41,7 +41,7 @@ fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\r' | '\n')
 }
 
-/// A value with its key, where it is a member.
+/// Extends a value by its key, if it is a member.
 fn with_key(source: &str, span: Range<usize>) -> Range<usize> {
     let before = source[..span.start].trim_end_matches(is_space);
     match before.strip_suffix(':').and_then(|before| key_start(before.trim_end_matches(is_space))) {
@@ -50,14 +50,14 @@ fn with_key(source: &str, span: Range<usize>) -> Range<usize> {
     }
 }
 
-/// Where the string begins that `before` ends with.
+/// Returns where the string begins that ends `before`.
 fn key_start(before: &str) -> Option<usize> {
     let inside = before.strip_suffix('"')?;
     let is_quote = |at: &usize| (at - inside[..*at].trim_end_matches('\\').len()).is_multiple_of(2);
     inside.rmatch_indices('"').map(|(at, _)| at).find(is_quote)
 }
 
-/// Takes a run of elements away with the separator behind it, or where nothing follows, with the one before.
+/// Removes a run of elements with the separator after it, or with the one before it if nothing follows.
 fn removal(source: &str, run: Range<usize>) -> Edit {
     let (before, after) = (source[..run.start].trim_end_matches(is_space), &source[run.end..]);
     let space = after.len() - after.trim_start_matches(is_space).len();
@@ -77,7 +77,7 @@ fn removal(source: &str, run: Range<usize>) -> Edit {
     Edit { range, text: String::new() }
 }
 
-/// Puts elements at the beginning of the array at `list`.
+/// Inserts elements at the beginning of the array at `list`.
 pub(super) fn at_front(source: &str, list: Range<usize>, elements: &[String]) -> Edit {
     let inside = &source[list.start + 1..list.end - 1];
     let space = inside.len() - inside.trim_start_matches(is_space).len();
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::rewrite::apply;
 
-    /// The source without what stands between guillemets.
+    /// Removes what is between guillemets.
     fn cut(marked: &str) -> String {
         let mut source = String::new();
         let mut spans = Vec::new();
@@ -102,7 +102,7 @@ mod tests {
                 spans.push(start..source.len());
             }
         }
-        apply(&source, &without(&source, &spans))
+        apply(&source, &removal_edits(&source, &spans))
     }
 
     #[test]

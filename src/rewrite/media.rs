@@ -1,6 +1,6 @@
-//! Pictures and other data inside messages, moved out to files of their own.
+//! Moves pictures and other data from messages to files.
 //!
-//! What stands in their place is a reference that a summarizer can read and pass on.
+//! A reference replaces them, which a summarizer can read and pass on.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,15 +16,15 @@ use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Role, Tran
 
 use crate::rewrite::Edit;
 
-/// Hexadecimal digits of a file's hash that name it.
+/// The hexadecimal digits of a file's hash in its name.
 const NAME_DIGITS: usize = 16;
 
-/// A file that holds what stood in a message.
+/// A file with data from a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Moved {
-    /// The name of the file, made of a hash of what is in it.
+    /// The name of the file, made of the hash of its content.
     pub(crate) name: String,
-    /// What is in it.
+    /// Its content.
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -34,23 +34,23 @@ impl Moved {
     }
 }
 
-/// The edits that put references into `folder` in the place of data in some messages, and the files they refer to, each
-/// once.
-pub(crate) fn moved_out(transcript: &Transcript<'_>, indices: &[usize], folder: &str) -> (Vec<Edit>, Vec<Moved>) {
+/// Returns the edits that replace data in messages with references into `folder`, and the files that they refer to,
+/// each once.
+pub(crate) fn offload(transcript: &Transcript<'_>, indices: &[usize], folder: &str) -> (Vec<Edit>, Vec<Moved>) {
     let mut edits = Vec::new();
     let mut files: Vec<Moved> = Vec::new();
-    // The first media type that comes with some bytes names their file.
+    // The first media type that comes with the same bytes decides the name of their file.
     let mut named: HashMap<String, String> = HashMap::new();
     for &index in indices {
         let message = &transcript.messages[index];
         let Content::Parts(parts) = &message.content else { continue };
         let reader = Reader::of(message);
-        let data = |block: Json<'_>| reader.knows(block).then(|| Data::of(block)).flatten();
+        let data = |block: Json<'_>| reader.knows(block).then(|| InlineMedia::of(block)).flatten();
         let blocks = || parts.iter().map(|part| part.json).filter(|block| block.kind() == Kind::Object);
         let holds_data = blocks().any(|block| data(block).is_some());
         for block in blocks().filter(|_| holds_data) {
             let Some(data) = data(block) else {
-                edits.extend(wrapped(block));
+                edits.extend(wrap(block));
                 continue;
             };
             let reference = match data.file() {
@@ -65,21 +65,21 @@ pub(crate) fn moved_out(transcript: &Transcript<'_>, indices: &[usize], folder: 
             };
             edits.push(Edit { range: block.span(), text: reference.to_string() });
         }
-        if holds_data && reader.adds_calls() {
-            edits.extend(calls_added(message));
+        if holds_data && reader.appends_calls() {
+            edits.extend(append_calls(message));
         }
     }
     (edits, files)
 }
 
-/// Which of `LangChain`'s readers of blocks reads a message: it has one for each provider that it knows.
+/// The reader of blocks that `LangChain` uses for a message: it has one for each provider that it knows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reader {
-    /// For everybody's blocks.
+    /// For the blocks of any provider.
     Any,
     /// For Google's, whose models draw pictures.
     Google,
-    /// For those of another provider.
+    /// For the blocks of another known provider.
     Other,
 }
 
@@ -93,7 +93,7 @@ impl Reader {
         }
     }
 
-    /// Whether it looks for data in such a block. Some are blocks that its provider's models do not write.
+    /// Whether it looks for data in a block. It skips blocks that its provider's models do not write.
     fn knows(self, block: Json<'_>) -> bool {
         let foreign: &[&str] = match self {
             Reader::Any => &[],
@@ -103,20 +103,20 @@ impl Reader {
         !block.get_text("type").is_some_and(|kind| foreign.iter().any(|name| kind.is(name)))
     }
 
-    /// Whether it puts the calls of a message behind its blocks.
-    fn adds_calls(self) -> bool {
+    /// Whether it appends the calls of a message to its blocks.
+    fn appends_calls(self) -> bool {
         self != Reader::Other
     }
 }
 
-/// The calls that are put behind the blocks of a message, where they count. Calls without an id are not, nor are those
-/// that are there.
-fn calls_added(message: &Message<'_>) -> Option<Edit> {
+/// Appends the calls of a message to its blocks, where they are counted. Calls without an id, and calls already among
+/// the blocks, are left out.
+fn append_calls(message: &Message<'_>) -> Option<Edit> {
     let content = message.field("content").filter(|content| content.kind() == Kind::Array)?;
     let calls = content.items().filter(|block| block.get_text("type").is_some_and(|kind| kind.is("tool_call")));
-    let there: HashSet<_> = calls.filter_map(|block| block.get_text("id")).map(|id| id.decode()).collect();
+    let present: HashSet<_> = calls.filter_map(|block| block.get_text("id")).map(|id| id.decode()).collect();
     let blocks = message.calls.iter().filter(|call| call.place == CallPlace::List).filter_map(|call| {
-        let id = call.id.map(|id| id.decode()).filter(|id| !id.is_empty() && !there.contains(id))?;
+        let id = call.id.map(|id| id.decode()).filter(|id| !id.is_empty() && !present.contains(id))?;
         let name = call.name.map(|name| name.decode());
         let arguments = arguments(call)?;
         Some(format!(r#", {{"type": "tool_call", "id": {}, "name": {}, "args": {arguments}}}"#, json!(id), json!(name)))
@@ -126,7 +126,7 @@ fn calls_added(message: &Message<'_>) -> Option<Edit> {
     (!text.is_empty()).then_some(Edit { range: end..end, text })
 }
 
-/// The arguments of a call as JSON, which may not hold control characters though text that spells JSON may.
+/// Returns the arguments of a call as strict JSON: control characters, which text with JSON may have, are escaped.
 fn arguments(call: &Call<'_>) -> Option<String> {
     match call.arguments {
         Arguments::Value(value) => Some(value.raw().to_owned()),
@@ -149,9 +149,9 @@ fn arguments(call: &Call<'_>) -> Option<String> {
     }
 }
 
-/// A block beside data as `DeepAgents` writes it anew: text without a type gets one, and what is none of `LangChain`'s own
-/// types is wrapped, which shows when tokens are counted.
-fn wrapped(block: Json<'_>) -> Option<Edit> {
+/// Rewrites a block beside data as `DeepAgents` does: text without a type gets one, and a type that `LangChain` does
+/// not know is wrapped, which affects token counts.
+fn wrap(block: Json<'_>) -> Option<Edit> {
     const KNOWN: [&str; 11] = [
         "text",
         "reasoning",
@@ -174,17 +174,17 @@ fn wrapped(block: Json<'_>) -> Option<Edit> {
 }
 
 /// Data inside a message.
-struct Data {
+struct InlineMedia {
     media_type: String,
-    /// The bytes, where they could be decoded.
+    /// The bytes, if they could be decoded.
     bytes: Option<Vec<u8>>,
 }
 
-impl Data {
-    /// The data of a block, in any of the ways blocks hold some.
+impl InlineMedia {
+    /// Reads the data of a block in any of its forms.
     fn of(block: Json<'_>) -> Option<Self> {
         let text = |path: &[&str]| block.at(path).and_then(|value| value.text()).map(|text| text.decode().into_owned());
-        let encoded = |data: String, media_type: String| Data { bytes: unbase64(&data), media_type };
+        let encoded = |data: String, media_type: String| InlineMedia { bytes: unbase64(&data), media_type };
         if let Some(data) = text(&["base64"]).filter(|data| !data.is_empty()) {
             let media_type = text(&["mime_type"]).filter(|kind| !kind.is_empty());
             return Some(encoded(data, media_type.unwrap_or("application/octet-stream".to_owned())));
@@ -207,7 +207,7 @@ impl Data {
             true => unbase64(payload),
             false => Some(percent_encoding::percent_decode_str(payload).collect()),
         };
-        Some(Data { media_type, bytes })
+        Some(InlineMedia { media_type, bytes })
     }
 
     fn file(&self) -> Option<Moved> {
@@ -216,7 +216,7 @@ impl Data {
         Some(Moved { name: format!("{}.{}", &digits[..NAME_DIGITS], extension(&self.media_type)), bytes })
     }
 
-    /// The block that refers to a file.
+    /// Writes the block that refers to a file.
     fn reference(&self, path: &str) -> serde_json::Value {
         match self.media_type.split('/').next() {
             Some(kind @ ("image" | "audio" | "video")) => json!({"type": kind, "url": path}),
@@ -225,14 +225,14 @@ impl Data {
     }
 }
 
-/// Decodes as Python does by default: characters of no meaning are passed over, and the padding must be right.
+/// Decodes Base64 as Python does by default: unknown characters are skipped, and the padding must be right.
 pub(crate) fn unbase64(text: &str) -> Option<Vec<u8>> {
     let known: String = text.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=')).collect();
     let lenient = GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
     lenient.decode(known).ok()
 }
 
-/// The end of a file's name for a media type, as Python's own table of types has it.
+/// Returns the file name extension of a media type, from Python's own table of types.
 pub(crate) fn extension(media_type: &str) -> &'static str {
     const EXTENSIONS: [(&str, &str); 27] = [
         ("image/png", "png"),

@@ -1,7 +1,7 @@
-//! From a plan and a summary to the new text: edits and their application.
+//! Turns a plan and a summary into the new text: edits and their application.
 //!
-//! Every change is an [`Edit`] of the source, so whatever no edit touches stays byte for byte as it was: spacing, key
-//! order, the spelling of numbers, unknown fields, line ends.
+//! Every change is an [`Edit`] of the source, so all bytes outside the edits stay unchanged: spacing, key order, the
+//! spelling of numbers, unknown fields, line ends.
 
 pub(crate) mod arguments;
 pub(crate) mod elements;
@@ -28,16 +28,16 @@ pub(crate) use crate::transcript::view::edited;
 pub(crate) use style::Style;
 pub(crate) use update::{no_update, refused_by_state, remaining, update};
 
-/// A summary and where it is put.
+/// A summary and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Placed {
-    /// Among the messages; in session files it takes more than one entry.
+    /// Among the messages. In session files it takes more than one entry.
     Messages(Vec<Value>),
-    /// Beside them, as the text under [`carried::KEY`].
+    /// Beside the messages, as the text under [`carried::KEY`].
     Beside(String),
 }
 
-/// The edits that put a summary where it belongs and take away what it replaces.
+/// Returns the edits that insert a summary in its place and remove what it replaces.
 pub(crate) fn placed(transcript: &Transcript<'_>, plan: &Plan, summary: &Placed) -> Vec<Edit> {
     match summary {
         Placed::Messages(entries) => splice(transcript, plan, entries),
@@ -51,8 +51,8 @@ pub(crate) fn placed(transcript: &Transcript<'_>, plan: &Plan, summary: &Placed)
     }
 }
 
-/// The summary of a compaction as entries of the list: in the format of the transcript, and written as its neighbours
-/// are.
+/// Writes the summary of a compaction as entries of the list, in the format of the transcript and the style of its
+/// neighbours.
 pub(crate) fn summary_message(transcript: &Transcript<'_>, plan: &Plan, summary: &SummaryMessage<'_>) -> Vec<Value> {
     let gone = || {
         let entries = Entries::of(transcript, plan, &plan.replaced());
@@ -61,9 +61,9 @@ pub(crate) fn summary_message(transcript: &Transcript<'_>, plan: &Plan, summary:
     transcript.format.summary(summary, &InsertionPoint { transcript, cutoff: plan.cutoff, removed: &gone })
 }
 
-/// The edits that put `summary` in the place of the messages that `plan` replaces: after the pinned ones that stand
-/// before it, before the others and what is kept. Without a summary they only go. Nothing is edited where the plan
-/// replaces nothing.
+/// Returns the edits that replace messages by `summary` as `plan` says. The summary comes after the pinned messages
+/// that precede it and before the other pinned and the kept messages. Without a summary the messages are only removed.
+/// There are no edits if the plan replaces nothing.
 pub(crate) fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]) -> Vec<Edit> {
     let replaced = plan.replaced();
     if replaced.is_empty() {
@@ -77,12 +77,12 @@ pub(crate) fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]
             None => entries.remove(transcript, index),
         }
     }
-    // What the source has matters only where the summary has something to be escaped.
+    // The escapes of the source matter only if the summary needs escapes.
     let is_ascii = summary.iter().all(|value| value.to_string().is_ascii());
     let style = Style::beside(transcript, plan.cutoff, !is_ascii && Style::is_ascii(transcript));
     let written: Vec<String> = summary.iter().map(|value| style.write(value)).collect();
     let text = (!written.is_empty()).then(|| written.join(&entries.separator(transcript.source, None)));
-    // The entry that the summary stands before.
+    // The entry after the summary.
     let next = plan.pinned.get(plan.before_summary).copied().unwrap_or(plan.cutoff);
     let next = entries.place_before(transcript, next);
     let next = next + entries.gone[next..].iter().take_while(|gone| **gone).count();
@@ -99,11 +99,11 @@ pub(crate) fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]
     edits
 }
 
-/// The messages of a list and what stands among them, in order.
+/// The messages of a list and the notes among them, in order.
 struct Entries {
     spans: Vec<Range<usize>>,
     gone: Vec<bool>,
-    /// Whether each is no message.
+    /// Whether each entry is a note and not a message.
     notes: Vec<bool>,
 }
 
@@ -131,15 +131,15 @@ impl Entries {
         self.notes.push(note);
     }
 
-    /// Has a message go as well.
+    /// Marks another message as removed.
     fn remove(&mut self, transcript: &Transcript<'_>, index: usize) {
         let start = transcript.messages[index].span().start;
         let entry = self.spans.partition_point(|span| span.start < start);
         self.gone[entry] = true;
     }
 
-    /// The entry before which a summary is put that stands before a message: that message, or the first of the notes
-    /// between it and what goes.
+    /// Returns the entry before which a summary goes that precedes a message: that message, or the first of the notes
+    /// between it and the removed entries.
     fn place_before(&self, transcript: &Transcript<'_>, index: usize) -> usize {
         let start = transcript.messages.get(index).map_or(usize::MAX, |message| message.span().start);
         let message = self.spans.partition_point(|span| span.start < start);
@@ -148,21 +148,21 @@ impl Entries {
         if first > 0 && self.gone[first - 1] { first } else { message }
     }
 
-    /// What is to stand between two entries: what stands before the one of that index, if it does there too.
+    /// Returns the separator for two entries: the one in front of the entry at `index`, if it separates there too.
     fn separator(&self, source: &str, index: Option<usize>) -> String {
         let gap = |index: usize| match (self.spans.get(index.wrapping_sub(1)), self.spans.get(index)) {
             (Some(one), Some(other)) => Some(&source[one.end..other.start]),
             _ => None,
         };
         let mut gaps = (1..self.spans.len()).filter_map(gap);
-        // Two objects on one line are read, and not written.
+        // tcompact reads two objects on one line, but does not write them so.
         let separates = |gap: &&str| gap.contains([',', '\n']);
         let own = index.and_then(|index| gap(index).or_else(|| gap(index + 1)).or_else(|| gap(index - 1)));
-        let told = own.filter(separates).or_else(|| gaps.find(separates));
-        told.unwrap_or_else(|| default_separator(source, self.spans.first())).to_owned()
+        let neighbouring = own.filter(separates).or_else(|| gaps.find(separates));
+        neighbouring.unwrap_or_else(|| default_separator(source, self.spans.first())).to_owned()
     }
 
-    /// Puts `text` in the place of a run of entries.
+    /// Replaces a run of entries with `text`.
     fn replacement(&self, source: &str, run: Range<usize>, text: &str) -> Edit {
         let missing = |index: usize| {
             let between = index > 0 && index < self.spans.len();
@@ -174,8 +174,8 @@ impl Entries {
         Edit { range, text: format!("{before}{text}{behind}") }
     }
 
-    /// Puts `text` before an entry; before the first with the separator behind that, and after the last with the one
-    /// before that.
+    /// Inserts `text` before an entry. Before the first entry it copies the separator after that one, and after the
+    /// last entry the separator before that one.
     fn insertion(&self, source: &str, at: usize, text: &str) -> Edit {
         match self.spans.get(at) {
             Some(next) => {
@@ -189,20 +189,20 @@ impl Entries {
         }
     }
 
-    /// Entries next to each other that go.
+    /// Returns the runs of adjacent removed entries.
     fn runs(&self) -> Vec<Range<usize>> {
         let gone: Vec<usize> = (0..self.gone.len()).filter(|&index| self.gone[index]).collect();
         gone.chunk_by(|a, b| a + 1 == *b).map(|run| run[0]..run[run.len() - 1] + 1).collect()
     }
 }
 
-/// What separates entries where no two of them show it: in a list what JSON asks for, else the end of a line.
+/// Returns the separator where no two entries show one: a comma in a list, a line end elsewhere.
 fn default_separator(source: &str, first: Option<&Range<usize>>) -> &'static str {
     let before = first.map_or("", |first| source[..first.start].trim_end());
     if before.ends_with(['[', ',']) { ", " } else { "\n" }
 }
 
-/// Takes entries away with the separator behind them; at the end of the list, with the one before them.
+/// Removes entries with the separator after them; at the end of the list, with the one before them.
 fn removal(spans: &[Range<usize>], first: usize, after: usize) -> Edit {
     let range = match (spans.get(after), first.checked_sub(1)) {
         (Some(next), _) => spans[first].start..next.start,

@@ -1,7 +1,7 @@
-//! The way back: what an archive says of it when a text is changed, and going it.
+//! Restores the original of a compacted text from an archive, and writes the records for it.
 //!
-//! A text is a line where conversations stand one a line, and the whole of a source otherwise; its hash says whether what
-//! is at hand is what was written. Nothing here trusts a record: one that was tampered with leads nowhere.
+//! A text is a line if conversations stand one a line, and otherwise a whole source. Its hash proves that the text at
+//! hand is the one that was written. Nothing here trusts a record: a forged one leads nowhere.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,60 +14,60 @@ use crate::hash::sha256;
 use crate::rewrite::{Edit, apply};
 use crate::transcript::Transcript;
 
-/// What was done to one conversation.
+/// The changes of one conversation.
 #[derive(Debug)]
 pub(crate) struct Change {
-    /// The line that it begins on, where its source holds one a line.
+    /// The line on which it begins, if its source holds one conversation a line.
     line: Option<usize>,
-    /// Where in the source that is.
-    begins: usize,
+    /// Where its list begins in the source.
+    start_of_list: usize,
     /// The edits, in order.
     edits: Vec<Edit>,
-    /// Where the messages stand in the source that its record holds, in order.
+    /// The spans in the source of the messages that the record holds, in order.
     messages: Vec<Range<usize>>,
 }
 
-/// What a record says of the way back.
+/// The part of a record that leads back to the original.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct WayBack {
-    /// The line that the hashes and offsets are of, counted from 1; without it they are of the whole text.
+pub(crate) struct RestoreInfo {
+    /// The line that the hashes and offsets refer to, counted from 1. Without it they refer to the whole text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) line: Option<usize>,
-    /// The text before.
+    /// The hash of the text before.
     pub(crate) original_sha256: String,
-    /// The text afterwards.
+    /// The hash of the text after.
     pub(crate) result_sha256: String,
-    /// What takes the text afterwards to the one before, once all conversations on it have theirs.
-    pub(crate) put_back: Vec<PutBack>,
+    /// The replacements that restore the text before, once all conversations in the text have theirs.
+    pub(crate) put_back: Vec<Replacement>,
 }
 
-/// A range of the result and what stood there.
+/// A range of the result and its original content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct PutBack {
+pub(crate) struct Replacement {
     offset: usize,
     bytes: usize,
     pieces: Vec<Piece>,
 }
 
-/// Part of what stood somewhere.
+/// A piece of the original content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Piece {
-    /// The message of that index in the record, so that none is there twice.
+    /// The message at this index of the record, so that none is stored twice.
     Message(usize),
-    /// What stood between messages.
+    /// Text between messages.
     Text(String),
 }
 
-/// A line without its end.
+/// Strips the line end.
 pub(crate) fn without_end(line: &str) -> &str {
     let line = line.strip_suffix('\n').unwrap_or(line);
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// The way back for each of the `changes` that made `result` of `source`. Hashes are of lines where every conversation
-/// stands on one, before and after.
-pub(crate) fn ways_back(source: &str, result: &str, changes: &[Change]) -> Vec<WayBack> {
+/// Returns the way back for each of the `changes` that turned `source` into `result`. Hashes are of lines if every
+/// conversation is on one line, before and after.
+pub(crate) fn restore_infos(source: &str, result: &str, changes: &[Change]) -> Vec<RestoreInfo> {
     let lines: Option<Vec<_>> = changes.iter().map(|change| line_of(source, change)).collect();
     let texts = lines.unwrap_or_else(|| vec![(None, 0..source.len()); changes.len()]);
     let mut edits: Vec<(usize, &Edit)> = Vec::new();
@@ -75,7 +75,7 @@ pub(crate) fn ways_back(source: &str, result: &str, changes: &[Change]) -> Vec<W
         edits.extend(change.edits.iter().map(|edit| (owner, edit)));
     }
     edits.sort_by_key(|(_, edit)| edit.range.start);
-    // Up to each edit: the bytes that were put in and taken away.
+    // For each edit, the bytes inserted and removed before it.
     let mut sums = vec![(0, 0)];
     for (_, edit) in &edits {
         let (put, taken) = sums[sums.len() - 1];
@@ -92,11 +92,11 @@ pub(crate) fn ways_back(source: &str, result: &str, changes: &[Change]) -> Vec<W
     for (line, text) in &texts {
         let hash = || (sha256(source[text.clone()].as_bytes()), sha256(result[result_of(text)].as_bytes()));
         let (original_sha256, result_sha256) = hashes.entry(text.start).or_insert_with(hash).clone();
-        ways.push(WayBack { line: *line, original_sha256, result_sha256, put_back: Vec::new() });
+        ways.push(RestoreInfo { line: *line, original_sha256, result_sha256, put_back: Vec::new() });
     }
     for (at, (owner, edit)) in edits.iter().enumerate() {
         let start = result_of(&texts[*owner].1).start;
-        ways[*owner].put_back.push(PutBack {
+        ways[*owner].put_back.push(Replacement {
             offset: in_result(edit.range.start, at) - start,
             bytes: edit.text.len(),
             pieces: pieces(source, &edit.range, &changes[*owner].messages),
@@ -106,26 +106,26 @@ pub(crate) fn ways_back(source: &str, result: &str, changes: &[Change]) -> Vec<W
 }
 
 impl Change {
-    /// A change of a transcript, in whose record some of its messages are.
+    /// Creates the change of a transcript. Its record holds the messages at the indices `messages`.
     pub(crate) fn new(transcript: &Transcript<'_>, edits: Vec<Edit>, messages: &[usize]) -> Self {
         let starts = transcript.notes.iter().map(|note| note.json.span().start);
         let first = starts.chain(transcript.messages.first().map(|message| message.span().start)).min().unwrap_or(0);
         let list = || transcript.source[..first].rfind('[').unwrap_or(first);
-        let begins = transcript.envelope.map_or_else(list, |envelope| envelope.span().start);
+        let start_of_list = transcript.envelope.map_or_else(list, |envelope| envelope.span().start);
         let messages = messages.iter().map(|&index| transcript.messages[index].span()).collect();
-        Change { line: transcript.line, begins, edits, messages }
+        Change { line: transcript.line, start_of_list, edits, messages }
     }
 }
 
-/// The line that a conversation is changed on, if it stays on it: its number, and where it stands in the source.
+/// Returns the number and span of the line that a conversation is on, unless the change breaks the line.
 fn line_of(source: &str, change: &Change) -> Option<(Option<usize>, Range<usize>)> {
-    let start = source[..change.begins].rfind('\n').map_or(0, |at| at + 1);
+    let start = source[..change.start_of_list].rfind('\n').map_or(0, |at| at + 1);
     let end = start + without_end(source[start..].split('\n').next()?).len();
-    let on_it = |edit: &Edit| start <= edit.range.start && edit.range.end <= end && !edit.text.contains('\n');
-    change.edits.iter().all(on_it).then_some((Some(change.line?), start..end))
+    let is_on_line = |edit: &Edit| start <= edit.range.start && edit.range.end <= end && !edit.text.contains('\n');
+    change.edits.iter().all(is_on_line).then_some((Some(change.line?), start..end))
 }
 
-/// What stands in a range: messages by their index, and what is between them.
+/// Splits a range of the source into messages by index and the text between them.
 fn pieces(source: &str, range: &Range<usize>, messages: &[Range<usize>]) -> Vec<Piece> {
     let first = messages.partition_point(|message| message.start < range.start);
     let mut pieces = Vec::new();
@@ -147,41 +147,41 @@ fn pieces(source: &str, range: &Range<usize>, messages: &[Range<usize>]) -> Vec<
     pieces
 }
 
-/// The part of a record that the way back is made of.
+/// The fields of a record that restoring needs.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Record {
-    /// The name of the conversation: its file and, where the file holds one a line, its line.
+    /// The name of the conversation: its file and, if the file holds one a line, its line.
     #[serde(default)]
     pub(crate) source: String,
-    /// Where it was cut.
+    /// The line that was changed.
     pub(crate) line: Option<usize>,
-    /// The text before.
+    /// The hash of the text before.
     pub(crate) original_sha256: String,
-    put_back: Vec<PutBack>,
+    put_back: Vec<Replacement>,
     messages: Vec<String>,
 }
 
-/// Why a text cannot be put back.
+/// The reason why a text cannot be restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Refused {
-    /// Records do not fit the text.
+pub(crate) enum RestoreError {
+    /// The records do not fit the text.
     DoesNotFit,
-    /// What comes of it is not what was cut.
+    /// The restored text is not the original.
     NotTheOriginal,
-    /// Different texts became this one, of these names.
+    /// Different originals became this text; these are their names.
     Ambiguous(Vec<String>),
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for RestoreError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::DoesNotFit => {
+            RestoreError::DoesNotFit => {
                 out.write_str("what it says of this text does not fit it; the archive was changed")
             }
-            Refused::NotTheOriginal => out.write_str(
+            RestoreError::NotTheOriginal => out.write_str(
                 "what it holds for this text does not have the hash of the original; the archive was changed, or part of it is missing",
             ),
-            Refused::Ambiguous(names) => {
+            RestoreError::Ambiguous(names) => {
                 const MOST: usize = 5;
                 let shown = names[..names.len().min(MOST)].join(", ");
                 let more = names.len().saturating_sub(MOST);
@@ -195,81 +195,84 @@ impl fmt::Display for Refused {
     }
 }
 
-/// The text of which `text` was made, by the records that name it as their result; `name` is that of its file, and `line`
-/// where it stands in it, if it is a line. One that is there twice counts once. Where different texts became this one, the
-/// record wins whose source is nearest to this name, then that of the line.
+/// Restores the original of `text` from the records that name it as their result. `name` is the path of its file, and
+/// `line` its line in the file, if it is one. Repeated records count once. If different texts became this one, the
+/// record wins whose source is nearest to `name`, and then the one with the same line.
 ///
 /// # Errors
-/// The records do not fit, or do not make an original, or those of several.
-pub(crate) fn put_back(
+/// The records do not fit, do not yield the original, or yield several originals.
+pub(crate) fn restore_original(
     text: &str,
     name: &str,
     line: Option<usize>,
     mut records: Vec<Record>,
-) -> Result<String, Refused> {
-    let several = |records: &[Record]| records.windows(2).any(|two| two[0].original_sha256 != two[1].original_sha256);
+) -> Result<String, RestoreError> {
+    let is_ambiguous =
+        |records: &[Record]| records.windows(2).any(|two| two[0].original_sha256 != two[1].original_sha256);
     let mut names: Vec<String> = records.iter().map(|record| record.source.clone()).collect();
-    if several(&records) {
+    if is_ambiguous(&records) {
         let nearness = nearness(&records, &parts(name));
-        let mut of_each = nearness.iter();
-        records.retain(|_| of_each.next() == nearness.iter().max());
+        let mut scores = nearness.iter();
+        records.retain(|_| scores.next() == nearness.iter().max());
     }
-    if several(&records) {
+    if is_ambiguous(&records) {
         names = records.iter().map(|record| record.source.clone()).collect();
         records.retain(|record| record.line == line);
     }
-    let Some(hash) = records.first().map(|record| record.original_sha256.clone()).filter(|_| !several(&records)) else {
+    let Some(hash) = records.first().map(|record| record.original_sha256.clone()).filter(|_| !is_ambiguous(&records))
+    else {
         names.sort();
         names.dedup();
-        return Err(Refused::Ambiguous(names));
+        return Err(RestoreError::Ambiguous(names));
     };
     let mut edits: Vec<Vec<Edit>> =
-        records.iter().map(Record::edits).collect::<Option<_>>().ok_or(Refused::DoesNotFit)?;
+        records.iter().map(Record::edits).collect::<Option<_>>().ok_or(RestoreError::DoesNotFit)?;
     edits.sort_by_key(|own| own.first().map(|edit| edit.range.start));
     edits.dedup();
     let mut edits: Vec<Edit> = edits.into_iter().flatten().collect();
     crate::rewrite::sort(&mut edits);
     let in_order = edits.windows(2).all(|two| two[0].range.end <= two[1].range.start);
     if !in_order || edits.iter().any(|edit| text.get(edit.range.clone()).is_none()) {
-        return Err(Refused::DoesNotFit);
+        return Err(RestoreError::DoesNotFit);
     }
     let original = apply(text, &edits);
-    if sha256(original.as_bytes()) == hash { Ok(original) } else { Err(Refused::NotTheOriginal) }
+    if sha256(original.as_bytes()) == hash { Ok(original) } else { Err(RestoreError::NotTheOriginal) }
 }
 
 fn parts(path: &str) -> Vec<Component<'_>> {
     Path::new(path).components().filter(|part| *part != Component::CurDir).collect()
 }
 
-/// How near the sources of records are to a path: the same; the same place below the folder that all of them are in, which
-/// is where the result of a folder is written below another; or how many parts at the end are the same.
+/// Rates how near the sources of records are to a path. A source rates by whether it is the same path, then by how many
+/// components below the common folder of all sources agree (that is where the result of a folder is written below
+/// another folder), then by how many trailing components agree.
 fn nearness(records: &[Record], path: &[Component<'_>]) -> Vec<(bool, usize, usize)> {
     let sources: Vec<Vec<Component<'_>>> = records.iter().map(Record::path).collect();
     let first = sources.first().map(Vec::as_slice).unwrap_or_default();
     let is_shared = |at: &usize| sources.iter().all(|source| at + 1 < source.len() && source[*at] == first[*at]);
     let shared = (0..first.len()).take_while(is_shared).count();
-    let of_one = |source: &Vec<Component<'_>>| {
+    let score = |source: &Vec<Component<'_>>| {
         let below = &source[shared..];
         let same = source.iter().rev().zip(path.iter().rev()).take_while(|(one, other)| one == other).count();
         (source == path, if path.ends_with(below) { below.len() } else { 0 }, same)
     };
-    sources.iter().map(of_one).collect()
+    sources.iter().map(score).collect()
 }
 
 impl Record {
-    /// The parts of the path of the file that its source names.
+    /// Returns the components of the path of its source file.
     fn path(&self) -> Vec<Component<'_>> {
-        // A conversation of a line has the number of the line behind the name of its file.
+        // The source of a conversation on a line ends with the line's number.
         let file =
             self.source.rsplit_once(':').filter(|(_, line)| self.line.is_some() && line.parse::<usize>().is_ok());
         parts(file.map_or(&self.source, |(file, _)| file))
     }
 
-    /// The edits that put back what was cut; nothing where the record cannot have been written like that.
+    /// Returns the edits that restore the original; `None` if tcompact cannot have written the record.
     fn edits(&self) -> Option<Vec<Edit>> {
-        // Each message once and in order: a short record cannot grow without bounds.
+        // Each message at most once and in order, so a short record cannot grow without bounds.
         let mut next = 0;
-        let mut edit = |put_back: &PutBack| {
+        let mut edit = |put_back: &Replacement| {
             let mut text = String::new();
             for piece in &put_back.pieces {
                 match piece {

@@ -1,7 +1,7 @@
-//! Results of tools at the end of a conversation that are too large for what is left of the model's input: cut where the
-//! whole is in a file already, and moved to a file of their own where it is not.
+//! Shortens tool results at the end of a conversation that do not fit into the rest of the model's input. A result is
+//! cut if the whole is in a file already, and moved to a file of its own otherwise.
 //!
-//! What stands in their place is as long as what `DeepAgents` puts there, so that its estimates hold here too.
+//! The replacement is as long as that of `DeepAgents`, so that its estimates hold here too.
 
 use std::collections::HashMap;
 
@@ -15,34 +15,34 @@ use crate::transcript::{Arguments, Call, Content, Message, Part, PartKind, Role,
 
 use crate::rewrite::Edit;
 
-/// Characters of a read file that stay.
+/// The characters that stay of a read file.
 const READ_STAYS: usize = 4_000;
-/// Lines of a moved result that are shown from each end, and characters of each.
+/// The lines shown from each end of a moved result, and the characters shown of each.
 const SHOWN_LINES: usize = 5;
 const SHOWN_CHARS: usize = 1_000;
-/// Characters of a call's id that are shown.
+/// The characters shown of a call's id.
 const SHOWN_ID: usize = 32;
-/// Bytes that a name made of a call's id may have.
+/// The most bytes of a file name made of a call's id.
 const LONGEST_NAME: usize = 128;
 
-/// A result that becomes a file.
+/// A result that moves to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Large {
+pub(crate) struct ResultFile {
     /// The file's name.
     pub(crate) name: String,
     /// The result's text.
     pub(crate) text: String,
 }
 
-/// The edits that shorten the results with which a conversation ends, of the messages from `first` on, and the files in
-/// `folder` that they name.
-pub(crate) fn moved_out(transcript: &Transcript<'_>, first: usize, folder: &str) -> (Vec<Edit>, Vec<Large>) {
+/// Returns the edits that shorten the results at the end of a conversation, from message `first` on, and the files in
+/// `folder` that they refer to.
+pub(crate) fn offload(transcript: &Transcript<'_>, first: usize, folder: &str) -> (Vec<Edit>, Vec<ResultFile>) {
     let kept = &transcript.messages[first..];
     let run = kept.iter().rev().take_while(|message| message.role == Role::Tool).count();
     let (before, results) = kept.split_at(kept.len() - run);
     let read = read_files(before);
     let mut edits = Vec::new();
-    let mut files: Vec<Large> = Vec::new();
+    let mut files: Vec<ResultFile> = Vec::new();
     for result in results {
         let Some(content) = result.field("content") else { continue };
         let id = result.answers.first().and_then(|answer| answer.id).map(|id| id.decode().into_owned());
@@ -53,10 +53,10 @@ pub(crate) fn moved_out(transcript: &Transcript<'_>, first: usize, folder: &str)
             _ => {
                 let name = file_name(&id);
                 let note = note(&id, &format!("{folder}/{name}"), &text);
-                match files.iter_mut().find(|file: &&mut Large| file.name == name) {
-                    // A second result of one id goes behind the first.
+                match files.iter_mut().find(|file: &&mut ResultFile| file.name == name) {
+                    // A second result with the same id is appended to the first.
                     Some(file) => file.text.push_str(&format!("\n{text}")),
-                    None => files.push(Large { name, text }),
+                    None => files.push(ResultFile { name, text }),
                 }
                 beside_media(result, &note)
             }
@@ -66,7 +66,7 @@ pub(crate) fn moved_out(transcript: &Transcript<'_>, first: usize, folder: &str)
     (edits, files)
 }
 
-/// The texts of a result, a line each; what a refusal says is none of them.
+/// Joins the texts of a result with line ends, without the text of refusals.
 fn text_of<'a>(result: &Message<'a>) -> String {
     let texts: Vec<Text<'_>> = match &result.content {
         Content::Text(text) => vec![*text],
@@ -81,12 +81,12 @@ fn text_of<'a>(result: &Message<'a>) -> String {
     texts.iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n")
 }
 
-/// The text of a block that has no type, which `DeepAgents` takes for one of text.
+/// Returns the text of a block without a type, which `DeepAgents` treats as text.
 fn untyped_text(block: Json<'_>) -> Option<Text<'_>> {
     if block.get("type").is_some() { None } else { block.get_text("text") }
 }
 
-/// For the id of each call, of which the last counts: the file that it read, if it read one.
+/// Maps the id of each call to the file that it read, if it read one. Of repeated ids the last call counts.
 fn read_files(before: &[Message<'_>]) -> HashMap<String, Option<String>> {
     let calls = before.iter().flat_map(|message| &message.calls);
     calls.filter_map(|call| Some((call.id?.decode().into_owned(), read_path(call)))).collect()
@@ -103,15 +103,15 @@ fn read_path(call: &Call<'_>) -> Option<String> {
     Some(path).filter(|path| !path.is_empty())
 }
 
-/// The beginning of what was read, and how to read the rest.
+/// Cuts a read file to its beginning and says how to read the rest.
 fn cut(text: &str, path: &str) -> String {
-    let begins: String = text.chars().take(READ_STAYS).collect();
+    let beginning: String = text.chars().take(READ_STAYS).collect();
     format!(
-        "{begins}\n\n[What was read is cut off here, since all of it would not fit into the context window. The file is {path}, and the rest of it can be read with the parameters offset and limit of read_file: with file_path='{path}', offset=0, limit=100 it gives the lines number 1 to 100]"
+        "{beginning}\n\n[What was read is cut off here, since all of it would not fit into the context window. The file is {path}, and the rest of it can be read with the parameters offset and limit of read_file: with file_path='{path}', offset=0, limit=100 it gives the lines number 1 to 100]"
     )
 }
 
-/// The content of a result whose text became a note; pictures and the like stay as they are written.
+/// Writes the content of a result with its text replaced by a note; pictures and other media stay as they are spelled.
 fn beside_media(result: &Message<'_>, note: &str) -> String {
     let text = json!({"type": "text", "text": note}).to_string();
     let Content::Parts(parts) = &result.content else { return json!(note).to_string() };
@@ -125,7 +125,7 @@ fn beside_media(result: &Message<'_>, note: &str) -> String {
     if blocks.len() == 1 { json!(note).to_string() } else { format!("[{}]", blocks.join(", ")) }
 }
 
-/// A name that a file can have in any folder, made of a call's id.
+/// Makes a valid file name of a call's id.
 fn file_name(id: &str) -> String {
     let name: String =
         id.chars().map(|c| if matches!(c, '.' | '/' | '\\') || c.is_control() { '_' } else { c }).collect();
@@ -135,7 +135,7 @@ fn file_name(id: &str) -> String {
     format!("call-{}", sha256(id.as_bytes()))
 }
 
-/// What stands in the place of a result that became a file: where it is, and its first and last lines.
+/// Writes the replacement of a result that moved to a file: the path, and the first and last lines.
 fn note(id: &str, path: &str, text: &str) -> String {
     let shown = match id.char_indices().nth(SHOWN_ID) {
         Some((at, _)) => format!("{}...", &id[..at]),
@@ -175,7 +175,7 @@ fn note(id: &str, path: &str, text: &str) -> String {
     )
 }
 
-/// Lines with their numbers, aligned.
+/// Numbers lines, aligned.
 fn numbered(lines: &[&str], first: usize) -> String {
     let width = (first + lines.len()).saturating_sub(1).to_string().len();
     let numbered = lines.iter().enumerate().map(|(at, line)| {
@@ -185,7 +185,7 @@ fn numbered(lines: &[&str], first: usize) -> String {
     numbered.collect::<Vec<_>>().join("\n")
 }
 
-/// Lines as Python's `splitlines` finds them.
+/// Splits lines like Python's `splitlines`.
 fn split_lines(text: &str) -> Vec<&str> {
     let ends = |c: char| {
         matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')

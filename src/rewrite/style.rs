@@ -1,4 +1,4 @@
-//! How JSON is laid out, told from a message that stands nearby, so that a new one looks like its neighbours.
+//! The layout of JSON, copied from a nearby message so that a new one looks like its neighbours.
 
 use std::io::{self, Write};
 
@@ -12,15 +12,15 @@ use crate::transcript::json::Json;
 /// A layout of JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Style {
-    /// What stands between a key and its value: `: `, `:`.
+    /// The text between a key and its value: `: `, `:`.
     colon: String,
-    /// What stands between two members on one line: `, `, `,`.
+    /// The text between two members on one line: `, `, `,`.
     comma: String,
-    /// What stands inside the braces of an object on one line.
+    /// The text inside the braces of an object on one line.
     padding: String,
-    /// How lines are broken, where they are.
+    /// The line breaks, if there are any.
     lines: Option<Lines>,
-    /// Whether characters beyond ASCII are escaped.
+    /// Whether non-ASCII characters are escaped.
     ascii: bool,
 }
 
@@ -30,32 +30,32 @@ struct Lines {
     newline: String,
     /// The indentation of the object's own brackets.
     outer: String,
-    /// What each level adds.
+    /// The indentation of each further level.
     step: String,
 }
 
 impl Style {
-    /// One line, with spaces after colons and commas.
+    /// Returns the layout on one line with spaces after colons and commas.
     pub(crate) fn spaced() -> Self {
         let padding = String::new();
         Style { colon: ": ".to_owned(), comma: ", ".to_owned(), padding, lines: None, ascii: false }
     }
 
-    /// The layout of the message at `index`, or of the last; `ascii` where characters beyond it are escaped.
+    /// Copies the layout of the message at `index`, or of the last one; `ascii` escapes non-ASCII characters.
     pub(crate) fn beside(transcript: &Transcript<'_>, index: usize, ascii: bool) -> Self {
         let messages = &transcript.messages;
         let Some(neighbour) = messages.get(index).or(messages.last()) else { return Style::spaced() };
         Style { ascii, ..Style::of(neighbour.json) }
     }
 
-    /// Whether messages have no character beyond ASCII, so that a new one has none.
+    /// Whether the messages have only ASCII characters, so that a new one should too.
     pub(crate) fn is_ascii(transcript: &Transcript<'_>) -> bool {
         let messages = &transcript.messages;
         let list = messages.first().zip(messages.last()).map(|(first, last)| first.span().start..last.span().end);
         list.is_some_and(|list| transcript.source[list].is_ascii())
     }
 
-    /// The layout of an object.
+    /// Copies the layout of an object.
     fn of(object: Json<'_>) -> Self {
         let mut style = Style::spaced();
         let mut entries = object.entries();
@@ -91,7 +91,7 @@ impl Style {
     pub(crate) fn write(&self, value: &Value) -> String {
         let mut out = Vec::new();
         let layout = Layout { style: self, depth: 0, empty: true };
-        // Writing to memory does not fail, and what is written is UTF-8.
+        // Writing to memory does not fail, and the output is UTF-8.
         match value.serialize(&mut Serializer::with_formatter(&mut out, layout)) {
             Ok(()) => String::from_utf8_lossy(&out).into_owned(),
             Err(_) => value.to_string(),
@@ -99,7 +99,7 @@ impl Style {
     }
 }
 
-/// Lays out what serde_json writes.
+/// Formats the output of serde_json in a style.
 struct Layout<'s> {
     style: &'s Style,
     depth: usize,

@@ -1,4 +1,4 @@
-//! Splices, to the byte.
+//! Checks splices to the byte.
 
 use crate::rewrite::*;
 use crate::transcript::formats::SummaryRole;
@@ -23,16 +23,16 @@ fn planned(cutoff: usize, pinned: &[usize]) -> Plan {
     }
 }
 
-fn says(text: &str, role: SummaryRole) -> SummaryMessage<'_> {
+fn summary_of(text: &str, role: SummaryRole) -> SummaryMessage<'_> {
     SummaryMessage { text, role, name: None, marked: true }
 }
 
-/// Summarizes the messages before `cutoff` but for `pinned`, of which so many stand before the summary.
+/// Summarizes the messages before `cutoff` except `pinned`, of which `before_summary` precede the summary.
 fn spliced_after(source: &str, cutoff: usize, pinned: &[usize], before_summary: usize) -> String {
     let document = read(source, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
     let plan = Plan { before_summary, ..planned(cutoff, pinned) };
-    let summary = summary_message(transcript, &plan, &says("S — é", SummaryRole::User));
+    let summary = summary_message(transcript, &plan, &summary_of("S — é", SummaryRole::User));
     apply(source, &splice(transcript, &plan, &summary))
 }
 
@@ -136,7 +136,7 @@ fn an_update_removes_all_and_adds_what_is_there() {
     let document = read(&source, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
     let plan = planned(2, &[0]);
-    let summary = summary_message(transcript, &plan, &says("S", SummaryRole::System));
+    let summary = summary_message(transcript, &plan, &summary_of("S", SummaryRole::System));
     assert_eq!(
         update(transcript, &plan, Some(&Placed::Messages(summary)), &[]),
         format!(

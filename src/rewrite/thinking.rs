@@ -1,6 +1,7 @@
-//! Thinking that a model signed for the very messages before it, taken out of what stays once those have changed.
+//! Removes thinking from kept messages once the messages before them have changed: a model signs its thinking for those
+//! messages.
 //!
-//! The provider refuses all of it then, and what is left of it when only some is taken out. A signed block is removed
+//! The provider then rejects all thinking, and also the rest of it if only some is removed. A signed block is removed
 //! or left alone, never edited.
 
 use std::cell::OnceCell;
@@ -17,123 +18,124 @@ use crate::transcript::{Message, Role, Transcript};
 use crate::rewrite::repair::{NO_ANSWER, is_all};
 use crate::rewrite::{Edit, Style, arguments, elements};
 
-/// What is done with thinking behind history that has changed.
+/// What to do with thinking after changed history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Thinking {
-    /// It is removed where its model is one that binds it to the messages before it.
+    /// Remove it if its model binds thinking to the messages before it.
     Auto,
-    /// It stays.
+    /// Keep it.
     Keep,
-    /// It is removed.
+    /// Remove it.
     Drop,
 }
 
-/// What is taken out of the messages that stay.
+/// The thinking to remove from the kept messages.
 #[derive(Debug, Default)]
 pub(crate) struct Removal {
     /// The edits within messages, in order.
     pub(crate) edits: Vec<Edit>,
-    /// The messages of which nothing is left, so that they go whole; in order.
+    /// The messages that are removed whole because nothing is left of them, in order.
     pub(crate) emptied: Vec<usize>,
-    /// The messages that lose thinking, these included; in order.
+    /// All messages that lose thinking, including the emptied ones, in order.
     pub(crate) messages: Vec<usize>,
-    /// How many pieces of thinking that is.
+    /// The number of removed pieces of thinking.
     pub(crate) blocks: usize,
-    /// A model that binds its thinking, where it is that for which some is removed.
+    /// A model that binds its thinking, if some is removed for that reason.
     pub(crate) model: Option<String>,
-    /// Messages whose signed thinking stays since nobody says which model it is of.
+    /// The number of messages whose signed thinking stays because their model is unknown.
     pub(crate) unknown: usize,
 }
 
-/// What is taken out of the messages of these indices. `reader` is the name of the model that reads on, where the user
-/// says so; where not, each message is of the model that it names, or that its transcript does.
+/// Finds the thinking to remove from the messages at `indices`. `reader` is the model that reads on, if the user names
+/// it; otherwise the model of each message is the one that the message or its transcript names.
 pub(crate) fn removal(
     transcript: &Transcript<'_>,
     indices: impl Iterator<Item = usize>,
-    how: Thinking,
+    policy: Thinking,
     reader: Option<&str>,
 ) -> Removal {
     let mut removal = Removal::default();
-    if how == Thinking::Keep {
+    if policy == Thinking::Keep {
         return removal;
     }
-    let of_transcript = OnceCell::new();
-    for index in indices {
+    for (index, all, author) in messages_with_thinking(transcript, indices) {
         let message = &transcript.messages[index];
-        let found = thoughts(message);
-        if found.is_empty() {
-            continue;
-        }
-        let author = own_model(message).or_else(|| of_transcript.get_or_init(|| model_of(transcript)).clone());
         let model = reader.or(author.as_deref());
-        let going = going(message, &found, how, model, author.as_deref());
-        if going.is_empty() {
-            let is_signed = found.iter().any(|thought| thought.mark == Mark::Signed);
+        let removed = thoughts_to_remove(message, &all, policy, model, author.as_deref());
+        if removed.is_empty() {
+            let is_signed = all.iter().any(|thought| thought.mark == Mark::Signed);
             removal.unknown += usize::from(model.is_none() && is_signed);
             continue;
         }
         removal.model = removal.model.or_else(|| model.filter(|model| binds_thinking(model)).map(str::to_owned));
-        removal.remove(transcript, index, &found, &going);
+        removal.remove(transcript, index, &all, &removed);
     }
     crate::rewrite::sort(&mut removal.edits);
     removal
 }
 
-/// All thinking of the messages of these indices, but what its makers want to have back.
-pub(crate) fn all(transcript: &Transcript<'_>, indices: impl Iterator<Item = usize>) -> Removal {
+/// Removes all thinking from the messages at `indices`, except thinking that its maker requires back.
+pub(crate) fn removal_of_all(transcript: &Transcript<'_>, indices: impl Iterator<Item = usize>) -> Removal {
     let mut removal = Removal::default();
-    let of_transcript = OnceCell::new();
-    for index in indices {
-        let message = &transcript.messages[index];
-        let found = thoughts(message);
-        if found.is_empty() {
-            continue;
-        }
-        let author = own_model(message).or_else(|| of_transcript.get_or_init(|| model_of(transcript)).clone());
-        if !is_of_others(message, author.as_deref()) {
-            removal.remove(transcript, index, &found, &found.iter().collect::<Vec<_>>());
+    for (index, all, author) in messages_with_thinking(transcript, indices) {
+        if !is_of_others(&transcript.messages[index], author.as_deref()) {
+            removal.remove(transcript, index, &all, &all.iter().collect::<Vec<_>>());
         }
     }
     crate::rewrite::sort(&mut removal.edits);
     removal
 }
 
-/// Releases what is bound together only for thinking that goes in any case where the transcript is cut.
-pub(crate) fn release(transcript: &mut Transcript<'_>, how: Thinking, reader: Option<&str>) {
+/// Returns the messages with thinking among those at `indices`: the index, the thoughts, and the model that wrote it.
+fn messages_with_thinking<'a>(
+    transcript: &Transcript<'a>,
+    indices: impl Iterator<Item = usize>,
+) -> impl Iterator<Item = (usize, Vec<Thought<'a>>, Option<String>)> {
+    let transcript_model: OnceCell<Option<String>> = OnceCell::new();
+    indices.filter_map(move |index| {
+        let message = &transcript.messages[index];
+        let thoughts = Some(thoughts(message)).filter(|thoughts| !thoughts.is_empty())?;
+        let author = own_model(message).or_else(|| transcript_model.get_or_init(|| model_of(transcript)).clone());
+        Some((index, thoughts, author))
+    })
+}
+
+/// Dissolves groups that exist only for thinking that is removed wherever the transcript is cut.
+pub(crate) fn release(transcript: &mut Transcript<'_>, policy: Thinking, reader: Option<&str>) {
     if !transcript.format.groups_by_thinking() || transcript.groups.is_empty() {
         return;
     }
-    let mut first: Vec<usize> = transcript.groups.iter().map(|bond| bond.0).collect();
+    let mut first: Vec<usize> = transcript.groups.iter().map(|group| group.0).collect();
     first.sort_unstable();
     first.dedup();
-    let going = removal(transcript, first.into_iter(), how, reader).messages;
-    transcript.groups.retain(|bond| going.binary_search(&bond.0).is_err());
+    let changed = removal(transcript, first.into_iter(), policy, reader).messages;
+    transcript.groups.retain(|group| changed.binary_search(&group.0).is_err());
 }
 
 impl Removal {
-    /// Takes some of the thoughts of a message out of it.
-    fn remove(&mut self, transcript: &Transcript<'_>, index: usize, found: &[Thought<'_>], going: &[&Thought<'_>]) {
+    /// Removes some of the thoughts of a message.
+    fn remove(&mut self, transcript: &Transcript<'_>, index: usize, all: &[Thought<'_>], removed: &[&Thought<'_>]) {
         let message = &transcript.messages[index];
-        self.blocks += going.len();
+        self.blocks += removed.len();
         self.messages.push(index);
-        let spans: BTreeSet<(usize, usize)> = going.iter().map(|thought| bounds(thought.json)).collect();
+        let spans: BTreeSet<(usize, usize)> = removed.iter().map(|thought| bounds(thought.json)).collect();
         if !is_all(message, &spans) {
-            self.edits.extend(without(transcript.source, found, &spans));
+            self.edits.extend(edits_without(transcript.source, all, &spans));
         } else if transcript.order.alternates {
-            self.edits.push(unanswered(transcript, index));
+            self.edits.push(answer_placeholder(transcript, index));
         } else {
             self.emptied.push(index);
         }
     }
 
-    /// Whether nothing is taken out.
+    /// Whether nothing is removed.
     pub(crate) fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
-    /// How many tokens that is.
+    /// Counts the removed tokens.
     pub(crate) fn tokens(&self, transcript: &Transcript<'_>, counter: Counter) -> u64 {
-        let of_one = |&index: &usize| {
+        let tokens_of = |&index: &usize| {
             let before = counter.count(&transcript.messages[index]);
             if self.emptied.binary_search(&index).is_ok() {
                 return before;
@@ -141,23 +143,24 @@ impl Removal {
             let edited = crate::rewrite::edited(transcript, index, &self.edits);
             before.saturating_sub(read_entry(transcript.format, &edited, |left| counter.count(left)).unwrap_or(before))
         };
-        self.messages.iter().map(of_one).sum()
+        self.messages.iter().map(tokens_of).sum()
     }
 
-    /// All edits, those included that take messages away; in order. Only where nothing else is done to the transcript.
+    /// Returns all edits in order, including those that remove whole messages. Valid only if nothing else edits the
+    /// transcript.
     pub(crate) fn all_edits(self, transcript: &Transcript<'_>) -> Vec<Edit> {
         let mut edits = self.edits;
         let (bridged, gone): (Vec<usize>, Vec<usize>) =
             self.emptied.into_iter().partition(|&index| bridge(transcript, index).is_some());
         edits.extend(bridged.into_iter().filter_map(|index| bridge(transcript, index)));
         let gone: Vec<Range<usize>> = gone.into_iter().map(|index| transcript.messages[index].span()).collect();
-        edits.extend(elements::without(transcript.source, &gone));
+        edits.extend(elements::removal_edits(transcript.source, &gone));
         crate::rewrite::sort(&mut edits);
         edits
     }
 }
 
-/// The edit that puts an entry that says nothing in the place of a message, where others follow it by its name.
+/// Returns the edit that replaces a message with an empty entry, if later entries refer to it as their parent.
 pub(super) fn bridge(transcript: &Transcript<'_>, index: usize) -> Option<Edit> {
     let message = transcript.messages[index].json;
     let entry = transcript.format.placeholder(message)?;
@@ -165,35 +168,35 @@ pub(super) fn bridge(transcript: &Transcript<'_>, index: usize) -> Option<Edit> 
     Some(Edit { range: message.span(), text })
 }
 
-/// The index of the message that an edit falls into, or comes before.
+/// Returns the index of the message that an edit is in, or comes before.
 pub(crate) fn message_at(transcript: &Transcript<'_>, edit: &Edit) -> usize {
     transcript.messages.partition_point(|message| message.span().end <= edit.range.start)
 }
 
-/// The index of the first message that a compaction of tcompact's has left.
+/// Returns the index of the first message that a compaction by tcompact has left.
 pub(crate) fn compacted(transcript: &Transcript<'_>, summary_prefix: &str) -> Option<usize> {
-    transcript.messages.iter().position(|message| is_left(message, summary_prefix))
+    transcript.messages.iter().position(|message| is_compacted(message, summary_prefix))
 }
 
-/// Whether a message is what a compaction of tcompact's leaves: a summary by what it begins with, since those of agents'
-/// own compactions were there when what follows was signed; or a call with a cut argument.
-fn is_left(message: &Message<'_>, summary_prefix: &str) -> bool {
+/// Whether a message shows a compaction by tcompact: a summary by its prefix, or a call with a cut argument. Summaries
+/// of agents do not count, because they existed when the messages after them were signed.
+fn is_compacted(message: &Message<'_>, summary_prefix: &str) -> bool {
     let prefix = summary_prefix.trim_end();
     let begins = || message.content.first_text().is_some_and(|text| text.starts_with(prefix));
-    let says = || message.calls.is_empty() && message.answers.is_empty();
-    !prefix.is_empty() && message.role != Role::Tool && says() && begins()
+    let has_only_content = || message.calls.is_empty() && message.answers.is_empty();
+    !prefix.is_empty() && message.role != Role::Tool && has_only_content() && begins()
         || !message.calls.is_empty() && message.json.raw().contains(arguments::MARK)
 }
 
-/// Which thoughts of a message go.
-fn going<'t, 'a>(
+/// Returns the thoughts of a message that are removed.
+fn thoughts_to_remove<'t, 'a>(
     message: &Message<'_>,
-    found: &'t [Thought<'a>],
-    how: Thinking,
+    all: &'t [Thought<'a>],
+    policy: Thinking,
     model: Option<&str>,
     author: Option<&str>,
 ) -> Vec<&'t Thought<'a>> {
-    let removes = match how {
+    let removes = match policy {
         Thinking::Auto => model.is_some_and(binds_thinking),
         Thinking::Drop => true,
         Thinking::Keep => false,
@@ -201,13 +204,13 @@ fn going<'t, 'a>(
     if !removes || is_of_others(message, author) {
         return Vec::new();
     }
-    // A text beside the content is Claude's where Claude wrote the message.
+    // A text beside the content is Claude's if Claude wrote the message.
     let by_claude = author.is_some_and(|author| author.to_ascii_lowercase().contains("claude"))
-        || found.iter().any(|thought| thought.mark == Mark::Signed);
-    found.iter().filter(|thought| by_claude || thought.mark != Mark::Beside).collect()
+        || all.iter().any(|thought| thought.mark == Mark::Signed);
+    all.iter().filter(|thought| by_claude || thought.mark != Mark::Beside).collect()
 }
 
-/// Whether a message is of OpenAI's or Google's models: their calls are refused without the reasoning that led to them.
+/// Whether a model of OpenAI or Google wrote a message. They reject calls without the reasoning before them.
 fn is_of_others(message: &Message<'_>, author: Option<&str>) -> bool {
     let provider = || message.rest().provider.map(|provider| provider.decode().into_owned());
     let Some(name) = author.map(str::to_owned).or_else(provider) else { return false };
@@ -222,11 +225,11 @@ fn bounds(json: Json<'_>) -> (usize, usize) {
     (json.span().start, json.span().end)
 }
 
-/// The edits that take these thoughts out of a message of which something is left.
-fn without(source: &str, found: &[Thought<'_>], gone: &BTreeSet<(usize, usize)>) -> Vec<Edit> {
+/// Returns the edits that remove these thoughts from a message that is not emptied.
+fn edits_without(source: &str, all: &[Thought<'_>], gone: &BTreeSet<(usize, usize)>) -> Vec<Edit> {
     let mut edits = Vec::new();
     let mut spans: BTreeSet<(usize, usize)> = BTreeSet::new();
-    for thought in found.iter().filter(|thought| gone.contains(&bounds(thought.json))) {
+    for thought in all.iter().filter(|thought| gone.contains(&bounds(thought.json))) {
         let emptied = thought.list.filter(|list| list.items().all(|item| gone.contains(&bounds(item))));
         match (emptied, thought.emptied) {
             (None, _) => _ = spans.insert(bounds(thought.json)),
@@ -240,12 +243,12 @@ fn without(source: &str, found: &[Thought<'_>], gone: &BTreeSet<(usize, usize)>)
         }
     }
     let spans: Vec<Range<usize>> = spans.into_iter().map(|(start, end)| start..end).collect();
-    edits.extend(elements::without(source, &spans));
+    edits.extend(elements::removal_edits(source, &spans));
     edits
 }
 
-/// The edit that says in the place of a message that there is none, where the provider wants its speakers to take turns.
-fn unanswered(transcript: &Transcript<'_>, index: usize) -> Edit {
+/// Returns the edit that replaces a message with a placeholder answer, for providers whose speakers must alternate.
+fn answer_placeholder(transcript: &Transcript<'_>, index: usize) -> Edit {
     let place = InsertionPoint { transcript, cutoff: index, removed: &Vec::new };
     let message = SummaryMessage { text: NO_ANSWER, role: SummaryRole::Assistant, name: None, marked: false };
     let style = Style::beside(transcript, index, Style::is_ascii(transcript));

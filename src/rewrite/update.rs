@@ -1,7 +1,7 @@
-//! The compaction as an update of a `LangGraph` state: remove all messages, then those that are there now.
+//! Writes a compaction as an update of a `LangGraph` state: remove all messages, then add the current ones.
 //!
 //! `update_state` converts each message with `convert_to_messages` of langchain-core, which takes a flat object with
-//! `role` or `type` and `content`. The envelopes of `messages_to_dict` and `dumps` are therefore opened.
+//! `role` or `type` and `content`. So the envelopes of `messages_to_dict` and `dumps` are opened.
 
 use serde_json::Value;
 
@@ -13,13 +13,13 @@ use crate::transcript::{Message, Transcript, coercion};
 
 use crate::rewrite::{Edit, Placed, Style, edited};
 
-/// What is printed where nothing was to be done.
+/// Returns the output for a run without changes.
 pub(crate) fn no_update() -> String {
     "null\n".to_owned()
 }
 
-/// The messages that are there in the end, each as it is written: pinned ones and the summary, then what is kept, as they
-/// were but for `edits`.
+/// Returns all messages after the compaction as text: pinned messages and the summary, then the kept messages, with
+/// `edits` applied.
 pub(crate) fn remaining(
     transcript: &Transcript<'_>,
     plan: &Plan,
@@ -39,8 +39,8 @@ pub(crate) fn remaining(
     before.chain(message).chain(behind).collect()
 }
 
-/// `{"messages": [remove-all, pinned…, summary, kept…]}` and a line end. The members of messages that stay are as they
-/// were, byte for byte, but for `edits`. A summary that is kept beside the messages stands beside them, under its key.
+/// Returns `{"messages": [remove-all, pinned…, summary, kept…]}` and a line end. Members of kept messages stay
+/// unchanged to the byte, except for `edits`. A summary beside the messages is written beside them, under its key.
 pub(crate) fn update(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Placed>, edits: &[Edit]) -> String {
     let format = transcript.format;
     let remove_all = format.remove_all().map(|entry| Style::spaced().write(&entry));
@@ -53,14 +53,14 @@ pub(crate) fn update(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&
     format!("{{\"messages\": [{}]{beside}}}\n", messages.join(", "))
 }
 
-/// A message as `update_state` takes it.
+/// Converts a message to the form that `update_state` takes.
 fn in_state(format: &dyn Format, text: String) -> String {
     let source = Source::of(&text).ok();
     let message = source.as_ref().and_then(Source::first);
     message.and_then(|message| format.in_state(&Object::of(message))).unwrap_or(text)
 }
 
-/// The first message that stays and that `update_state` takes in no form: its index, and why, to follow "message 3".
+/// Returns the index of the first kept message that `update_state` rejects in any form, and why, to follow "message 3".
 pub(crate) fn refused_by_state(transcript: &Transcript<'_>, plan: &Plan) -> Option<(usize, String)> {
     let stay = plan.pinned.iter().copied().chain(plan.cutoff..transcript.messages.len());
     stay.map(|index| (index, &transcript.messages[index])).find_map(|(index, message)| {

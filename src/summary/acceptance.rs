@@ -1,4 +1,4 @@
-//! Which summaries are taken, and what is said to a summarizer whose answer is not.
+//! Accepts or rejects summaries, and writes the correction for a second request.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -12,34 +12,34 @@ use crate::summary::prompt::words;
 use crate::summary::record::spoken;
 use crate::wording::one_line;
 
-/// Why a summary is refused.
+/// The reason why a summary is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// There is nothing in it.
+    /// It is empty.
     Empty,
     /// The summarizer stopped at its length limit.
     CutOff {
-        /// Tokens of it that were thoughts, as far as that is known.
+        /// The tokens of thoughts in it, as far as known.
         thoughts: u64,
-        /// Whether there is a beginning of it.
+        /// Whether some of the summary was written.
         begun: bool,
     },
-    /// The summarizer would not write it.
+    /// The summarizer declined to write it.
     Declined,
-    /// It says the prompt's own words.
+    /// It repeats the prompt.
     Repeats,
-    /// The message that would hold it has as many tokens as what it replaces, or more.
+    /// Its message has at least as many tokens as the messages it replaces.
     NotSmaller {
         /// Tokens of the summary message.
         summary: u64,
         /// Tokens of the messages it would replace.
         replaced: u64,
     },
-    /// The message that would hold it has more tokens than there is room for.
+    /// Its message has more tokens than there is room for.
     TooLong {
         /// Tokens of the summary message.
         summary: u64,
-        /// Tokens that it may have.
+        /// The most tokens that it may have.
         room: u64,
     },
 }
@@ -80,18 +80,18 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Words of the note that goes with a second request, by which it is known where an answer repeats it.
+/// Words of the note in a second request, which identify an answer that repeats it.
 const NOTE: &str = "answer to this could not be used";
 const TOO_LONG: &str = "did not end before its length limit";
 
 impl Refusal {
-    /// Whether there is a beginning of what was asked for.
+    /// Whether some of the summary was written.
     pub(crate) fn has_begun(&self) -> bool {
         matches!(self, Refusal::CutOff { begun: true, .. })
     }
 
-    /// What a summarizer is told whose summary of at most `limit` tokens was refused, and how many tokens it needs beside
-    /// the next for what it thinks. Thoughts are no part of a summary, so what they took is given back.
+    /// Returns the note to a summarizer whose summary of at most `limit` tokens was rejected, and the tokens that the
+    /// next request needs for thoughts. Thoughts are not part of a summary, so the tokens they took are added.
     pub(crate) fn correction(&self, limit: u64) -> (String, u64) {
         let shorter = |tokens: u64| format!("Write what was asked for in at most {} words.", words(tokens));
         let (wrong, right) = match *self {
@@ -111,7 +111,8 @@ impl Refusal {
         };
         let thoughts = match *self {
             Refusal::CutOff { thoughts: 0, begun: true } => 0,
-            // As much as one that is known to think gets at first: a small limit does not show how much was to come.
+            // At least as much as a known reasoning model gets at first: a small limit does not show how many more
+            // thoughts were to come.
             Refusal::CutOff { thoughts, .. } => thoughts.saturating_mul(2).max(THOUGHTS),
             _ => 0,
         };
@@ -119,27 +120,27 @@ impl Refusal {
     }
 }
 
-/// Judges what a summarizer answered by itself; `instructions` are the lines of the prompt around the history.
+/// Judges a reply by its content; `instructions` are the lines of the prompt around the history.
 ///
 /// # Errors
-/// The first reason to refuse it.
+/// The first reason to reject it.
 pub(crate) fn judge<'i>(reply: &Reply, instructions: impl Iterator<Item = &'i str>) -> Result<(), Refusal> {
     match reply.stop {
         Stop::Length => {
             let begun = !reply.text.trim().is_empty();
-            // Where nothing was written, all of it was thought.
+            // Without any text, all tokens were thoughts.
             let thoughts = |usage: Usage| if begun { usage.reasoning } else { usage.reasoning.max(usage.output) };
             Err(Refusal::CutOff { thoughts: reply.usage.map_or(0, thoughts), begun })
         }
         Stop::Refused => Err(Refusal::Declined),
         Stop::Done if reply.text.trim().is_empty() => Err(Refusal::Empty),
         Stop::Done if declines(&reply.text) => Err(Refusal::Declined),
-        Stop::Done if repeats(&reply.text, instructions) => Err(Refusal::Repeats),
+        Stop::Done if repeats_instructions(&reply.text, instructions) => Err(Refusal::Repeats),
         Stop::Done => Ok(()),
     }
 }
 
-/// Judges a summary by the tokens of its message and of what that would replace.
+/// Judges a summary by the tokens of its message and of the messages it replaces.
 ///
 /// # Errors
 /// It saves nothing.
@@ -147,8 +148,8 @@ pub(crate) fn judge_size(summary: u64, replaced: u64) -> Result<(), Refusal> {
     if summary < replaced { Ok(()) } else { Err(Refusal::NotSmaller { summary, replaced }) }
 }
 
-/// How models begin that will not do what they are asked.
-static DECLINES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+/// Matches how models begin when they decline.
+static DECLINING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     const DO: &str = "(?:help|assist|comply|summari[sz]e|provide|fulfill?|continue|do (?:that|this|so)|write|create|share|\
         process|answer|respond|engage|support)";
     const NOT: &str = "(?:can'?t|cannot|can not|won'?t|will not|am unable to|'?m unable to|am not able to|'?m not able to|\
@@ -159,59 +160,59 @@ static DECLINES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let others = "(?:非常|很)?(?:对不起|抱歉)[，,]? ?我?(?:无法|不能)|我(?:无法|不能)(?:协助|帮助|提供|完成|总结|回答|处理|满足)\
         |申し訳(?:ありません|ございません)|lo siento[^.\n]{0,40}\\bno puedo\\b|(?:es )?tut mir leid[^.\n]{0,40}\\bkann\\b\
         |(?:je suis )?désolée?[^.\n]{0,40}\\bne (?:peux|puis)\\b";
-    // It is tested that this is a pattern.
+    // A test checks that this is a valid pattern.
     Regex::new(&format!("^(?:{english}|{others})")).ok()
 });
 
-/// How models begin that answer the user of the record instead of describing it: they offer help, or ask for what is
-/// the user's.
-static TALKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    // It is tested that this is a pattern.
+/// Matches how models begin when they answer the user of the record instead of describing it: they offer help, or ask
+/// for the user's data.
+static CONVERSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    // A test checks that this is a valid pattern.
     Regex::new(
         r"^(?:(?:sure|certainly|of course|thank you|hello|hi)\b[^.!?\n]{0,40}[.!,] )?(?:i(?:'d| would) be (?:happy|glad) to (?:help|assist)|(?:how|what) (?:can|may) i (?:help|assist|do for) |to (?:help|assist) you\b[^.?!\n]{0,80}\b(?:please|could you|i(?:'ll)? (?:will )?need)\b|(?:please|(?:could|can|would) you(?: please)?) (?:provide|share|tell|confirm|give)\b[^.?!\n]{0,40}\byour\b)",
     )
     .ok()
 });
 
-/// Whether a text is short and begins as models do that will not do what they are asked, or go on talking.
+/// Whether a text is short and begins like a model that declines, or that continues the conversation.
 fn declines(text: &str) -> bool {
     const LONGEST: usize = 400;
     let start: String = text.trim_start().chars().take(LONGEST + 1).collect();
     let start = start.to_lowercase().replace('’', "'");
     let begins = |pattern: &Option<Regex>| pattern.as_ref().is_some_and(|pattern| pattern.is_match(&start));
-    start.chars().count() <= LONGEST && (begins(&DECLINES) || begins(&TALKS))
+    start.chars().count() <= LONGEST && (begins(&DECLINING) || begins(&CONVERSING))
 }
 
-/// Whether half of a text or more is sentences of the instructions, or a section of it is, or it has the note of a second
-/// request, or it goes on with the record. Short sentences are not counted, nor are headings: these are asked for.
-fn repeats<'i>(text: &str, instructions: impl Iterator<Item = &'i str>) -> bool {
+/// Whether at least half of a text is sentences of the instructions, or one of its sections is, or it has the note of a
+/// second request, or it continues the record. Short sentences and headings do not count: the prompt asks for headings.
+fn repeats_instructions<'i>(text: &str, instructions: impl Iterator<Item = &'i str>) -> bool {
     const SHORTEST: usize = 25;
     let lines: Vec<&str> = instructions.collect();
-    let of_sections = echoes(text, &lines);
+    let echoes_in_section = echoes_instructions(text, &lines);
     let instructions = one_line(&lines.join(" "));
-    let of_prompt = |sentence: &str| {
+    let is_from_prompt = |sentence: &str| {
         sentence.chars().count() >= SHORTEST && !sentence.ends_with(':') && instructions.contains(sentence)
     };
-    // Lines may be broken otherwise than in the prompt, or quoted.
+    // Lines may be wrapped differently than in the prompt, or quoted.
     let text = one_line(&text.lines().map(|line| line.trim_start_matches(['>', ' '])).collect::<Vec<_>>().join(" "));
     let (mut repeated, mut all) = (0, 0);
     for sentence in text.split(['.', '?', '!', '。', '？', '！']).map(str::trim) {
         all += sentence.len();
-        repeated += if of_prompt(sentence) { sentence.len() } else { 0 };
+        repeated += if is_from_prompt(sentence) { sentence.len() } else { 0 };
     }
     repeated > 0 && repeated * 2 >= all
-        || of_sections
+        || echoes_in_section
         || text.contains(NOTE)
         || text.contains(TOO_LONG)
         || text.starts_with("<message role=\"")
 }
 
-/// Whether a section says nearly nothing but what the instructions do: four of five of its runs of three words are theirs.
-fn echoes(text: &str, instructions: &[&str]) -> bool {
-    /// Runs that a section must have to be judged.
+/// Whether a section says nearly nothing but the instructions: they contain four of five of its trigrams of words.
+fn echoes_instructions(text: &str, instructions: &[&str]) -> bool {
+    /// The fewest trigrams of a section that is judged.
     const FEWEST: usize = 6;
     let is_heading = |line: &str| line.starts_with('#') || line.starts_with("**") && line.ends_with("**");
-    let theirs: HashSet<[String; 3]> = runs(&instructions.join("\n")).collect();
+    let instruction_trigrams: HashSet<[String; 3]> = trigrams(&instructions.join("\n")).collect();
     let mut section = None;
     let mut sections: Vec<String> = Vec::new();
     for line in text.lines().map(str::trim) {
@@ -224,13 +225,14 @@ fn echoes(text: &str, instructions: &[&str]) -> bool {
         }
     }
     sections.iter().any(|said| {
-        let said: Vec<[String; 3]> = runs(said).collect();
-        said.len() >= FEWEST && said.iter().filter(|run| theirs.contains(*run)).count() * 5 >= said.len() * 4
+        let said: Vec<[String; 3]> = trigrams(said).collect();
+        said.len() >= FEWEST
+            && said.iter().filter(|run| instruction_trigrams.contains(*run)).count() * 5 >= said.len() * 4
     })
 }
 
-/// Each three words of a text that follow one another.
-fn runs(text: &str) -> impl Iterator<Item = [String; 3]> {
+/// Returns each three consecutive words of a text.
+fn trigrams(text: &str) -> impl Iterator<Item = [String; 3]> {
     let words: Vec<String> = spoken(&text.to_lowercase()).collect();
     (2..words.len()).map(move |end| [words[end - 2].clone(), words[end - 1].clone(), words[end].clone()])
 }
@@ -239,7 +241,7 @@ fn runs(text: &str) -> impl Iterator<Item = [String; 3]> {
 mod tests {
     use super::*;
 
-    fn judged(text: &str, stop: Stop) -> Result<(), Refusal> {
+    fn judge_text(text: &str, stop: Stop) -> Result<(), Refusal> {
         let instructions =
             "You are taking notes so that somebody can carry on.\n\n## Summary\nWhat happened, in order.";
         judge(&Reply { text: text.to_owned(), stop, usage: None }, instructions.lines())
@@ -264,7 +266,7 @@ mod tests {
             "Here are notes so that somebody can carry on:\n\n## Summary\nThe parser was mended.",
             "## Summary\nWhat happened, in order.\nYou are taking notes so that somebody can carry on.\n- and then a good deal of what did happen in the session, with names, paths and numbers",
         ] {
-            assert_eq!(judged(text, Stop::Done), Ok(()), "{text}");
+            assert_eq!(judge_text(text, Stop::Done), Ok(()), "{text}");
         }
     }
 
@@ -300,15 +302,15 @@ mod tests {
             ("Thank you for waiting! To assist you with this, could you tell me the number?", Refusal::Declined),
             ("Sure, I'd be happy to help you with that. Please provide your user ID.", Refusal::Declined),
         ] {
-            assert_eq!(judged(text, Stop::Done), Err(refusal), "{text}");
+            assert_eq!(judge_text(text, Stop::Done), Err(refusal), "{text}");
         }
-        assert_eq!(judged("Half of", Stop::Length), Err(Refusal::CutOff { thoughts: 0, begun: true }));
+        assert_eq!(judge_text("Half of", Stop::Length), Err(Refusal::CutOff { thoughts: 0, begun: true }));
         assert_eq!(
-            judged("", Stop::Length),
+            judge_text("", Stop::Length),
             Err(Refusal::CutOff { thoughts: 0, begun: false }),
             "how it stopped says more"
         );
-        assert_eq!(judged("", Stop::Refused), Err(Refusal::Declined));
+        assert_eq!(judge_text("", Stop::Refused), Err(Refusal::Declined));
         assert_eq!(judge_size(9, 10), Ok(()));
         assert_eq!(judge_size(10, 10), Err(Refusal::NotSmaller { summary: 10, replaced: 10 }));
     }
@@ -319,7 +321,7 @@ mod tests {
             ("Half", 500, 900, Refusal::CutOff { thoughts: 500, begun: true }, THOUGHTS, 450),
             ("Half", 0, 900, Refusal::CutOff { thoughts: 0, begun: true }, 0, 450),
             ("", 5000, 5000, Refusal::CutOff { thoughts: 5000, begun: false }, 10_000, 750),
-            // It does not say which of them were thoughts.
+            // The usage does not separate thoughts from text.
             (" \n", 0, 900, Refusal::CutOff { thoughts: 900, begun: false }, THOUGHTS, 750),
             ("", 0, 0, Refusal::CutOff { thoughts: 0, begun: false }, THOUGHTS, 750),
         ] {

@@ -1,6 +1,6 @@
-//! The history as known systems write it down for their summarizer, to the byte.
+//! Formats the history as known systems do for their summarizers, to the byte.
 //!
-//! tcompact's own way is in [`crate::summary::history`].
+//! tcompact's own format is in [`crate::summary::history`].
 
 use std::borrow::Cow;
 
@@ -11,40 +11,40 @@ use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, Role
 
 use crate::summary::history::{self, escaped};
 
-/// A way of writing messages down.
+/// A format of messages as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Buffer {
-    /// tcompact's own.
+    /// tcompact's own format.
     Own,
-    /// An element a message, as `LangChain`'s `get_buffer_string` writes it with `format="xml"`.
+    /// One element a message, as `LangChain`'s `get_buffer_string` writes with `format="xml"`.
     Xml,
-    /// `Human: …`, `AI: …`, a line each, as `get_buffer_string` writes it without.
+    /// `Human: …`, `AI: …`, one line each, as `get_buffer_string` writes by default.
     Prefix,
-    /// `human: …`, `ai: …`, with blank lines between; a list of parts as Python prints it.
+    /// `human: …`, `ai: …`, with blank lines between. A list of parts is written as Python prints it.
     TypeAndContent,
-    /// `human: …`, `assistant: …`, a line each, texts alone.
+    /// `human: …`, `assistant: …`, one line each, with texts alone.
     RoleAndContent,
 }
 
-/// Characters of a call's id that are shown, and of a document's or a server tool's text.
+/// The characters shown of a call's id, and of the text of a document or a server tool.
 const LONGEST_ID: usize = 64;
 const LONGEST_DOCUMENT: usize = 500;
 
 impl Buffer {
-    /// The messages, one after the other.
+    /// Writes messages one after the other.
     pub(crate) fn write<'m, 'a: 'm>(self, messages: impl IntoIterator<Item = &'m Message<'a>>) -> String {
-        let (one, separator): (fn(&Message<'_>) -> String, _) = match self {
+        let (write_message, separator): (fn(&Message<'_>) -> String, _) = match self {
             Buffer::Own => return history::write(messages),
             Buffer::Xml => (element, "\n"),
             Buffer::Prefix => (line, "\n"),
             Buffer::TypeAndContent => (type_and_content, "\n\n"),
             Buffer::RoleAndContent => (role_and_content, "\n"),
         };
-        messages.into_iter().map(one).collect::<Vec<_>>().join(separator)
+        messages.into_iter().map(write_message).collect::<Vec<_>>().join(separator)
     }
 }
 
-/// The names that `LangChain` has for a role: as a type, and before a line.
+/// Returns the names of a role in `LangChain`: as a type, and before a line.
 fn names<'a>(message: &Message<'a>) -> (Cow<'a, str>, Cow<'a, str>) {
     let (kind, prefix) = match message.role {
         Role::User => ("human", "Human"),
@@ -60,8 +60,8 @@ fn names<'a>(message: &Message<'a>) -> (Cow<'a, str>, Cow<'a, str>) {
     (Cow::Borrowed(kind), Cow::Borrowed(prefix))
 }
 
-/// Content that is neither text nor a list, as the text that `LangChain` makes of it.
-fn odd_content(message: &Message<'_>) -> Option<String> {
+/// Returns content that is neither text nor a list, as `LangChain` converts it to text.
+fn other_content(message: &Message<'_>) -> Option<String> {
     let content = message.field("content").filter(|content| !content.is_falsy())?;
     (!matches!(content.kind(), Kind::String | Kind::Array)).then(|| repr(content))
 }
@@ -69,7 +69,7 @@ fn odd_content(message: &Message<'_>) -> Option<String> {
 fn element(message: &Message<'_>) -> String {
     let kind = attribute(&names(message).0);
     let parts = match &message.content {
-        Content::Parts(_) if let Some(odd) = odd_content(message) => vec![escaped(&odd)],
+        Content::Parts(_) if let Some(odd) = other_content(message) => vec![escaped(&odd)],
         Content::Text(text) => vec![escaped(&text.decode())],
         Content::Parts(parts) => parts.iter().filter_map(part).collect(),
     };
@@ -87,7 +87,7 @@ fn element(message: &Message<'_>) -> String {
     lines.join("\n")
 }
 
-/// The calls that are shown: those `LangChain` knows, or the one in the style before tools.
+/// Returns the calls that are written: those that `LangChain` knows, or the single `function_call`.
 fn calls<'m, 'a>(message: &'m Message<'a>) -> Vec<&'m Call<'a>> {
     if message.role != Role::Assistant {
         return Vec::new();
@@ -108,11 +108,11 @@ fn call(call: &Call<'_>) -> String {
         return format!("  <function_call name={name}>{}</function_call>", escaped(&arguments));
     }
     let id = call.id.map_or(Cow::Borrowed(""), |id| id.decode());
-    let id = attribute(&shortened(&id, LONGEST_ID));
+    let id = attribute(&truncated(&id, LONGEST_ID));
     format!("  <tool_call id={id} name={name}>{}</tool_call>", escaped(&arguments(call.arguments)))
 }
 
-/// Arguments as `json.dumps` of Python writes what they hold.
+/// Writes the value of arguments as Python's `json.dumps` does.
 fn arguments(arguments: Arguments<'_>) -> String {
     match arguments {
         Arguments::Value(value) => json(value),
@@ -124,7 +124,7 @@ fn arguments(arguments: Arguments<'_>) -> String {
     }
 }
 
-/// What is shown of a part; nothing of data, and of kinds that `LangChain` does not know.
+/// Writes a part; `None` for data, and for types that `LangChain` does not know.
 fn part(part: &Part<'_>) -> Option<String> {
     let block = part.json;
     match block.kind() {
@@ -147,7 +147,7 @@ fn part(part: &Part<'_>) -> Option<String> {
             let url = block.at(&["image_url", "url"])?.text()?.decode();
             (!url.is_empty()).then(|| format!("<image url={} />", attribute(&url)))
         }
-        "text-plain" => text("text").map(|text| escaped(&shortened(&text, LONGEST_DOCUMENT))),
+        "text-plain" => text("text").map(|text| escaped(&truncated(&text, LONGEST_DOCUMENT))),
         "server_tool_call" => {
             let (id, name) = (text("id").unwrap_or_default(), text("name").unwrap_or_default());
             let arguments = block.get("args").map_or("{}".to_owned(), json);
@@ -155,7 +155,7 @@ fn part(part: &Part<'_>) -> Option<String> {
                 "<server_tool_call id={} name={}>{}</server_tool_call>",
                 attribute(&id),
                 attribute(&name),
-                escaped(&shortened(&arguments, LONGEST_DOCUMENT))
+                escaped(&truncated(&arguments, LONGEST_DOCUMENT))
             ))
         }
         "server_tool_result" => {
@@ -165,14 +165,14 @@ fn part(part: &Part<'_>) -> Option<String> {
                 "<server_tool_result tool_call_id={} status={}>{}</server_tool_result>",
                 attribute(&id),
                 attribute(&status),
-                escaped(&shortened(&output, LONGEST_DOCUMENT))
+                escaped(&truncated(&output, LONGEST_DOCUMENT))
             ))
         }
         _ => None,
     }
 }
 
-/// Whether a part holds bytes, which no summarizer is sent.
+/// Whether a part holds data, which no summarizer is sent.
 fn holds_data(block: Json<'_>) -> bool {
     let is_data = |url: Option<Json<'_>>| url.and_then(|url| url.text()).is_some_and(|url| url.starts_with("data:"));
     block.get("base64").is_some_and(|data| !data.is_falsy())
@@ -192,10 +192,10 @@ fn line(message: &Message<'_>) -> String {
     out
 }
 
-/// The texts of the content, one after the other.
+/// Joins the texts of the content.
 fn texts(message: &Message<'_>) -> String {
     match &message.content {
-        Content::Parts(_) if let Some(odd) = odd_content(message) => odd,
+        Content::Parts(_) if let Some(odd) = other_content(message) => odd,
         Content::Text(text) => text.decode().into_owned(),
         Content::Parts(parts) => parts
             .iter()
@@ -211,7 +211,7 @@ fn texts(message: &Message<'_>) -> String {
 fn type_and_content(message: &Message<'_>) -> String {
     let content = match &message.content {
         Content::Text(text) => text.decode().into_owned(),
-        Content::Parts(_) if let Some(odd) = odd_content(message) => odd,
+        Content::Parts(_) if let Some(odd) = other_content(message) => odd,
         Content::Parts(parts) => {
             format!("[{}]", parts.iter().map(|part| repr(part.json)).collect::<Vec<_>>().join(", "))
         }
@@ -225,12 +225,12 @@ fn role_and_content(message: &Message<'_>) -> String {
         Role::Function => Cow::Borrowed("tool"),
         _ => names(message).0,
     };
-    // Formats that the system does not know have their texts elsewhere.
+    // Formats that the system does not know keep their texts elsewhere.
     match message.field("content") {
         Some(_) => format!("{role}: {}", texts(message)),
         None => {
-            let said: Vec<Cow<'_, str>> = message.content.texts().into_iter().map(|text| text.decode()).collect();
-            format!("{role}: {}", said.join("\n"))
+            let texts: Vec<Cow<'_, str>> = message.content.texts().into_iter().map(|text| text.decode()).collect();
+            format!("{role}: {}", texts.join("\n"))
         }
     }
 }
@@ -247,15 +247,15 @@ fn json(value: Json<'_>) -> String {
     out
 }
 
-/// The first `most` characters, and dots where there are more.
-fn shortened(text: &str, most: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(most) {
+/// Returns the first `limit` characters, with dots if there are more.
+fn truncated(text: &str, limit: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(limit) {
         Some((at, _)) => Cow::Owned(format!("{}...", &text[..at])),
         None => Cow::Borrowed(text),
     }
 }
 
-/// A value of an attribute with its quotes, as Python's `quoteattr` chooses them.
+/// Quotes the value of an attribute, as Python's `quoteattr` does.
 fn attribute(text: &str) -> String {
     let text = escaped(text).replace('\n', "&#10;").replace('\r', "&#13;").replace('\t', "&#9;");
     match (text.contains('"'), text.contains('\'')) {

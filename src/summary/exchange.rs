@@ -1,43 +1,43 @@
-//! What is said between tcompact and whoever writes summaries: a request, a reply, what they cost, and why there is none.
+//! The exchange between tcompact and a summarizer: a request, a reply, their cost, and failures.
 
 use crate::sanitize::is_control;
 
-/// Tokens that a model gets for its thoughts, beside those of the summary.
+/// The tokens that a model gets for its thoughts, in addition to those of the summary.
 pub(crate) const THOUGHTS: u64 = 4096;
 
-/// What a summarizer answered.
+/// The reply of a summarizer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reply {
     /// The summary.
     pub text: String,
-    /// Why it ends where it ends.
+    /// Why it ends.
     pub stop: Stop,
-    /// What the provider counts, where it says so.
+    /// The tokens, if the provider reports them.
     pub usage: Option<Usage>,
 }
 
-/// Why an answer ends.
+/// The reason why a reply ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stop {
-    /// The summarizer was done, or does not say.
+    /// The summarizer finished, or gives no reason.
     #[default]
     Done,
-    /// Its length limit was reached.
+    /// The reply reached its length limit.
     Length,
-    /// The model or its provider would not write it.
+    /// The model or its provider refused to write it.
     Refused,
 }
 
 /// Tokens that a provider counts and bills.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Usage {
-    /// Of the prompt.
+    /// The tokens of the prompt.
     pub input: u64,
-    /// Of the answer, with what was thought before it.
+    /// The tokens of the reply, including thoughts.
     pub output: u64,
-    /// How many of these were thoughts.
+    /// How many of the output tokens were thoughts.
     pub reasoning: u64,
-    /// US dollars, where the provider says what it bills.
+    /// The cost in US dollars, if the provider reports it.
     pub cost: Option<f64>,
 }
 
@@ -46,40 +46,40 @@ impl std::ops::AddAssign for Usage {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);
         self.reasoning = self.reasoning.saturating_add(other.reasoning);
-        // Half of a bill is none.
+        // A partial sum would be wrong.
         self.cost = self.cost.zip(other.cost).map(|(one, more)| one + more);
     }
 }
 
-/// What a summarizer is sent.
+/// A request to a summarizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Instructions that stand before the prompt.
+    /// The system message.
     pub system: Option<&'static str>,
     /// The prompt.
     pub prompt: String,
-    /// Tokens that the summary may have.
+    /// The most tokens of the summary.
     pub limit: u64,
-    /// Tokens that the model may have beside these for what it thinks before.
+    /// The most tokens of thoughts, in addition to `limit`.
     pub thoughts: u64,
 }
 
-/// What was asked for, and what it cost.
+/// The requests that were sent, and their cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Bill {
-    /// Requests that were sent, those that failed among them.
+    /// The requests that were sent, including failed ones.
     pub requests: u64,
-    /// How many of these repeated one that failed.
+    /// How many of these repeated a failed request.
     pub retries: u64,
-    /// Answers that were taken from the cache.
+    /// The replies that came from the cache.
     pub cached: u64,
-    /// What the provider counts, of all answers together; none where it did not say of one.
+    /// The usage of all replies together; `None` if the provider did not report one of them.
     pub usage: Option<Usage>,
     answers: u64,
 }
 
 impl Bill {
-    /// Adds an answer's usage.
+    /// Adds the usage of a reply.
     pub fn add(&mut self, usage: Option<Usage>) {
         self.usage = match (self.answers, self.usage, usage) {
             (0, _, first) => first,
@@ -93,19 +93,19 @@ impl Bill {
     }
 }
 
-/// Why there is no answer, for good.
+/// A permanent failure to get a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoAnswer {
-    /// What went wrong.
+    /// The error message.
     pub message: String,
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub kind: FailureKind,
-    /// How many tokens the model reads at once, where the server that found a request too long says so.
+    /// The model's window in tokens, if the server reported it when it rejected a request as too long.
     pub window: Option<u64>,
 }
 
 impl NoAnswer {
-    /// A failure that says nothing of the model's window.
+    /// Creates a failure without the model's window.
     pub fn new(kind: FailureKind, message: String) -> Self {
         NoAnswer { message, kind, window: None }
     }
@@ -116,19 +116,19 @@ impl NoAnswer {
     }
 }
 
-/// Whoever answers requests.
+/// A summarizer that answers requests.
 pub trait SummaryBackend {
-    /// Has a summary written, and adds what that took to the bill, whether it comes or not.
+    /// Requests a summary and adds the cost to the bill, even on failure.
     ///
     /// # Errors
-    /// What went wrong, for good.
+    /// The permanent failure.
     fn answer(&self, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer>;
 
-    /// What was answered to the same request before, if that `is_usable`; or else what `ask` gets, which is kept for
-    /// another time if it is.
+    /// Returns the earlier reply to the same request, if it `is_usable`. Otherwise returns the reply of `ask`, and
+    /// stores it if it is usable.
     ///
     /// # Errors
-    /// What went wrong, for good.
+    /// The permanent failure.
     fn remembered(
         &self,
         _request: &Request,
@@ -139,17 +139,17 @@ pub trait SummaryBackend {
     }
 }
 
-/// A reply, and whether it was kept from before.
+/// A reply, and whether it comes from a store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Remembered {
     /// The reply.
     pub reply: Reply,
-    /// Whether nobody was asked for it.
+    /// Whether no summarizer was asked.
     pub is_kept: bool,
 }
 
 impl Request {
-    /// The instructions and the prompt as one text, for whom has no place for both.
+    /// Joins the system message and the prompt, for a summarizer that takes one text.
     pub fn in_one(&self) -> String {
         match self.system {
             Some(system) => format!("{system}\n\n{}", self.prompt),
@@ -158,47 +158,47 @@ impl Request {
     }
 }
 
-/// What kind of failure it is.
+/// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureKind {
-    /// Nothing can be sent from here.
+    /// No request can be sent from this machine.
     Setup,
-    /// Nobody is there: the connection is refused, or the host has no address.
+    /// No server answers: the connection is refused, or the host has no address.
     Unreachable,
     /// The connection broke, or took too long.
     Interrupted,
-    /// The server is in trouble: 408, 409 and 5xx.
+    /// The server reports a temporary error: 408, 409 and 5xx.
     Trouble,
-    /// Too much was asked for in too little time: 429.
+    /// Too many requests in too little time: 429.
     RateLimited,
-    /// Money or a share is used up: 402, and what is said of a quota.
+    /// The credit or quota is used up: 402, and messages about a quota.
     Quota,
     /// The key is missing or wrong: 401.
     Unauthorized,
-    /// The key is not allowed to: 403.
+    /// The key lacks the permission: 403.
     Forbidden,
-    /// There is no such model or address: 404.
+    /// The model or address does not exist: 404.
     NotFound,
-    /// The request itself is wrong: 400 and 422.
+    /// The request is invalid: 400 and 422.
     BadRequest,
     /// The request is too long for the model.
     TooLong,
-    /// An answer that makes no sense.
+    /// The reply is invalid.
     Odd,
     /// A command failed.
     Command,
-    /// Nobody was asked, since the requests before had all failed in a way that no waiting mends.
+    /// No request was sent because all previous ones failed in a way that waiting does not repair.
     Stopped,
 }
 
 impl FailureKind {
-    /// Whether no waiting mends it.
+    /// Whether waiting does not repair it.
     pub(crate) fn is_lasting(self) -> bool {
         use FailureKind::{Forbidden, NotFound, Quota, Unauthorized, Unreachable};
         matches!(self, Unauthorized | Forbidden | NotFound | Quota | Unreachable)
     }
 
-    /// What to try after a failure of this kind, in the words of the command line.
+    /// Returns what to try after a failure of this kind, as a command line.
     pub(crate) fn remedy(self) -> &'static str {
         match self {
             FailureKind::Unauthorized => {
@@ -235,7 +235,8 @@ impl FailureKind {
     }
 }
 
-/// Foreign text as it can be shown in a message: at most `most` characters, on one line, nothing a terminal would obey.
+/// Formats foreign text for a message: at most `most` characters, on one line, without control characters that a
+/// terminal would execute.
 pub(crate) fn shown(text: &str, most: usize) -> String {
     let mut clean: String = text
         .chars()

@@ -1,4 +1,4 @@
-//! The history as tcompact writes it down for a summarizer.
+//! Formats the history for a summarizer in tcompact's own format.
 
 use std::borrow::Cow;
 
@@ -11,17 +11,17 @@ use crate::summary::fence::opened;
 use crate::summary::inline_data::without_data;
 use crate::summary::record::without;
 
-/// Messages as a summarizer reads them: one element each, with what could end an element early escaped.
+/// Writes messages as one element each, and escapes what could close an element early.
 pub(crate) fn write<'m, 'a: 'm>(messages: impl IntoIterator<Item = &'m Message<'a>>) -> String {
-    write_shortened(messages, usize::MAX)
+    write_truncated(messages, usize::MAX)
 }
 
-/// The same, with texts of more than `longest` characters without their middle.
-pub(super) fn write_shortened<'m, 'a: 'm>(
+/// Writes messages like [`write`], with the middle removed from texts of more than `max_chars` characters.
+pub(super) fn write_truncated<'m, 'a: 'm>(
     messages: impl IntoIterator<Item = &'m Message<'a>>,
-    longest: usize,
+    max_chars: usize,
 ) -> String {
-    let mut out = HistoryWriter { out: String::new(), longest };
+    let mut out = HistoryWriter { out: String::new(), max_chars };
     for message in messages {
         if !out.out.is_empty() {
             out.out.push('\n');
@@ -31,49 +31,50 @@ pub(super) fn write_shortened<'m, 'a: 'm>(
     out.out
 }
 
-/// Notes on what came before, as a summarizer reads them.
+/// Writes earlier notes as a summarizer reads them.
 pub(crate) fn write_notes(notes: &str) -> String {
-    let mut out = HistoryWriter { out: String::new(), longest: usize::MAX };
+    let mut out = HistoryWriter { out: String::new(), max_chars: usize::MAX };
     out.notes(&Content::Text(Text::plain(notes)));
     out.out
 }
 
-/// The beginning and the end of a text that has more than `longest` characters, and how many are left out between them.
-pub(super) fn without_middle(text: &str, longest: usize) -> Cow<'_, str> {
-    let count = if text.len() <= longest { 0 } else { text.chars().count() };
-    if count <= longest {
+/// Returns the beginning and the end of a text of more than `max_chars` characters, with the number of characters left
+/// out between them.
+pub(super) fn truncate_middle(text: &str, max_chars: usize) -> Cow<'_, str> {
+    let count = if text.len() <= max_chars { 0 } else { text.chars().count() };
+    if count <= max_chars {
         return Cow::Borrowed(text);
     }
     let at = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-    let (head, tail) = (longest.div_ceil(2), longest / 2);
-    Cow::Owned(format!("{}[… {} characters …]{}", &text[..at(head)], count - longest, &text[at(count - tail)..]))
+    let (head, tail) = (max_chars.div_ceil(2), max_chars / 2);
+    Cow::Owned(format!("{}[… {} characters …]{}", &text[..at(head)], count - max_chars, &text[at(count - tail)..]))
 }
 
-/// One message of which only the end is shown: what it says and calls, cut by `end`.
-pub(crate) fn write_end(message: &Message<'_>, end: impl Fn(&str) -> String) -> String {
-    let said = message.content.texts().into_iter().map(|text| text.decode().into_owned());
-    let called = message.calls.iter().map(|call| {
+/// Writes one message of which only the end is shown: its texts and calls, cut by `truncate`.
+pub(crate) fn write_end(message: &Message<'_>, truncate: impl Fn(&str) -> String) -> String {
+    let texts = message.content.texts().into_iter().map(|text| text.decode().into_owned());
+    let calls = message.calls.iter().map(|call| {
         let name = call.name.map_or(Cow::Borrowed(""), |name| name.decode());
-        format!("{name} {}", spelled(&call.arguments))
+        format!("{name} {}", arguments_text(&call.arguments))
     });
-    let text = said.chain(called).collect::<Vec<_>>().join("\n");
-    let text = escaped(&end(&without_data(&text)));
-    let from_outside = matches!(message.role, Role::Tool | Role::Function);
-    let text = if from_outside { format!("{RESULT}>\n{text}\n</tool_result>") } else { text };
+    let text = texts.chain(calls).collect::<Vec<_>>().join("\n");
+    let text = escaped(&truncate(&without_data(&text)));
+    let is_tool_output = matches!(message.role, Role::Tool | Role::Function);
+    let text = if is_tool_output { format!("{RESULT}>\n{text}\n</tool_result>") } else { text };
     format!("<message role=\"{}\">\n{text}\n</message>", message.role.openai_name())
 }
 
-/// Characters that are shown of a part that no reader knows.
-const LONGEST_JSON: usize = 2_000;
+/// The characters shown of a part that no reader knows.
+const MAX_JSON_CHARS: usize = 2_000;
 
-/// How what a tool gave back begins.
+/// The start tag of tool output.
 const RESULT: &str = "<tool_result trusted=\"no\"";
 
-/// A history as it is written down.
+/// Writes a history.
 struct HistoryWriter {
     out: String,
-    /// Characters of a text that are shown.
-    longest: usize,
+    /// The characters shown of a text.
+    max_chars: usize,
 }
 
 impl HistoryWriter {
@@ -97,7 +98,7 @@ impl HistoryWriter {
             call.id.into_iter().for_each(|id| self.attribute("id", id));
             call.name.into_iter().for_each(|name| self.attribute("name", name));
             self.out.push('>');
-            let arguments = spelled(&call.arguments);
+            let arguments = arguments_text(&call.arguments);
             self.text(&arguments);
             self.out.push_str("</tool_call>\n");
         }
@@ -107,12 +108,12 @@ impl HistoryWriter {
     fn notes(&mut self, content: &Content<'_>) {
         self.out.push_str("<earlier_notes>\n");
         let texts = content.texts().into_iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n");
-        // The ledger is carried on by code; a model would only wear it down.
+        // Code carries the ledger on; a model would only erode it.
         self.line(without(opened(&texts)).trim_end());
         self.out.push_str("</earlier_notes>");
     }
 
-    /// What a tool gave back: from outside, and marked so, since it may hold words that pass for instructions.
+    /// Writes tool output, marked as untrusted because it may contain text that looks like instructions.
     fn result(&mut self, call: Option<Text<'_>>, content: &Content<'_>) {
         self.out.push_str(RESULT);
         call.into_iter().for_each(|id| self.attribute("call", id));
@@ -130,13 +131,13 @@ impl HistoryWriter {
                         PartKind::Text(text) | PartKind::Reasoning(text) | PartKind::Refusal(text) => {
                             self.line(&text.decode());
                         }
-                        PartKind::Foreign(json) => self.line(&without_middle(&json.decode(), LONGEST_JSON)),
+                        PartKind::Foreign(json) => self.line(&truncate_middle(&json.decode(), MAX_JSON_CHARS)),
                         PartKind::Result(inner) => self.result(part.json.get_text("tool_use_id"), inner),
                         PartKind::Compaction(Compaction::Readable(text)) => {
                             self.notes(&Content::Text(*text));
                             self.out.push('\n');
                         }
-                        // Calls are written with the message's own.
+                        // Calls are written with those of the message.
                         PartKind::Call => {}
                         PartKind::Image | PartKind::Media | PartKind::Compaction(_) | PartKind::Other => {
                             self.placeholder(part.json);
@@ -147,7 +148,7 @@ impl HistoryWriter {
         }
     }
 
-    /// What stands for a part that is no text: its type and size, never its bytes.
+    /// Writes the placeholder of a part without text: its type and size, never its bytes.
     fn placeholder(&mut self, part: Json<'_>) {
         let kind = part.get_text("type").map_or(Cow::Borrowed("data"), |kind| kind.decode());
         self.line(&format!("[{kind}, {} bytes]", part.raw().len()));
@@ -161,7 +162,7 @@ impl HistoryWriter {
     }
 
     fn text(&mut self, text: &str) {
-        self.out.push_str(&escaped(&without_middle(&without_data(text), self.longest)));
+        self.out.push_str(&escaped(&truncate_middle(&without_data(text), self.max_chars)));
     }
 
     fn attribute(&mut self, name: &str, value: Text<'_>) {
@@ -170,7 +171,7 @@ impl HistoryWriter {
     }
 }
 
-fn spelled<'a>(arguments: &Arguments<'a>) -> Cow<'a, str> {
+fn arguments_text<'a>(arguments: &Arguments<'a>) -> Cow<'a, str> {
     match arguments {
         Arguments::Text(text) => text.decode(),
         Arguments::Value(value) => Cow::Borrowed(value.raw()),
@@ -178,7 +179,7 @@ fn spelled<'a>(arguments: &Arguments<'a>) -> Cow<'a, str> {
     }
 }
 
-/// Text that cannot end an element.
+/// Escapes text so that it cannot close an element.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('>', "&gt;").replace('<', "&lt;")
 }

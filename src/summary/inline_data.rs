@@ -1,4 +1,4 @@
-//! Bytes that stand in texts: data URLs, and long runs of base64. A summarizer can make nothing of them.
+//! Removes binary data from texts: data URLs, and long runs of Base64. A summarizer cannot use them.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What may be bytes: what a data URL holds, a long run, or a run that is broken into lines.
+/// Matches candidates: the data of a data URL, a long run, or a run wrapped into lines.
 static RUNS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    // It is tested that this is a pattern; were it none, texts would be sent as they are.
+    // A test checks that this is a valid pattern; if it were not, texts would be sent unchanged.
     Regex::new(concat!(
         r"data:(?<kind>[\w.+-]+/[\w.+-]+)[^,\s]{0,40};base64,(?<url>[A-Za-z0-9+/=_-]{64,})",
         r"|[A-Za-z0-9+/=_-]{512,}",
@@ -17,9 +17,9 @@ static RUNS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// A text with what stands for bytes in the place of them: their type, where it is said, and about how many there are.
+/// Replaces the data in a text with its media type, if known, and its approximate size.
 pub(crate) fn without_data(text: &str) -> Cow<'_, str> {
-    // No run is shorter, and most texts are.
+    // No run is shorter, but most texts are.
     const SHORTEST: usize = 64;
     let Some(runs) = RUNS.as_ref().filter(|_| text.len() > SHORTEST) else { return Cow::Borrowed(text) };
     let found: Vec<(Range<usize>, String)> = runs
@@ -28,7 +28,7 @@ pub(crate) fn without_data(text: &str) -> Cow<'_, str> {
             let whole = captures.get(0)?;
             let kind = captures.name("kind").map(|kind| kind.as_str());
             let run = captures.name("url").unwrap_or(whole).as_str();
-            let bytes = bytes_of(run).or(kind.map(|_| run.len() * 3 / 4))?;
+            let bytes = data_size(run).or(kind.map(|_| run.len() * 3 / 4))?;
             Some((whole.range(), format!("[{}, {bytes} bytes]", kind.unwrap_or("data"))))
         })
         .collect();
@@ -46,17 +46,17 @@ pub(crate) fn without_data(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// About how many bytes a run spells, if it has the variety of bytes that are spelled in hexadecimal or in Base64; rows of
-/// dashes, and words without spaces, have not.
-fn bytes_of(run: &str) -> Option<usize> {
+/// Estimates the bytes that a run encodes, if it has the variety of characters of hexadecimal digits or Base64. Rows of
+/// dashes and words without spaces do not.
+fn data_size(run: &str) -> Option<usize> {
     const LEAST_OF_64: u32 = 24;
     const LEAST_OF_16: u32 = 10;
-    let seen = run.bytes().fold(0u128, |seen, byte| seen | 1 << (byte & 0x7f)).count_ones();
+    let distinct = run.bytes().fold(0u128, |distinct, byte| distinct | 1 << (byte & 0x7f)).count_ones();
     let has = |wanted: fn(&u8) -> bool| run.bytes().any(|byte| wanted(&byte));
     let digits = has(u8::is_ascii_digit);
-    if digits && seen >= LEAST_OF_16 && run.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if digits && distinct >= LEAST_OF_16 && run.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         Some(run.len() / 2)
-    } else if digits && seen >= LEAST_OF_64 && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) {
+    } else if digits && distinct >= LEAST_OF_64 && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) {
         Some(run.len() * 3 / 4)
     } else {
         None

@@ -1,5 +1,5 @@
-//! What is put in the place of the history: the prompt, what a summarizer is asked and answers, whether the answer is taken,
-//! and the embedded summarizer, which needs no model.
+//! Summaries: the prompt, the request to a summarizer and its reply, the acceptance of a summary, and the embedded
+//! summarizer, which needs no model.
 
 pub(crate) mod acceptance;
 pub(crate) mod buffer;

@@ -1,5 +1,4 @@
-//! A history that is more than the summarizer can read at once: where it can be cut, and how a piece that is too large
-//! by itself is shortened.
+//! Splits a history that exceeds the summarizer's window, and shortens pieces that are too large on their own.
 
 use std::borrow::Cow;
 
@@ -8,45 +7,45 @@ use crate::transcript::Message;
 
 use crate::summary::history;
 
-/// Characters of a text that are left of it, whatever the limit.
-const SHORTEST: usize = 16;
+/// The fewest characters that are left of a text, whatever the limit.
+const MIN_CHARS: usize = 16;
 
-/// How much a summarizer can read.
+/// Measures texts for the window of a summarizer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Measure {
-    /// How its tokens are counted, as well as is known.
+    /// The best known counter of its tokens.
     pub(crate) counter: Counter,
-    /// Whether the window is so small that a margin does not make up for texts of many numbers and signs.
+    /// Whether the window is so small that a margin does not cover texts with many digits and signs.
     pub(crate) is_small: bool,
 }
 
 impl Measure {
-    /// Tokens of a text: rather too many than too few where they are only estimated. Scripts with few letters a word have
+    /// Counts the tokens of a text. Estimates are rather too high than too low. Scripts with few letters a word have
     /// several bytes a letter.
     pub(crate) fn tokens(self, text: &str) -> u64 {
         const BYTES_PER_TOKEN: usize = 4;
         let counted = self.counter.count_text(text);
-        if self.exact() {
+        if self.is_exact() {
             return counted;
         }
         let estimated = counted.max(text.len().div_ceil(BYTES_PER_TOKEN) as u64);
-        if self.is_small { estimated.max(pieces(text)) } else { estimated }
+        if self.is_small { estimated.max(estimate_pieces(text)) } else { estimated }
     }
 
-    /// Tokens that are left for a history in a window, beside the answer and what stands around the history.
+    /// Returns the tokens left for a history in a window, besides the answer and the text around the history.
     pub(crate) fn room(self, window: u64, answer: u64, around: &str) -> u64 {
-        let margin = if self.exact() { window / 50 } else { window / 10 };
+        let margin = if self.is_exact() { window / 50 } else { window / 10 };
         window.saturating_sub(answer).saturating_sub(self.tokens(around)).saturating_sub(margin)
     }
 
-    fn exact(self) -> bool {
+    fn is_exact(self) -> bool {
         matches!(self.counter, Counter::Exact(_))
     }
 }
 
-/// Tokens of a text by the pieces that tokenizers make of it: words, digits one by one, signs in pairs. Of results in JSON
-/// these are up to twice as many as a fourth of the characters.
-fn pieces(text: &str) -> u64 {
+/// Estimates tokens by the pieces of common tokenizers: words, single digits, pairs of signs. In JSON results these are
+/// up to twice as many as a fourth of the characters.
+fn estimate_pieces(text: &str) -> u64 {
     #[derive(PartialEq)]
     enum Class {
         Lower,
@@ -69,7 +68,7 @@ fn pieces(text: &str) -> u64 {
     let runs = text.as_bytes().chunk_by(|one, next| class(one) == class(next));
     let tokens = runs.map(|run| match (class(&run[0]), run.len()) {
         (Class::Lower, letters) => letters.div_ceil(6),
-        // One alone begins a word.
+        // A single one belongs to the next word.
         (Class::Space, _) | (Class::Upper, 1) => 0,
         (Class::Upper | Class::Sign, signs) => signs.div_ceil(2),
         (Class::Digit | Class::Line, signs) => signs,
@@ -78,23 +77,23 @@ fn pieces(text: &str) -> u64 {
     tokens.sum::<usize>() as u64
 }
 
-/// The runs of `indices` that are not parted: each call is in one with its results. `connected` are the indices of calls and of
-/// their results, the first before the second.
-pub(crate) fn together<'i>(indices: &'i [usize], connected: &[(usize, usize)]) -> Vec<&'i [usize]> {
-    // How many connections reach over the seam before each index.
-    let mut over = vec![0i64; indices.len() + 1];
+/// Splits `indices` into runs that keep each call with its results. `connected` has the indices of calls and of their
+/// results, ordered by call.
+pub(crate) fn indivisible_runs<'i>(indices: &'i [usize], connected: &[(usize, usize)]) -> Vec<&'i [usize]> {
+    // The change in the number of connections that cross the seam before each index.
+    let mut open_before = vec![0i64; indices.len() + 1];
     for (call, result) in connected {
-        let place = |index: &usize| indices.binary_search(index).ok();
-        if let (Some(call), Some(result)) = (place(call), place(result)) {
-            over[call + 1] += 1;
-            over[result + 1] -= 1;
+        let position = |index: &usize| indices.binary_search(index).ok();
+        if let (Some(call), Some(result)) = (position(call), position(result)) {
+            open_before[call + 1] += 1;
+            open_before[result + 1] -= 1;
         }
     }
     let mut open = 0;
     let mut runs = Vec::new();
     let mut start = 0;
     for seam in 1..=indices.len() {
-        open += over[seam];
+        open += open_before[seam];
         if open == 0 {
             runs.push(&indices[start..seam]);
             start = seam;
@@ -103,32 +102,32 @@ pub(crate) fn together<'i>(indices: &'i [usize], connected: &[(usize, usize)]) -
     runs
 }
 
-/// Messages written down in at most `limit` tokens: the middle of their texts goes, half of what is left of the longest at
-/// a time.
-pub(crate) fn shortened(messages: &[&Message<'_>], measure: Measure, limit: u64) -> String {
+/// Writes messages in at most `limit` tokens. It removes the middle of their texts and halves the longest until they
+/// fit.
+pub(crate) fn write_within(messages: &[&Message<'_>], measure: Measure, limit: u64) -> String {
     let mut text = history::write(messages.iter().copied());
-    let mut longest = text.chars().count();
-    while measure.tokens(&text) > limit && longest > SHORTEST {
-        longest /= 2;
-        text = history::write_shortened(messages.iter().copied(), longest);
+    let mut max_chars = text.chars().count();
+    while measure.tokens(&text) > limit && max_chars > MIN_CHARS {
+        max_chars /= 2;
+        text = history::write_truncated(messages.iter().copied(), max_chars);
     }
-    // A great many messages, none of them long.
-    within(&text, measure, limit).into_owned()
+    // For very many messages, none of them long.
+    truncate_to_fit(&text, measure, limit).into_owned()
 }
 
-/// The whole lines of a text that was cut off; all of it where it has but one.
+/// Returns the complete lines of a text that was cut off; all of it if it has only one.
 pub(crate) fn whole_lines(text: &str) -> &str {
     text.rfind('\n').map_or(text, |end| text[..end].trim_end())
 }
 
-/// A text without its middle, as far as it must go for the rest to have at most `limit` tokens.
-pub(crate) fn within(text: &str, measure: Measure, limit: u64) -> Cow<'_, str> {
+/// Removes the middle of a text until at most `limit` tokens are left.
+pub(crate) fn truncate_to_fit(text: &str, measure: Measure, limit: u64) -> Cow<'_, str> {
     let mut characters = text.chars().count();
     let mut shown = Cow::Borrowed(text);
     // No text has more tokens than bytes.
-    while shown.len() as u64 > limit && measure.tokens(&shown) > limit && characters > SHORTEST {
+    while shown.len() as u64 > limit && measure.tokens(&shown) > limit && characters > MIN_CHARS {
         characters /= 2;
-        shown = history::without_middle(text, characters);
+        shown = history::truncate_middle(text, characters);
     }
     shown
 }
@@ -144,13 +143,13 @@ mod tests {
     fn calls_stay_with_their_results() {
         let indices = [1, 2, 3, 4, 5, 7];
         let none: Vec<&[usize]> = vec![&[1], &[2], &[3], &[4], &[5], &[7]];
-        assert_eq!(together(&indices, &[]), none);
+        assert_eq!(indivisible_runs(&indices, &[]), none);
         let pairs: Vec<&[usize]> = vec![&[1], &[2, 3, 4], &[5], &[7]];
-        assert_eq!(together(&indices, &[(2, 3), (2, 4), (3, 4)]), pairs);
-        assert_eq!(together(&indices, &[(0, 3), (5, 6)]), none, "what is not sent holds nothing together");
+        assert_eq!(indivisible_runs(&indices, &[(2, 3), (2, 4), (3, 4)]), pairs);
+        assert_eq!(indivisible_runs(&indices, &[(0, 3), (5, 6)]), none, "what is not sent holds nothing together");
         let nested: Vec<&[usize]> = vec![&[1, 2, 3, 4, 5], &[7]];
-        assert_eq!(together(&indices, &[(1, 5), (2, 3)]), nested);
-        assert!(together(&[], &[(1, 2)]).is_empty());
+        assert_eq!(indivisible_runs(&indices, &[(1, 5), (2, 3)]), nested);
+        assert!(indivisible_runs(&[], &[(1, 2)]).is_empty());
     }
 
     #[test]
@@ -160,14 +159,14 @@ mod tests {
         let document = read(&source, None, None).expect("a transcript");
         let messages: Vec<&Message<'_>> = document.transcripts[0].messages.iter().collect();
         for limit in [60, 100, 1000, 3000] {
-            let text = shortened(&messages, MEASURE, limit);
+            let text = write_within(&messages, MEASURE, limit);
             assert!(MEASURE.tokens(&text) <= limit, "{limit}: {text}");
             assert!(
                 text.contains("\nshort\n") && text.contains("\nBEGIN") && text.contains("END\n"),
                 "{limit}: {text}"
             );
         }
-        assert!(MEASURE.tokens(&shortened(&messages, MEASURE, 9)) <= 9);
+        assert!(MEASURE.tokens(&write_within(&messages, MEASURE, 9)) <= 9);
     }
 
     #[test]
@@ -184,7 +183,7 @@ mod tests {
         assert_eq!(MEASURE.room(100, 200, ""), 0);
     }
 
-    /// Tokens as the tokenizer of Qwen 2.5 counts them.
+    /// The expected counts are those of the Qwen 2.5 tokenizer.
     #[test]
     fn in_a_small_window_numbers_and_signs_count_as_what_they_are() {
         let small = Measure { is_small: true, ..MEASURE };

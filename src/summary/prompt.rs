@@ -1,27 +1,27 @@
-//! The prompts that a summarizer is sent: templates with a place for the history.
+//! The prompts for a summarizer: templates with a place for the history.
 
 use crate::summary::python_format;
 use crate::tokens::python;
 
-/// English has about three words for four tokens.
+/// English text has about three words for four tokens.
 const WORDS_PER_TOKEN: f64 = 0.75;
 
-/// The prompts that come with tcompact.
+/// The built-in prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BuiltIn {
-    /// Its own: notes under four headings.
+    /// tcompact's own: notes under four headings.
     Own,
-    /// The same in Chinese.
+    /// The own prompt in Chinese.
     Chinese,
     /// A few sentences, to follow a system message.
     Brief,
-    /// The four headings in few words, for a model that reads little at once: such a model is small as well, and repeats
-    /// long instructions instead of following them.
+    /// The four headings in few words, for a model with a small window: such a model is small itself, and repeats long
+    /// instructions instead of following them.
     Small,
 }
 
 impl BuiltIn {
-    /// The text, which asks for notes of at most so many tokens.
+    /// Returns the text, which asks for notes of at most this many tokens.
     fn text(self, summary_tokens: u64) -> String {
         let text = match self {
             BuiltIn::Own => include_str!("prompt.txt"),
@@ -33,58 +33,58 @@ impl BuiltIn {
     }
 }
 
-/// About how many words have so many tokens.
+/// Estimates the words that have this many tokens.
 pub(super) fn words(tokens: u64) -> u64 {
     ((tokens as f64 * WORDS_PER_TOKEN) as u64).max(1)
 }
 
-/// How a template is filled.
+/// The syntax of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fill {
-    /// One `{messages}`, and nothing else.
+    /// One `{messages}` and no other field.
     Own,
-    /// As Python's `str.format` does.
+    /// Python's `str.format`.
     Python,
-    /// As Python's `str.format` does, without white space at the end.
+    /// Python's `str.format`, with trailing white space removed.
     PythonStripped,
 }
 
 /// A prompt with a place for the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Template {
-    /// One place, with what stands before and after it.
+    /// The text before and after the single place.
     Parts(String, String),
-    /// A format string of Python, which may have any number of places; what stands behind it is cut off if so wanted.
+    /// A Python format string with any number of places.
     Python {
         /// The format string.
         text: String,
-        /// Whether white space at the end of the whole is left out.
+        /// Whether trailing white space of the result is removed.
         stripped: bool,
     },
 }
 
 impl Template {
-    /// The template that asks for notes of at most so many tokens.
+    /// Creates the template that asks for notes of at most this many tokens.
     pub(crate) fn built_in(which: BuiltIn, summary_tokens: u64) -> Self {
         let text = which.text(summary_tokens);
         let (before, after) = text.split_once("{messages}").unwrap_or((&text, ""));
         Template::Parts(before.to_owned(), after.to_owned())
     }
 
-    /// Reads a template. tcompact's own kind has one `{messages}`, and `{{` and `}}` for braces; Python's is only looked
-    /// at when it is filled.
+    /// Parses a template. tcompact's own syntax has one `{messages}`, and `{{` and `}}` for braces. Python's is checked
+    /// only when it is filled.
     ///
     /// # Errors
-    /// What is wrong, to follow the name of the file: no place or several, another field, a brace that stands alone.
+    /// The error, to follow the name of the file: no place or several, another field, a single brace.
     pub(crate) fn parse(text: &str, fill: Fill) -> Result<Self, String> {
         match fill {
-            Fill::Own => Template::own(text),
+            Fill::Own => Template::parse_own(text),
             Fill::Python => Ok(Template::Python { text: text.to_owned(), stripped: false }),
             Fill::PythonStripped => Ok(Template::Python { text: text.to_owned(), stripped: true }),
         }
     }
 
-    fn own(text: &str) -> Result<Self, String> {
+    fn parse_own(text: &str) -> Result<Self, String> {
         let mut parts = vec![String::new()];
         let mut rest = text;
         while let Some(at) = rest.find(['{', '}']) {
@@ -113,12 +113,12 @@ impl Template {
         }
     }
 
-    /// Whether the history has no place in it, which is no error in Python.
+    /// Whether it has no place for the history, which is no error in Python.
     pub(crate) fn has_no_place(&self) -> bool {
         matches!((self.fill("a"), self.fill("b")), (Ok(one), Ok(other)) if one == other)
     }
 
-    /// The lines around the history.
+    /// Returns the lines around the history.
     pub(crate) fn instructions(&self) -> impl Iterator<Item = &str> {
         let (before, after) = match self {
             Template::Parts(before, after) => (before, Some(after)),
@@ -127,10 +127,10 @@ impl Template {
         before.lines().chain(after.into_iter().flat_map(|after| after.lines()))
     }
 
-    /// The prompt for a history.
+    /// Fills in a history.
     ///
     /// # Errors
-    /// What Python says of a format string that it refuses.
+    /// Python's error message for an invalid format string.
     pub(crate) fn fill(&self, history: &str) -> Result<String, String> {
         match self {
             Template::Parts(before, after) => Ok([before, history, after].concat()),

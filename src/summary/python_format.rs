@@ -1,15 +1,15 @@
-//! `str.format` of Python with one field, `messages`, since that is how `LangChain` and its relatives fill a prompt.
+//! Python's `str.format` with one field, `messages`, because `LangChain` and related systems fill prompts with it.
 //!
-//! `{messages}` may be converted (`!r`, `!s`, `!a`), indexed (`[0]`) and laid out (`:>80`); `{{` and `}}` are braces. What
-//! Python refuses is refused with what Python says.
+//! `{messages}` may be converted (`!r`, `!s`, `!a`), indexed (`[0]`) and padded (`:>80`); `{{` and `}}` are braces.
+//! Errors are those of Python, with its messages.
 
 use crate::tokens::python;
 use crate::transcript::text::Text;
 
-/// The template with the text in the place of each field.
+/// Fills each field of the template with the text.
 ///
 /// # Errors
-/// What is wrong with the template, in Python's words.
+/// The error in the template, in Python's words.
 pub(crate) fn format(template: &str, messages: &str) -> Result<String, String> {
     let mut out = String::with_capacity(template.len() + messages.len());
     let mut rest = template;
@@ -23,7 +23,7 @@ pub(crate) fn format(template: &str, messages: &str) -> Result<String, String> {
             return Err("Single '}' encountered in format string".to_owned());
         } else {
             let (field, after) = field(&brace[1..])?;
-            out.push_str(&filled(field, messages)?);
+            out.push_str(&fill_field(field, messages)?);
             rest = after;
         }
     }
@@ -31,7 +31,7 @@ pub(crate) fn format(template: &str, messages: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// What stands between a brace and the one that closes it, and what follows.
+/// Splits the text after an opening brace at the brace that closes it.
 fn field(text: &str) -> Result<(&str, &str), String> {
     if text.is_empty() {
         return Err("Single '{' encountered in format string".to_owned());
@@ -55,7 +55,7 @@ fn field(text: &str) -> Result<(&str, &str), String> {
     Err("expected '}' before end of string".to_owned())
 }
 
-fn filled(field: &str, messages: &str) -> Result<String, String> {
+fn fill_field(field: &str, messages: &str) -> Result<String, String> {
     let (name, spec) = match field.find([':', '!']) {
         Some(at) => field.split_at(at),
         None => (field, ""),
@@ -75,9 +75,9 @@ fn filled(field: &str, messages: &str) -> Result<String, String> {
             return Err(repr);
         }
     }
-    let value = indexed(messages, path)?;
+    let value = index(messages, path)?;
     match spec.strip_prefix('!') {
-        None => laid_out(value, spec.strip_prefix(':').unwrap_or_default()),
+        None => pad(value, spec.strip_prefix(':').unwrap_or_default()),
         Some(conversion) => {
             let mut chars = conversion.chars();
             let kind = chars.next().ok_or("end of string while looking for conversion specifier")?;
@@ -85,13 +85,13 @@ fn filled(field: &str, messages: &str) -> Result<String, String> {
                 "" => "",
                 after => after.strip_prefix(':').ok_or("expected ':' after conversion specifier")?,
             };
-            laid_out(&converted(value, kind)?, spec)
+            pad(&convert(value, kind)?, spec)
         }
     }
 }
 
-/// A character of the text by its place; Python's strings have no other members that say anything.
-fn indexed<'t>(messages: &'t str, path: &str) -> Result<&'t str, String> {
+/// Returns a character of the text by its index; no other member of Python's strings yields text.
+fn index<'t>(messages: &'t str, path: &str) -> Result<&'t str, String> {
     if path.is_empty() {
         return Ok(messages);
     }
@@ -99,7 +99,7 @@ fn indexed<'t>(messages: &'t str, path: &str) -> Result<&'t str, String> {
         let attribute = path.trim_start_matches('.').split(['.', '[']).next().unwrap_or_default();
         return Err(format!("'str' object has no attribute '{attribute}'"));
     };
-    // Python's indices are digits alone; Rust's numbers may have a sign.
+    // Python's indices have only digits; Rust's numbers may have a sign.
     let digits = Some(index).filter(|index| index.bytes().all(|byte| byte.is_ascii_digit()));
     let index: usize = digits
         .and_then(|digits| digits.parse().ok())
@@ -108,7 +108,7 @@ fn indexed<'t>(messages: &'t str, path: &str) -> Result<&'t str, String> {
     Ok(&messages[at..at + c.len_utf8()])
 }
 
-fn converted(value: &str, kind: char) -> Result<String, String> {
+fn convert(value: &str, kind: char) -> Result<String, String> {
     let mut repr = String::new();
     match kind {
         's' => return Ok(value.to_owned()),
@@ -127,8 +127,8 @@ fn converted(value: &str, kind: char) -> Result<String, String> {
     Ok(repr.chars().map(escaped).collect())
 }
 
-/// `[[fill]align][0][width][.precision][s]`, all that a format of a string can say.
-fn laid_out(value: &str, spec: &str) -> Result<String, String> {
+/// Pads a value by `[[fill]align][0][width][.precision][s]`, the whole syntax for strings.
+fn pad(value: &str, spec: &str) -> Result<String, String> {
     let chars: Vec<char> = spec.chars().collect();
     let is_align = |c: &char| matches!(c, '<' | '>' | '^' | '=');
     let (fill, align, rest) = match chars.as_slice() {
@@ -136,10 +136,10 @@ fn laid_out(value: &str, spec: &str) -> Result<String, String> {
         [align, rest @ ..] if is_align(align) => (' ', *align, rest),
         rest => (' ', '<', rest),
     };
-    // A zero before the width fills, unless a filling is named; for text it aligns nothing.
-    let named = matches!(chars.as_slice(), [_, align, ..] if is_align(align));
+    // A zero before the width is the fill character unless one is given; it does not align text.
+    let has_fill = matches!(chars.as_slice(), [_, align, ..] if is_align(align));
     let (fill, rest) = match rest {
-        ['0', rest @ ..] => (if named { fill } else { '0' }, rest),
+        ['0', rest @ ..] => (if has_fill { fill } else { '0' }, rest),
         rest => (fill, rest),
     };
     if align == '=' {
@@ -160,7 +160,7 @@ fn laid_out(value: &str, spec: &str) -> Result<String, String> {
         Some(precision) => value.chars().take(number(precision)?).collect(),
         None => value.to_owned(),
     };
-    /// Wider than any prompt that is meant.
+    /// Wider than any intended prompt.
     const WIDEST: usize = 1 << 20;
     let width = if width.is_empty() { 0 } else { number(width)? };
     if width > WIDEST {
@@ -172,15 +172,15 @@ fn laid_out(value: &str, spec: &str) -> Result<String, String> {
         '^' => missing / 2,
         _ => 0,
     };
-    let filling = |count: usize| std::iter::repeat_n(fill, count).collect::<String>();
-    Ok(filling(before) + &value + &filling(missing - before))
+    let fill_text = |count: usize| std::iter::repeat_n(fill, count).collect::<String>();
+    Ok(fill_text(before) + &value + &fill_text(missing - before))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Made with `python3.11`: `template.format(messages="it's é")`.
+    /// The expected texts are from `python3.11`: `template.format(messages="it's é")`.
     #[test]
     fn as_python_formats() {
         for (template, text) in [

@@ -1,75 +1,75 @@
-//! How a summary is asked for, where known systems do it otherwise than tcompact: what is sent, what becomes of the
-//! answer, and what is done when it is too much to send.
+//! How known systems request a summary where they differ from tcompact: what they send, how they treat the answer, and
+//! what they do if the history is too long.
 
 use crate::summary::buffer::Buffer;
 use crate::summary::prompt::{BuiltIn, Fill};
 
-/// A system's way of asking for a summary.
+/// The way in which a system requests a summary.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Recipe {
-    /// How the history is written down.
+    /// The format of the history.
     pub(crate) buffer: Buffer,
-    /// How its end is cut to `--trim-tokens`.
+    /// How the history is cut to `--trim-tokens`.
     pub(crate) trim: Trim,
-    /// The prompt where the user gives none.
+    /// The prompt, unless the user gives one.
     pub(crate) built_in: BuiltIn,
-    /// How a prompt that the user gives is filled.
+    /// The syntax of a prompt that the user gives.
     pub(crate) template: Fill,
-    /// What is sent as a system message before the prompt.
+    /// The system message before the prompt.
     pub(crate) system: Option<&'static str>,
-    /// What stands for a summary where nothing of the history is left to be sent.
+    /// The text in place of a summary if nothing of the history is left to be sent.
     pub(crate) nothing_left: Option<&'static str>,
-    /// Prompts that are taken for the summary itself.
+    /// Prompts that are used as the summary itself.
     pub(crate) canned: &'static [&'static str],
-    /// What is done with a history that is too long for the model.
+    /// What to do with a history that is too long for the model.
     pub(crate) overflow: Overflow,
-    /// Whether thoughts before an answer, and a fence that a model puts around it, are left out.
+    /// Whether to strip thoughts before an answer, and a fence that a model adds.
     pub(crate) unwraps: bool,
-    /// Whether the answer is taken without the white space around it.
+    /// Whether to strip white space around the answer.
     pub(crate) strips: bool,
-    /// Whether an answer of nothing but white space is a failure.
+    /// Whether a blank answer is a failure.
     pub(crate) blank_fails: bool,
-    /// When a request is tried again.
+    /// When to retry a request.
     pub(crate) patience: Persistence,
-    /// What `--on-error embed` puts before the error.
+    /// The text that `--on-error embed` puts before the error.
     pub(crate) error: &'static str,
 }
 
 /// How a history is cut to a number of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trim {
-    /// Whole messages from the end; the end of the last where not even that fits.
+    /// Keeps whole messages from the end, or the end of the last one if it does not fit.
     Own,
-    /// As `trim_messages` of `LangChain` does.
+    /// Like `trim_messages` of `LangChain`.
     LangChain,
-    /// As `LangChain`, but the last message at least; then the beginning of the text, beside what is left of an earlier
-    /// summary.
+    /// Like `LangChain`, but with at least the last message; then the beginning of the text, beside the rest of an
+    /// earlier summary.
     Sections,
 }
 
-/// What is done with a history that is too long for the model.
+/// What to do with a history that is too long for the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Overflow {
-    /// It is sent in parts, each with the summary of those before it.
+    /// Send it in parts, each with the summary of the parts before it.
     Parts,
-    /// It is sent once more without its middle.
+    /// Send it once more without its middle.
     Middle,
-    /// Nothing: there is no summary.
+    /// Give up: there is no summary.
     Fails,
 }
 
-/// When a request is tried again.
+/// When to retry a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Persistence {
-    /// After errors of transport and the statuses 408, 409, 429 and 5xx.
+    /// After transport errors and the statuses 408, 409, 429 and 5xx.
     Own,
-    /// After all errors but those that say that the request itself is wrong.
+    /// After all errors except those that mean that the request itself is invalid.
     LangChain,
 }
 
-/// What `LangChain` puts in the place of a history of which nothing is left to be sent.
+/// The text that `LangChain` uses for a history of which nothing is left to be sent.
 const TOO_LONG: &str = "Previous conversation was too long to summarize.";
-/// And what it would put in the place of an empty one.
+/// The text that it would use for an empty history.
 const NO_HISTORY: &str = "No previous conversation history.";
 const ERROR: &str = "Error generating summary: ";
 

@@ -1,19 +1,19 @@
-//! A prompt's history in two sections, as `DeerFlow` writes it: an earlier summary that is to be carried on, and what is
-//! new. Each gets half of what may be sent.
+//! The history of a prompt in two sections, as `DeerFlow` writes it: an earlier summary to carry on, and the new
+//! messages. Each gets half of the limit.
 
 use crate::tokens::{Counter, python};
 
 use crate::summary::history::escaped;
-use crate::summary::trim_messages::most;
+use crate::summary::trim_messages::binary_search_max;
 
-/// Which end of a text stays.
+/// The end of a text that stays.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keep {
     First,
     Last,
 }
 
-/// The text in the place of `{messages}`; nothing where nothing is left of either section. `limit` is in tokens.
+/// Writes the text for `{messages}`; `None` if nothing is left of either section. `limit` is in tokens.
 pub(crate) fn sections(new: &str, earlier: Option<&str>, limit: u64, counter: Counter) -> Option<String> {
     let limit = limit.max(1);
     let (earlier, new) = match earlier.map(python::strip) {
@@ -39,8 +39,8 @@ pub(crate) fn sections(new: &str, earlier: Option<&str>, limit: u64, counter: Co
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// As much of one end of a text as a message of so many tokens can hold; where that is nothing, or nothing but white
-/// space, so many characters.
+/// Returns as much of one end of a text as fits into a message of `limit` tokens. If that is nothing but white space,
+/// it returns `limit` characters.
 fn cut(text: &str, limit: u64, keep: Keep, counter: Counter) -> String {
     if python::strip(text).is_empty() {
         return String::new();
@@ -50,13 +50,13 @@ fn cut(text: &str, limit: u64, keep: Keep, counter: Counter) -> String {
         Keep::First => &text[..ends[chars]],
         Keep::Last => &text[ends[ends.len() - 1 - chars]..],
     };
-    let most = most(ends.len() - 1, |chars| counter.count_text_message(piece(chars)) <= limit);
+    let most = binary_search_max(ends.len() - 1, |chars| counter.count_text_message(piece(chars)) <= limit);
     let fitting = piece(most);
-    if python::strip(fitting).is_empty() { bounded(text, limit) } else { fitting.to_owned() }
+    if python::strip(fitting).is_empty() { cut_to_chars(text, limit) } else { fitting.to_owned() }
 }
 
-/// At most so many characters: the beginning and the end, with a mark between them.
-fn bounded(text: &str, limit: u64) -> String {
+/// Returns at most `limit` characters: the beginning and the end, with a mark between them.
+fn cut_to_chars(text: &str, limit: u64) -> String {
     const MARK: &str = "\n...\n";
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let chars: Vec<char> = text.chars().collect();
@@ -95,9 +95,9 @@ mod tests {
 
     #[test]
     fn where_no_message_fits_characters_are_counted() {
-        assert_eq!(bounded("0123456789abcdefghij", 3), "012");
-        assert_eq!(bounded("0123456789abcdefghij", 18), "0123456789ab\n...\nj");
-        assert_eq!(bounded("short", 9), "short");
+        assert_eq!(cut_to_chars("0123456789abcdefghij", 3), "012");
+        assert_eq!(cut_to_chars("0123456789abcdefghij", 18), "0123456789ab\n...\nj");
+        assert_eq!(cut_to_chars("short", 9), "short");
         assert_eq!(
             sections("abcdefgh", None, 2, Counter::DEFAULT).as_deref(),
             Some("<new_messages>\nab\n</new_messages>")

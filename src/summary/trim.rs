@@ -1,8 +1,8 @@
-//! The end of a history, where a summarizer is to be sent no more than so many tokens.
+//! Cuts a history to its end, for a summarizer with a token limit.
 
 use crate::tokens::{Counter, Tally};
 
-/// The last of `indices` whose messages have at most `limit` tokens together; none where even the last has more.
+/// Returns the last of `indices` whose messages have at most `limit` tokens together; none if even the last has more.
 pub(crate) fn last_within<'i>(indices: &'i [usize], tally: &Tally<'_, '_>, limit: u64) -> &'i [usize] {
     let mut left = limit;
     let first = indices.iter().rposition(|&index| match left.checked_sub(tally.message(index)) {
@@ -15,7 +15,7 @@ pub(crate) fn last_within<'i>(indices: &'i [usize], tally: &Tally<'_, '_>, limit
     &indices[first.map_or(0, |too_large| too_large + 1)..]
 }
 
-/// The longest end of `text` that has at most `limit` tokens.
+/// Returns the longest end of `text` with at most `limit` tokens.
 pub(crate) fn end_within(text: &str, counter: Counter, limit: u64) -> &str {
     let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let first = starts.partition_point(|&start| counter.count_text(&text[start..]) > limit);

@@ -1,7 +1,8 @@
-//! The end of a history as `LangChain`'s `trim_messages` cuts it for its summarizer.
+//! Cuts a history to its end as `LangChain`'s `trim_messages` does for its summarizer.
 //!
-//! Whole messages from the end while they fit; of the next one as many of its last parts, or else of its last lines, as
-//! fit; then nothing before the first message of a person. A leading system message stays in front whatever it costs.
+//! It keeps whole messages from the end while they fit. Of the next message it keeps as many of its last parts, or else
+//! of its last lines, as fit. Then it drops everything before the first message of a person. A leading system message
+//! stays at any cost.
 
 use std::cell::OnceCell;
 
@@ -10,19 +11,19 @@ use crate::tokens::scaling::ScaledTotal;
 use crate::transcript::text::Text;
 use crate::transcript::{Content, Message, PartKind, Role};
 
-/// How messages are counted while they are trimmed.
+/// How messages are counted during trimming.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counting {
-    /// The tokens of one message.
+    /// Counts the tokens of one message.
     pub(crate) counter: Counter,
-    /// Whether the total of several is scaled by what providers reported.
+    /// Whether the total of several messages is scaled by the tokens that providers reported.
     pub(crate) scales: bool,
 }
 
-/// What is left of the oldest message, where it does not fit as a whole.
+/// The rest of the oldest message, if it does not fit whole.
 #[derive(Debug, Default)]
-pub(crate) struct Shorter<'a> {
-    /// Its last lines, if it is made of them.
+pub(crate) struct PartialMessage<'a> {
+    /// Its last lines, if it is cut by lines.
     lines: OnceCell<String>,
     message: OnceCell<Message<'a>>,
 }
@@ -31,7 +32,7 @@ pub(crate) struct Shorter<'a> {
 type Counted<'m, 'a> = (u64, &'m Message<'a>);
 
 impl Counting {
-    /// The total of some messages, to which others may be added.
+    /// Returns the total of some messages, to which others may be added.
     fn sum<'a>(messages: &[Counted<'_, 'a>]) -> ScaledTotal<'a> {
         let mut total = ScaledTotal::default();
         messages.iter().for_each(|(tokens, message)| total.add(*tokens, message));
@@ -43,13 +44,13 @@ impl Counting {
     }
 }
 
-/// The messages of the end that have at most `limit` tokens together; none where no such end begins with a person.
-/// The oldest may be a `shorter` one.
+/// Returns the last messages with at most `limit` tokens together; none if no such end begins with a person. The oldest
+/// may be `partial`.
 pub(crate) fn trim_messages<'a>(
     all: &[Counted<'a, 'a>],
     limit: u64,
     counting: Counting,
-    shorter: &'a Shorter<'a>,
+    partial: &'a PartialMessage<'a>,
 ) -> Vec<&'a Message<'a>> {
     let (system, rest) = match all {
         [first, rest @ ..] if first.1.role.is_system() => (Some(*first), rest),
@@ -58,23 +59,23 @@ pub(crate) fn trim_messages<'a>(
     let limit = limit.saturating_sub(system.map_or(0, |(tokens, _)| tokens));
     let newest_first: Vec<Counted<'a, 'a>> = rest.iter().rev().copied().collect();
     let fits = |count: usize| counting.tokens(&Counting::sum(&newest_first[..count])) <= limit;
-    let whole = if fits(newest_first.len()) { newest_first.len() } else { most(newest_first.len(), fits) };
-    let mut taken: Vec<&'a Message<'a>> = newest_first[..whole].iter().map(|(_, message)| *message).collect();
+    let whole = if fits(newest_first.len()) { newest_first.len() } else { binary_search_max(newest_first.len(), fits) };
+    let mut kept: Vec<&'a Message<'a>> = newest_first[..whole].iter().map(|(_, message)| *message).collect();
     if let Some((_, next)) = newest_first.get(whole) {
-        let part = part_of(next, &newest_first[..whole], limit, counting, &shorter.lines);
-        taken.extend(part.map(|part| shorter.message.get_or_init(|| part)));
+        let part = fitting_part(next, &newest_first[..whole], limit, counting, &partial.lines);
+        kept.extend(part.map(|part| partial.message.get_or_init(|| part)));
     }
-    while taken.last().is_some_and(|message| !begins_history(message)) {
-        taken.pop();
+    while kept.last().is_some_and(|message| !begins_history(message)) {
+        kept.pop();
     }
-    taken.extend(system.map(|(_, message)| message));
-    taken.reverse();
-    taken
+    kept.extend(system.map(|(_, message)| message));
+    kept.reverse();
+    kept
 }
 
-/// The largest number up to `all` that holds, as a binary search finds it: with scaling a larger one may hold where a
-/// smaller one does not, and then it matters which are tried.
-pub(super) fn most(all: usize, holds: impl Fn(usize) -> bool) -> usize {
+/// Returns the largest number up to `all` that holds, by binary search. With scaling a larger number may hold although
+/// a smaller one does not, so the sequence of tries matters.
+pub(super) fn binary_search_max(all: usize, holds: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, all);
     while low < high {
         let middle = (low + high).div_ceil(2);
@@ -87,25 +88,25 @@ pub(super) fn most(all: usize, holds: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// What fits of a message beside the ones that are taken: its last parts, or the last lines of its last text.
-fn part_of<'a>(
+/// Returns the part of a message that fits beside the kept ones: its last parts, or the last lines of its last text.
+fn fitting_part<'a>(
     message: &Message<'a>,
-    taken: &[Counted<'_, 'a>],
+    kept: &[Counted<'_, 'a>],
     limit: u64,
     counting: Counting,
     lines: &'a OnceCell<String>,
 ) -> Option<Message<'a>> {
-    let before = Counting::sum(taken);
+    let before = Counting::sum(kept);
     if let Content::Parts(parts) = &message.content {
         let from = |first: usize| with_content(message, Content::Parts(parts[first..].into()));
         let fits = |first: usize| {
             let mut total = before.clone();
-            let shorter = from(first);
-            total.add(counting.counter.count(&shorter), &shorter);
+            let partial = from(first);
+            total.add(counting.counter.count(&partial), &partial);
             counting.tokens(&total) <= limit
         };
-        // Of fewer parts the total is never more, scaled or not.
-        let left_out = most(parts.len(), |count| count == 0 || !fits(count)) + 1;
+        // Fewer parts never have a larger total, scaled or not.
+        let left_out = binary_search_max(parts.len(), |count| count == 0 || !fits(count)) + 1;
         if left_out < parts.len() {
             return Some(from(left_out));
         }
@@ -121,13 +122,13 @@ fn part_of<'a>(
     if text.is_empty() {
         return None;
     }
-    // Where each line begins; the last is empty where the text ends in a line end.
+    // The start of each line; the last line is empty if the text ends in a line end.
     let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
     let before = counting.tokens(&before);
     let start_of = |count: usize| starts[starts.len() - count];
-    let count = most(starts.len(), |count| {
-        let shorter = with_content(message, Content::Text(Text::plain(&text[start_of(count)..])));
-        before + counting.counter.count(&shorter) <= limit
+    let count = binary_search_max(starts.len(), |count| {
+        let partial = with_content(message, Content::Text(Text::plain(&text[start_of(count)..])));
+        before + counting.counter.count(&partial) <= limit
     });
     if count == 0 {
         return None;
@@ -136,7 +137,7 @@ fn part_of<'a>(
     Some(with_content(message, Content::Text(Text::plain(kept))))
 }
 
-/// Whether a history may begin with a message: a person's, and none of which `LangChain` has only a chunk.
+/// Whether a history may begin with a message: one of a person that `LangChain` holds as more than a chunk.
 fn begins_history(message: &Message<'_>) -> bool {
     let kind = message.json.get_text("type");
     message.role == Role::User && !kind.is_some_and(|kind| kind.is("HumanMessageChunk"))

@@ -1,12 +1,12 @@
-//! A history without its middle, for a model that could not read all of it.
+//! Removes the middle of a history that exceeds the model's window.
 
 use crate::tokens::Counter;
 
 const OMITTED: &str = "\n\n[... middle of conversation omitted ...]\n\n";
 
-/// The beginning and the end of a history: half of its tokens, or two fifths of the window where that is less, a quarter
-/// of it from the beginning, as `LangChain` cuts it. Nothing where no character would be left.
-pub(crate) fn cut_out(history: &str, counter: Counter, window: Option<u64>) -> Option<String> {
+/// Returns the beginning and the end of a history: half of its tokens, or two fifths of the window if that is less. A
+/// quarter of that comes from the beginning, as in `LangChain`. `None` if no character would be left.
+pub(crate) fn remove_middle(history: &str, counter: Counter, window: Option<u64>) -> Option<String> {
     let chars: Vec<usize> = history.char_indices().map(|(at, _)| at).collect();
     let tokens = counter.count_text_message(history);
     let half = tokens / 2;
@@ -26,11 +26,11 @@ mod tests {
     #[test]
     fn the_middle_goes() {
         let history = "0123456789".repeat(10);
-        let cut = cut_out(&history, Counter::DEFAULT, None).expect("half of it");
+        let cut = remove_middle(&history, Counter::DEFAULT, None).expect("half of it");
         assert_eq!(cut, format!("{}{OMITTED}{}", &history[..12], &history[100 - 36..]));
-        let small = cut_out(&history, Counter::DEFAULT, Some(10)).expect("two fifths of ten tokens");
+        let small = remove_middle(&history, Counter::DEFAULT, Some(10)).expect("two fifths of ten tokens");
         assert_eq!(small.len() - OMITTED.len(), 100 * 4 / 29);
-        assert_eq!(cut_out(&history, Counter::DEFAULT, Some(1)), None);
-        assert_eq!(cut_out("", Counter::DEFAULT, None), None);
+        assert_eq!(remove_middle(&history, Counter::DEFAULT, Some(1)), None);
+        assert_eq!(remove_middle("", Counter::DEFAULT, None), None);
     }
 }

@@ -1,38 +1,38 @@
-//! What `LangChain` refuses when it converts messages, so that its presets refuse it too.
+//! The messages that `LangChain` rejects when it converts them, so that its presets reject them too.
 //!
-//! `convert_to_messages` converts Chat Completions messages. LangChain's own messages were converted before, and only a
-//! text block without a text is still refused.
+//! `convert_to_messages` converts Chat Completions messages. LangChain's own messages were converted before; of these,
+//! only a text block without a text is still rejected.
 
 use crate::transcript::format::{Coercion, Format};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Content, Message, Role};
 use crate::transcript::source::Source;
 
-/// Why `LangChain` does not take a message, to follow "message 3"; nothing where it does.
+/// Returns why `LangChain` rejects a message, to follow "message 3"; `None` if it accepts it.
 pub(crate) fn refusal(format: &dyn Format, message: &Message<'_>) -> Option<String> {
     let object = Object::of(message.json);
     match format.coercion() {
         Coercion::Unchecked => None,
-        Coercion::Done => wrong_text(message),
+        Coercion::Done => check_texts(message),
         Coercion::Converted => {
             let Some(content) = object.get("content") else {
                 return Some("has no content, without which LangChain takes no message".to_owned());
             };
-            let wrong = wrong_content(message.role, content).or_else(|| wrong_text(message));
-            wrong.or_else(|| wrong_fields(message.role, &object))
+            let wrong = check_content(message.role, content).or_else(|| check_texts(message));
+            wrong.or_else(|| check_fields(message.role, &object))
         }
         Coercion::Unknown => Some(format!("is of the format {}, of which LangChain takes no message", format.name())),
     }
 }
 
-/// Why `update_state` of `LangGraph` does not take a message written for a state, to follow "message 3"; nothing where it
-/// does. It converts what [`refusal`] says of Chat Completions.
+/// Returns why `update_state` of `LangGraph` rejects a message in the form for a state, to follow "message 3"; `None`
+/// if it accepts it. It converts messages by the rules that [`refusal`] applies to Chat Completions.
 pub(crate) fn state_refusal(role: Role, object: &Object<'_>) -> Option<String> {
-    let content = object.get("content").and_then(|content| wrong_content(role, content));
-    content.or_else(|| wrong_fields(role, object))
+    let content = object.get("content").and_then(|content| check_content(role, content));
+    content.or_else(|| check_fields(role, object))
 }
 
-fn wrong_content(role: Role, content: Json<'_>) -> Option<String> {
+fn check_content(role: Role, content: Json<'_>) -> Option<String> {
     if content.is_falsy() || role == Role::Tool {
         return None;
     }
@@ -46,8 +46,8 @@ fn wrong_content(role: Role, content: Json<'_>) -> Option<String> {
     }
 }
 
-/// Text blocks whose text is no text: `LangChain` cannot count them.
-fn wrong_text(message: &Message<'_>) -> Option<String> {
+/// Rejects text blocks whose text is not a string, list or object: `LangChain` cannot count them.
+fn check_texts(message: &Message<'_>) -> Option<String> {
     let Content::Parts(parts) = &message.content else { return None };
     parts.iter().find_map(|part| {
         let is_text = part.json.get_text("type").is_some_and(|kind| kind.is("text"));
@@ -57,7 +57,7 @@ fn wrong_text(message: &Message<'_>) -> Option<String> {
     })
 }
 
-fn wrong_fields(role: Role, object: &Object<'_>) -> Option<String> {
+fn check_fields(role: Role, object: &Object<'_>) -> Option<String> {
     if role == Role::Other {
         return Some("has a role that LangChain does not know".to_owned());
     }
@@ -99,7 +99,7 @@ fn wrong_fields(role: Role, object: &Object<'_>) -> Option<String> {
                 return Some("has tool_calls that are no list".to_owned());
             }
             let calls = calls.into_iter().flat_map(|calls| calls.items());
-            calls.enumerate().find_map(|(index, call)| wrong_call(index, call))
+            calls.enumerate().find_map(|(index, call)| check_call(index, call))
         }
         _ => None,
     }
@@ -107,15 +107,15 @@ fn wrong_fields(role: Role, object: &Object<'_>) -> Option<String> {
 
 const NO_OBJECT: &str = "has arguments that are no JSON object";
 
-fn wrong_call(index: usize, call: Json<'_>) -> Option<String> {
+fn check_call(index: usize, call: Json<'_>) -> Option<String> {
     let no_name = || Some("has no name".to_owned());
-    let wrong_id = |id: Json<'_>| !matches!(id.kind(), Kind::Null | Kind::String);
+    let is_wrong_id = |id: Json<'_>| !matches!(id.kind(), Kind::Null | Kind::String);
     let what = match call.get("function") {
         _ if call.kind() != Kind::Object => Some(format!("is {}", call.kind().noun())),
-        _ if call.get("id").is_some_and(wrong_id) => Some("has an id that is no text".to_owned()),
+        _ if call.get("id").is_some_and(is_wrong_id) => Some("has an id that is no text".to_owned()),
         Some(_) if call.get("id").is_none() => Some("has no id".to_owned()),
         Some(function) if function.get_text("name").is_none() => no_name(),
-        Some(function) => wrong_arguments(function.get("arguments")),
+        Some(function) => check_arguments(function.get("arguments")),
         None => {
             let missing = ["name", "args", "id"].into_iter().find(|key| call.get(key).is_none());
             let known = ["name", "args", "id", "type", "extras"];
@@ -131,7 +131,7 @@ fn wrong_call(index: usize, call: Json<'_>) -> Option<String> {
     what.map(|what| format!("calls a tool (call {index}) and the call {what}"))
 }
 
-fn wrong_arguments(arguments: Option<Json<'_>>) -> Option<String> {
+fn check_arguments(arguments: Option<Json<'_>>) -> Option<String> {
     let object = match arguments {
         None => return Some("has no arguments".to_owned()),
         Some(arguments) => match arguments.text() {

@@ -1,24 +1,24 @@
-//! A provider's own compaction of a history, as it stands in a message.
+//! A provider's own compaction of the history in a message.
 //!
-//! Anthropic's are blocks with a text, `OpenAI`'s are items that only `OpenAI` can read. The provider reads the last one
-//! instead of all messages before it, and refuses one that was edited.
+//! Anthropic writes blocks with a text, `OpenAI` writes items that only `OpenAI` can read. The provider reads the last
+//! compaction instead of all messages before it, and rejects an edited one.
 
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::text::Text;
 
-/// What a provider made of the history before it.
+/// The compaction of the history before it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Compaction<'a> {
-    /// Nothing: it failed, and the provider reads the messages before it.
+    /// A failed compaction: the provider reads the messages before it.
     Failed,
-    /// A summary that anybody can read.
+    /// A summary as readable text.
     Readable(Text<'a>),
     /// A summary that only the provider can read.
     Opaque,
 }
 
 impl<'a> Compaction<'a> {
-    /// What a block or an item of the type `compaction` holds.
+    /// Reads a block or an item of the type `compaction`.
     pub(super) fn of(block: Json<'a>) -> Self {
         let content = block.get("content").filter(|content| content.kind() != Kind::Null);
         let text = content.and_then(|content| content.text());
@@ -33,7 +33,7 @@ impl<'a> Compaction<'a> {
         }
     }
 
-    /// Which of several in one message counts: the highest does.
+    /// Returns the rank among several in one message; the highest counts.
     pub(super) fn rank(self) -> u8 {
         match self {
             Compaction::Failed => 0,

@@ -1,15 +1,17 @@
-//! Which format a list of messages is in, decided by all of its messages.
+//! Detects the format of a list of messages from all of its messages.
 //!
-//! Each format says how well a message fits it, and knows of no other; here the claims are compared. A format that cannot
-//! read a message is out, and so is one whose claim on a message is less specific than that of a variant. Of the rest,
-//! the one with evidence wins; several with evidence are an error, for a wrong guess would read calls as text.
+//! Each format rates how well a message fits it, and knows no other format; this file compares the ratings. A format
+//! that cannot read a message is ruled out. So is a format whose claim on a message is less specific than that of a
+//! variant. Of the rest, the one with evidence wins. Evidence for several formats is an error, because a wrong guess
+//! would read calls as text.
 //!
-//! A first message is never enough: what sets formats apart, tool calls and results, often comes late. Messages that
-//! only hold text fit several formats alike; they count as the first of the table, where no rule of pairs can go wrong.
+//! The first message never suffices: the traits that distinguish formats, tool calls and results, often come late.
+//! Messages with nothing but text fit several formats alike. They are read as the first of these in the table, which is
+//! safe because they have no calls to pair.
 //!
-//! What was read as a format is read as that format again when it is compacted. Where a cut leaves a list of roles and
-//! texts, which is legal in several formats and has no place for a mark, it is read as one that makes the same of it: the
-//! same roles, texts, calls and results, and the same bytes when it is compacted again.
+//! A compacted transcript is detected as the same format again. There is one exception: a cut may leave a list of roles
+//! and texts, which is legal in several formats and has no place for a mark. It is then read as a format that yields
+//! the same roles, texts, calls and results, and the same bytes when it is compacted again.
 
 use crate::transcript::foreign;
 use crate::transcript::format::{EnvelopeFit, Fit, Format};
@@ -20,26 +22,26 @@ use crate::transcript::read_error::Ambiguity;
 /// Why no format was found.
 #[derive(Debug)]
 pub(crate) enum Problem<'a> {
-    /// Several have evidence for them.
+    /// Several formats have evidence.
     Ambiguous(Ambiguity),
-    /// None can read this message.
+    /// No format can read this message.
     Unknown {
         /// The message.
         message: Json<'a>,
-        /// What it is.
+        /// What it is instead.
         found: String,
     },
 }
 
-/// What the messages seen so far say of one format.
+/// The evidence for and against one format so far.
 struct Candidate<'a> {
     format: &'static dyn Format,
     envelope: EnvelopeFit,
-    /// The first message that the format claims, and what it has.
+    /// The first message with a trait of the format, and the trait.
     evidence: Option<(usize, &'static str)>,
-    /// Whether the format can read any message, as others can.
+    /// Whether the format can read a message that other formats can read too.
     is_plain: bool,
-    /// The first message that is of no such format.
+    /// The first message that the format cannot read.
     mismatch: Option<(usize, Json<'a>)>,
 }
 
@@ -48,13 +50,13 @@ impl<'a> Candidate<'a> {
         Candidate { format, envelope, evidence: None, is_plain: false, mismatch: None }
     }
 
-    /// Whether it can be the format of the list.
+    /// Whether this can be the format of the list.
     fn fits(&self) -> bool {
         let is_supported = self.evidence.is_some() || self.is_plain || self.envelope != EnvelopeFit::Unknown;
         self.mismatch.is_none() && is_supported
     }
 
-    /// Takes in how well a message fits. `is_variant` says that some format claims the message as its variant of another.
+    /// Adds how well a message fits. `is_variant` is true if some format claims the message as its variant of another.
     fn add(&mut self, index: usize, message: Json<'a>, fit: Fit, is_variant: bool) {
         match fit {
             Fit::Neutral => {}
@@ -68,32 +70,32 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// The one format that all messages fit.
+/// Returns the one format that all messages fit.
 ///
 /// # Errors
-/// Candidates where there are several, and the message that rules out the last where there is none.
+/// The candidates if there are several, or the message that rules out the last one.
 pub(crate) fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'static dyn Format, Problem<'a>> {
     let mut candidates = candidates(envelope);
     let Some(first) = messages.clone().next() else {
-        // Nothing speaks against any.
+        // No message rules out any format.
         let likely = candidates.iter().find(|candidate| candidate.envelope != EnvelopeFit::Unknown);
         return Ok(likely.unwrap_or(&candidates[0]).format);
     };
-    // What one message has ruled out is only asked again where nothing is left, to say why.
-    look(&mut candidates, messages.clone(), |candidate| candidate.mismatch.is_none());
+    // Formats that are ruled out are asked about later messages only if none is left, for the error message.
+    collect_evidence(&mut candidates, messages.clone(), |candidate| candidate.mismatch.is_none());
     if candidates.iter().any(Candidate::fits) {
         candidates.retain(Candidate::fits);
     } else {
-        look(&mut candidates, messages.clone(), |_| true);
+        collect_evidence(&mut candidates, messages.clone(), |_| true);
     }
     let evident: Vec<&Candidate<'_>> = candidates.iter().filter(|candidate| candidate.evidence.is_some()).collect();
     match evident.as_slice() {
         [one] if one.mismatch.is_none() => return Ok(one.format),
-        // A plainer format would read all of it, and pass over what the evidence is.
+        // A plainer format would read all messages and ignore the evidence.
         [_] => return Err(unknown(&candidates, first, messages)),
         [_, _, ..] => {
-            let named = |one: &&Candidate<'_>| one.evidence.map(|(at, what)| (one.format.name(), at, what));
-            let candidates = evident.iter().filter_map(named).collect();
+            let with_name = |one: &&Candidate<'_>| one.evidence.map(|(at, what)| (one.format.name(), at, what));
+            let candidates = evident.iter().filter_map(with_name).collect();
             return Err(Problem::Ambiguous(Ambiguity { candidates }));
         }
         _ => {}
@@ -104,7 +106,7 @@ pub(crate) fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Re
     found.ok_or_else(|| unknown(&candidates, first, messages))
 }
 
-/// The formats that the envelope leaves open.
+/// Returns the formats that the envelope allows.
 fn candidates<'a>(envelope: Option<Json<'a>>) -> Vec<Candidate<'a>> {
     let envelope = envelope.map(Object::of);
     let fit = |format: &'static dyn Format| {
@@ -118,8 +120,12 @@ fn candidates<'a>(envelope: Option<Json<'a>>) -> Vec<Candidate<'a>> {
     candidates
 }
 
-/// Asks the candidates for which `is_asked` holds about all messages.
-fn look<'a>(candidates: &mut [Candidate<'a>], messages: Items<'a>, is_asked: impl Fn(&Candidate<'_>) -> bool) {
+/// Asks the candidates that pass `is_asked` about all messages.
+fn collect_evidence<'a>(
+    candidates: &mut [Candidate<'a>],
+    messages: Items<'a>,
+    is_asked: impl Fn(&Candidate<'_>) -> bool,
+) {
     let mut fits: Vec<(usize, Fit)> = Vec::with_capacity(candidates.len());
     for (index, json) in messages.enumerate() {
         let message = Object::of(json);
@@ -133,14 +139,14 @@ fn look<'a>(candidates: &mut [Candidate<'a>], messages: Items<'a>, is_asked: imp
     }
 }
 
-/// Names the message on which the best candidate fails.
+/// Returns the message on which the best candidate fails.
 fn unknown<'a>(candidates: &[Candidate<'a>], first: Json<'a>, messages: &Items<'a>) -> Problem<'a> {
     let program = |(index, message)| Some((index, message, foreign::program(message)?));
     if let Some((index, message, program)) = messages.clone().enumerate().find_map(program) {
         let found = format!("message {index} looks like {program}, which tcompact does not read,");
         return Problem::Unknown { message, found };
     }
-    // The last of equals wins, and of equals the first format of the table is the likeliest.
+    // Of equals `max_by_key` returns the last one, and the first format of the table is the likeliest.
     let best = candidates
         .iter()
         .rev()
@@ -162,7 +168,7 @@ fn unknown<'a>(candidates: &[Candidate<'a>], first: Json<'a>, messages: &Items<'
 mod tests {
     use crate::transcript::framing::tests::read;
 
-    fn told(messages: &str) -> String {
+    fn detected(messages: &str) -> String {
         match read(messages, None, None) {
             Ok(document) => document.transcripts[0].format.name().to_owned(),
             Err(error) => error.to_string(),
@@ -172,23 +178,23 @@ mod tests {
     #[test]
     fn late_evidence_counts() {
         let plain = r#"{"role":"user","content":"a"},{"role":"assistant","content":"b"}"#;
-        assert_eq!(told(&format!("[{plain}]")), "openai-chat");
-        assert_eq!(told(&format!(r#"[{plain},{{"role":"tool","tool_call_id":"x","content":""}}]"#)), "openai-chat");
+        assert_eq!(detected(&format!("[{plain}]")), "openai-chat");
+        assert_eq!(detected(&format!(r#"[{plain},{{"role":"tool","tool_call_id":"x","content":""}}]"#)), "openai-chat");
         let blocks = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"r"}]}"#;
-        assert_eq!(told(&format!("[{plain},{blocks}]")), "anthropic");
-        assert_eq!(told(r#"[{"type":"human","content":"a"},{"type":"ai","data":{"content":"b"}}]"#), "langchain");
+        assert_eq!(detected(&format!("[{plain},{blocks}]")), "anthropic");
+        assert_eq!(detected(r#"[{"type":"human","content":"a"},{"type":"ai","data":{"content":"b"}}]"#), "langchain");
     }
 
     #[test]
     fn an_envelope_speaks_where_the_messages_do_not() {
-        assert_eq!(told(r#"{"system":"s","messages":[{"role":"user","content":"a"}]}"#), "anthropic");
-        assert_eq!(told(r#"{"model":"gpt-4o","messages":[{"role":"user","content":"a"}]}"#), "openai-chat");
+        assert_eq!(detected(r#"{"system":"s","messages":[{"role":"user","content":"a"}]}"#), "anthropic");
+        assert_eq!(detected(r#"{"model":"gpt-4o","messages":[{"role":"user","content":"a"}]}"#), "openai-chat");
     }
 
     #[test]
     fn a_system_message_in_front_is_not_anthropics() {
         let litellm = r#"{"model":"claude-3-5-sonnet","messages":[{"role":"system","content":"s"},{"role":"user","content":"u"}]}"#;
-        assert_eq!(told(litellm), "openai-chat");
+        assert_eq!(detected(litellm), "openai-chat");
     }
 
     #[test]
@@ -201,31 +207,34 @@ mod tests {
         let user = r#"{"role":"user","content":"u"}"#;
         let call = r#"{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
         let (unsigned, signed) = (thinks(""), thinks(r#","signature":"s""#));
-        assert_eq!(told(&format!("[{user},{unsigned}]")), "openai-chat");
-        assert_eq!(told(&format!("[{user},{unsigned},{call}]")), "openai-chat", "Cohere thinks and calls");
-        assert_eq!(told(&format!(r#"{{"model":"command-a-03-2025","messages":[{user},{unsigned}]}}"#)), "openai-chat");
-        assert_eq!(told(&format!("[{user},{signed}]")), "anthropic");
-        // The envelope tells, or what else is there.
-        assert_eq!(told(&format!(r#"{{"model":"claude-opus-4-1","messages":[{user},{unsigned}]}}"#)), "anthropic");
+        assert_eq!(detected(&format!("[{user},{unsigned}]")), "openai-chat");
+        assert_eq!(detected(&format!("[{user},{unsigned},{call}]")), "openai-chat", "Cohere thinks and calls");
+        assert_eq!(
+            detected(&format!(r#"{{"model":"command-a-03-2025","messages":[{user},{unsigned}]}}"#)),
+            "openai-chat"
+        );
+        assert_eq!(detected(&format!("[{user},{signed}]")), "anthropic");
+        // The envelope decides, or the other messages.
+        assert_eq!(detected(&format!(r#"{{"model":"claude-opus-4-1","messages":[{user},{unsigned}]}}"#)), "anthropic");
         let tool_use = r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]}"#;
-        assert_eq!(told(&format!("[{user},{unsigned},{tool_use}]")), "anthropic");
+        assert_eq!(detected(&format!("[{user},{unsigned},{tool_use}]")), "anthropic");
     }
 
     #[test]
     fn fields_without_a_value_are_no_evidence() {
         let calls =
             r#"{"role":"assistant","tool_calls":null,"content":[{"type":"tool_use","id":"t","name":"f","input":{}}]}"#;
-        assert_eq!(told(&format!("[{calls}]")), "anthropic");
-        assert_eq!(told(r#"[{"role":"assistant","tool_calls":[],"content":"a"}]"#), "openai-chat");
+        assert_eq!(detected(&format!("[{calls}]")), "anthropic");
+        assert_eq!(detected(r#"[{"role":"assistant","tool_calls":[],"content":"a"}]"#), "openai-chat");
     }
 
     #[test]
     fn evidence_is_not_passed_over_for_a_plainer_format() {
         let odd = r#"[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]},{"role":"exit","content":""}]"#;
-        let said = told(odd);
-        assert!(said.contains("it looks like anthropic (message 0 has tool_use or tool_result blocks)"), "{said}");
-        assert!(said.contains("message 1 does not; --from anthropic reads it"), "{said}");
-        let unreadable = told(r#"[{"role":"tool","tool_call_id":"a","content":"r"},3]"#);
+        let error = detected(odd);
+        assert!(error.contains("it looks like anthropic (message 0 has tool_use or tool_result blocks)"), "{error}");
+        assert!(error.contains("message 1 does not; --from anthropic reads it"), "{error}");
+        let unreadable = detected(r#"[{"role":"tool","tool_call_id":"a","content":"r"},3]"#);
         assert!(unreadable.contains("message 1 is a number"), "{unreadable}");
     }
 
@@ -233,7 +242,7 @@ mod tests {
     fn contradictory_evidence_names_the_candidates() {
         let mixed = r#"[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{}}]},
                         {"role":"tool","tool_call_id":"x","content":"r"}]"#;
-        let error = told(mixed);
+        let error = detected(mixed);
         assert!(error.contains("openai-chat (message 1 has the role tool)"), "{error}");
         assert!(error.contains("anthropic (message 0 has tool_use or tool_result blocks)"), "{error}");
         assert!(error.ends_with("--from openai-chat or --from anthropic"), "{error}");
@@ -248,23 +257,23 @@ mod tests {
         };
         let result = r#"{"role":"tool","tool_call_id":"a","content":"r"}"#;
         let reasoning = r#"{"role":"assistant","content":"b","reasoning_content":"hm"}"#;
-        assert_eq!(told(&format!("[{},{result}]", call(""))), "openai-chat");
+        assert_eq!(detected(&format!("[{},{result}]", call(""))), "openai-chat");
         let variant = call(r#","requestor":"assistant""#);
         for order in [format!("[{variant},{result}]"), format!("[{result},{variant}]")] {
-            assert_eq!(told(&order), "tau-bench", "{order}");
+            assert_eq!(detected(&order), "tau-bench", "{order}");
         }
-        // Own evidence elsewhere does not make it a message of the general format again.
-        assert!(told(&format!("[{reasoning},{variant}]")).contains("tau-bench"));
-        // Both sides have a message that only one of them can read.
+        // Evidence of its own elsewhere does not make it a message of the general format again.
+        assert!(detected(&format!("[{reasoning},{variant}]")).contains("tau-bench"));
+        // Each format has a message that only it can read.
         let developer = r#"{"role":"developer","content":"d"}"#;
-        let named = r#"{"role":"tool","function":"f","tool_call_id":"a","content":"r"}"#;
-        let both = told(&format!("[{named},{developer}]"));
+        let with_name = r#"{"role":"tool","function":"f","tool_call_id":"a","content":"r"}"#;
+        let both = detected(&format!("[{with_name},{developer}]"));
         assert!(both.contains("--from openai-chat or --from inspect"), "{both}");
     }
 
     #[test]
     fn other_formats_are_not_taken_for_one_of_these() {
         let foreign = r#"[{"role":"admin","name":"a row of a table"}]"#;
-        assert!(told(foreign).starts_with("is not a transcript"), "{}", told(foreign));
+        assert!(detected(foreign).starts_with("is not a transcript"), "{}", detected(foreign));
     }
 }

@@ -1,27 +1,27 @@
-//! Edits of a source and their application: every change of a transcript is a range of it and what stands there instead,
-//! so whatever no edit touches stays byte for byte as it was.
+//! Edits of a source. Every change of a transcript is a range and its replacement, so all bytes outside the edits stay
+//! unchanged.
 //!
-//! Which edits are made is decided elsewhere, most of them in [`crate::rewrite`].
+//! Other modules decide which edits are made, most of them [`crate::rewrite`].
 
 use std::iter;
 use std::ops::Range;
 
-/// A range of the source, in bytes, and what stands there instead.
+/// A range of the source, in bytes, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Edit {
-    /// What goes.
+    /// The removed range.
     pub(crate) range: Range<usize>,
-    /// What comes.
+    /// The replacement.
     pub(crate) text: String,
 }
 
-/// Puts edits into the order that they are made in; what is put in comes before what is taken away behind it. (A sort of
-/// its own adds six kilobytes to the program in each place.)
+/// Sorts edits into the order in which they apply; an insertion comes before a removal that starts there. (Each further
+/// sort would add six kilobytes to the program.)
 pub(crate) fn sort(edits: &mut [Edit]) {
     edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
 }
 
-/// The source with all `edits` made; they are in order and do not overlap.
+/// Applies `edits`, which are in order and do not overlap.
 pub(crate) fn apply(source: &str, edits: &[Edit]) -> String {
     debug_assert!(edits.is_sorted_by(|one, next| one.range.end <= next.range.start), "edits are in order");
     let grown: usize = edits.iter().map(|edit| edit.text.len()).sum();
@@ -31,7 +31,7 @@ pub(crate) fn apply(source: &str, edits: &[Edit]) -> String {
     out
 }
 
-/// What [`apply`] makes, piece by piece: none of what stays need be copied.
+/// Returns the pieces of the result of [`apply`], without copying what stays.
 pub(crate) fn pieces<'e>(source: &'e str, edits: &'e [Edit]) -> impl Iterator<Item = &'e str> {
     let starts = iter::once(0).chain(edits.iter().map(|edit| edit.range.end));
     let ends = edits.iter().map(|edit| edit.range.start).chain([source.len()]);
@@ -39,12 +39,12 @@ pub(crate) fn pieces<'e>(source: &'e str, edits: &'e [Edit]) -> impl Iterator<It
     starts.zip(ends).zip(texts).flat_map(|((start, end), text)| [&source[start..end], text])
 }
 
-/// Whether `edits` make another text of the source.
+/// Whether `edits` change the source.
 pub(crate) fn changes(source: &str, edits: &[Edit]) -> bool {
     if edits.is_empty() {
         return false;
     }
-    // All pieces are looked at, so that edits which do not fit are found here, while nothing is written yet.
+    // This visits all pieces, so invalid edits fail here, before anything is written.
     let mut rest = Some(source);
     pieces(source, edits).for_each(|piece| rest = rest.and_then(|rest| rest.strip_prefix(piece)));
     rest != Some("")

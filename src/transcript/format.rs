@@ -1,8 +1,8 @@
-//! What a format is asked, and the conversation that is read by one.
+//! The traits of a format, and the conversation that a format reads.
 //!
-//! A format answers three kinds of questions: how messages are read ([`MessageReader`]), how new ones are written
-//! ([`MessageWriter`]), and which order their provider asks for ([`OrderRules`]). Most answers have a default. A
-//! conversation names its format, and formats are asked about conversations: therefore both are in this file.
+//! A format reads messages ([`MessageReader`]), writes new ones ([`MessageWriter`]), and knows the order its provider
+//! demands ([`OrderRules`]). Most methods have a default. Both types are in this file because they depend on each
+//! other: a conversation has a format, and formats inspect conversations.
 
 use std::fmt::Debug;
 
@@ -14,31 +14,32 @@ use crate::transcript::order::{Order, Results};
 use crate::transcript::outputs::Output;
 use crate::transcript::pairing::Pairing;
 
-/// One way of writing messages.
+/// A transcript format.
 pub(crate) trait Format: MessageReader + MessageWriter + OrderRules + Sync + Debug {
-    /// The name that `--from` takes and that reports give.
+    /// Returns the name for `--from` and reports.
     fn name(&self) -> &'static str;
 
-    /// What it is, in a line.
+    /// Describes the format in one line.
     fn about(&self) -> &'static str;
 }
 
-/// How messages are recognized and read, one at a time.
+/// Recognizes and reads messages, one at a time.
 pub(crate) trait MessageReader {
-    /// How well a value fits the format. A format judges by what it reads itself and knows of no other.
+    /// Returns how well a value fits the format. A format judges only by what it reads and knows no other format.
     fn fit(&self, message: &Object<'_>) -> Fit;
 
-    /// How well the object around the messages fits the format.
+    /// Returns how well the object around the messages fits the format.
     fn fit_envelope(&self, _envelope: &Object<'_>) -> EnvelopeFit {
         EnvelopeFit::Unknown
     }
 
-    /// Paths to the messages in objects that this format alone has, beside those of [`crate::transcript::list`].
+    /// Returns the paths to messages that only this format has, besides those in [`crate::transcript::list`].
     fn paths(&self) -> &'static [&'static [&'static str]] {
         &[]
     }
 
-    /// Which of the values of a list are messages, and when the others are removed; empty where all are messages.
+    /// Returns which values of a list are messages, and when to remove the others. An empty list means that all are
+    /// messages.
     fn entries(&self, _values: Items<'_>) -> Vec<EntryKind> {
         Vec::new()
     }
@@ -46,115 +47,116 @@ pub(crate) trait MessageReader {
     /// Reads one message.
     ///
     /// # Errors
-    /// What the value is instead, to follow "message 3".
+    /// What the value is instead, to follow the words "message 3".
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String>;
 
-    /// Members that stand beside what a message says: what the program shows or notes down, and no model is sent.
-    fn members_beside(&self) -> &'static [&'static str] {
+    /// Returns the members that hold metadata: what the program displays or logs and sends to no model.
+    fn metadata_members(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Whether an agent appends lines to such files, so that the last line may be incomplete.
+    /// Whether an agent appends lines to files of this format, so that the last line may be incomplete.
     fn is_append_only(&self) -> bool {
         false
     }
 
-    /// What `LangChain` does with such messages.
+    /// Returns what `LangChain` does with such messages.
     fn coercion(&self) -> Coercion {
         Coercion::Unknown
     }
 
-    /// Why a conversation is left unchanged although it can be read, to follow its name.
+    /// Returns why a readable conversation is left unchanged, to follow its name.
     fn refusal(&self, _transcript: &Transcript<'_>) -> Option<String> {
         None
     }
 }
 
-/// How new messages are written, so that they look like their neighbours.
+/// Writes new messages that look like their neighbours.
 pub(crate) trait MessageWriter {
-    /// The roles a summary may be given, the default first.
+    /// Returns the roles that a summary may have, the default first.
     fn summary_roles(&self) -> &'static [SummaryRole] {
         &[SummaryRole::User]
     }
 
-    /// Where a summary stands among the messages that are pinned.
+    /// Returns the position of a summary among the pinned messages.
     fn summary_position(&self, _transcript: &Transcript<'_>) -> SummaryPosition {
         SummaryPosition::AfterPinned
     }
 
-    /// A summary: one message, and in session files what else their agent needs to find it.
+    /// Writes a summary: one message, and in session files the other entries that the agent needs to find it.
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value>;
 
-    /// A result for a call that has none: a message, or a part for the message of [`MessageWriter::results_message`];
-    /// nothing where the format has no way to write one.
+    /// Writes a result for a call that has none: a message, or a part for the message of
+    /// [`MessageWriter::results_message`]. `None` if the format has no way to write one.
     fn result(&self, _call: &Call<'_>, _calling: &Message<'_>, _text: &str) -> Option<Value> {
         None
     }
 
-    /// The message that holds results as its parts, with [`PARTS`] where they go; nothing where a result is a message.
+    /// Returns the message that holds results as its parts, with [`PARTS`] in their place; `None` if each result is a
+    /// message.
     fn results_message(&self) -> Option<Value> {
         None
     }
 
-    /// Where the result is that answers a call, for those who put a shorter one in its place; nothing where none can be
-    /// put there.
+    /// Returns the place of the result that answers a call, for callers that replace it with a shorter one; `None` if
+    /// it cannot be replaced.
     fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
-        // One message may answer several calls, and then they have no more than their ids.
+        // A message may answer several calls; its answers then have nothing but their ids.
         let holder = if answer.json.kind() == Kind::Object { answer.json } else { message.json };
         Output::in_content(holder, "text")
     }
 
-    /// A block of text in the place of a part that is no text; nothing where none can be put there.
+    /// Returns a text block that can replace a part of another kind; `None` if none can.
     fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
         Some(serde_json::json!({"type": "text", "text": text}))
     }
 
-    /// Other places in a message that repeat some of its calls, and are removed with them.
+    /// Returns the other places in a message that repeat some of its calls and are removed with them.
     fn duplicates<'a>(&self, _message: &Message<'a>, _calls: &[usize]) -> Vec<Json<'a>> {
         Vec::new()
     }
 
-    /// An entry without content that replaces a removed one, where others name that as the entry before them.
+    /// Returns an entry without content to replace a removed one, if later entries refer to it as their parent.
     fn placeholder(&self, _entry: Json<'_>) -> Option<Value> {
         None
     }
 
-    /// The entry that tells a `LangGraph` reducer to drop all messages it has; nothing where no such reducer takes the
+    /// Returns the entry that makes a `LangGraph` reducer drop all its messages; `None` if no such reducer takes the
     /// format.
     fn remove_all(&self) -> Option<Value> {
         None
     }
 
-    /// A message as a `LangGraph` reducer takes it; nothing where it takes the message unchanged.
+    /// Returns a message in the form a `LangGraph` reducer takes; `None` if it takes the message unchanged.
     fn in_state(&self, _message: &Object<'_>) -> Option<String> {
         None
     }
 }
 
-/// Which messages must stay together, and in which order.
+/// Knows which messages must stay together, and in which order.
 pub(crate) trait OrderRules {
-    /// What the provider that reads such messages asks of their order.
+    /// Returns the order that the provider of such messages demands.
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         Order::of(Results::Following)
     }
 
-    /// Runs of messages that stay together for another reason than a call and its result: the first and the last of
-    /// each.
+    /// Returns the first and the last index of each run of messages that stays together for a reason other than a call
+    /// and its result.
     fn groups(&self, _messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         Vec::new()
     }
 
-    /// Whether the groups that begin with thinking exist because of it, so that they end where the thinking is removed.
+    /// Whether groups that begin with thinking exist because of it. Removing the thinking then dissolves the group.
     fn groups_by_thinking(&self) -> bool {
         false
     }
 
-    /// Messages that break a rule of the provider beside those of [`OrderRules::order`], with the rule.
+    /// Returns messages that violate a rule of the provider besides those of [`OrderRules::order`], with the rule.
     fn violations(&self, _messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {
         Vec::new()
     }
 
-    /// Whether a message keeps its meaning where messages before it are removed.
+    /// Whether a message keeps its meaning when the messages before it are removed.
     fn can_be_pinned(&self, _message: &Message<'_>) -> bool {
         true
     }
@@ -163,24 +165,24 @@ pub(crate) trait OrderRules {
 /// How well a value fits a format, from the least specific to the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fit {
-    /// The format cannot read it.
+    /// The format cannot read the value.
     Mismatch,
-    /// It speaks neither for the format nor against it: it is no message, and files of this format may have it among
-    /// theirs, or it is one that others would write alike, and only what else there is decides.
+    /// The value is no evidence for or against the format. It is no message but may occur in files of this format, or a
+    /// message that other formats write alike; only the other messages decide.
     Neutral,
     /// The format can read it, and so can others.
     Plain,
-    /// It has what is typical of the format and of its variants; the words say what.
+    /// It has a trait that the format shares with its variants; the text names the trait.
     Shared(&'static str),
-    /// It is written as in another format, with something that this format alone adds; the words say what. So it is none
-    /// of a format to which the same message is plain or shared.
+    /// It is a message of another format with an addition that only this format has; the text names the addition. A
+    /// format that sees the message as plain or shared is ruled out.
     Variant(&'static str),
-    /// It has what this format alone has; the words say what.
+    /// It has a trait that only this format has; the text names the trait.
     Own(&'static str),
 }
 
 impl Fit {
-    /// Whether the value is a message of the format by itself.
+    /// Whether the value alone is a message of the format.
     pub(crate) fn is_message(self) -> bool {
         !matches!(self, Fit::Mismatch | Fit::Neutral)
     }
@@ -189,9 +191,9 @@ impl Fit {
 /// How well the object around the messages fits a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EnvelopeFit {
-    /// It says nothing about the format.
+    /// It is no evidence.
     Unknown,
-    /// It is of the format if the messages do not contradict.
+    /// It is of the format unless the messages contradict.
     Likely,
     /// It is of the format.
     Sure,
@@ -200,107 +202,107 @@ pub(crate) enum EnvelopeFit {
 /// What `convert_to_messages` of `LangChain` does with the messages of a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Coercion {
-    /// It converts them, and refuses what it cannot convert.
+    /// It converts them, and rejects those that it cannot convert.
     Converted,
-    /// It made them itself.
+    /// They are its own messages.
     Done,
-    /// It takes them, and nobody knows what it would refuse.
+    /// It accepts them; which ones it would reject is unknown.
     Unchecked,
     /// It does not know them.
     Unknown,
 }
 
-/// What an entry of a list is.
+/// The kind of an entry in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EntryKind {
     /// A message.
     Message,
-    /// Something else. [`Retention::With`] names a message by its place among the values.
+    /// Something else. Its [`Retention::With`] names a message by its index among the values.
     Note(Retention),
 }
 
-/// Until when an entry stays that is no message, while the messages around it are replaced.
+/// How long an entry that is no message stays while the messages around it are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Retention {
-    /// Always: it is about the whole session.
+    /// Always: it concerns the whole session.
     Always,
     /// As long as the message before it.
     WithPrevious,
-    /// As long as this message; formats name the entry, transcripts the message.
+    /// As long as the message of this index. Formats give the index of the entry, transcripts that of the message.
     With(usize),
-    /// As long as it is in force: of those with the same name, the last before the cut stays.
+    /// As long as it is in force: of all entries with this name, the last one before the cut stays.
     Latest(&'static str),
-    /// Until anything after it is removed: it was taken back or summarized before.
+    /// Until anything after it is removed: it was revoked or summarized before.
     Obsolete,
 }
 
-/// An entry among the messages that no model is sent: a line of a session file about something else.
+/// An entry that no model is sent: a line of a session file about something else.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Note<'a> {
-    /// The entry as it stands in the source.
+    /// The entry in the source.
     pub(crate) json: Json<'a>,
-    /// The index of the message it stands before.
+    /// The index of the next message.
     pub(crate) before: usize,
-    /// Until when it stays.
+    /// How long it stays.
     pub(crate) retention: Retention,
 }
 
-/// One conversation at its place in a source.
+/// One conversation in a source.
 #[derive(Debug, Clone)]
 pub(crate) struct Transcript<'a> {
-    /// The whole source the conversation stands in; all spans are bytes of it.
+    /// The whole source of the conversation; all spans are bytes of it.
     pub(crate) source: &'a str,
-    /// How its messages are written.
+    /// The format of its messages.
     pub(crate) format: &'static dyn Format,
     /// The messages in order.
     pub(crate) messages: Vec<Message<'a>>,
-    /// What stands among the messages and is none, in order.
+    /// The entries among the messages that are none, in order.
     pub(crate) notes: Vec<Note<'a>>,
     /// Which calls and results belong together.
     pub(crate) pairing: Pairing,
-    /// Messages that must not be split for another reason than a call and its result: the first and the last of each
-    /// such run.
+    /// The first and the last index of each run of messages that must not be split, for a reason other than a call and
+    /// its result.
     pub(crate) groups: Vec<(usize, usize)>,
-    /// The indices of the messages that hold a provider's own compaction, in order.
+    /// The indices of the messages with a provider's own compaction, in order.
     pub(crate) compactions: Vec<usize>,
-    /// What its provider asks of the order of messages.
+    /// The order of messages that its provider demands.
     pub(crate) order: Order,
-    /// The whole value around the list of messages, where there is one.
+    /// The whole value around the list of messages, if there is one.
     pub(crate) envelope: Option<Json<'a>>,
-    /// The object that holds the list of messages as one of its members, where one does.
+    /// The object with the list of messages as one of its members, if there is one.
     pub(crate) state: Option<Json<'a>>,
-    /// The line of the source the conversation begins on, counted from 1, where a source holds one a line.
+    /// The line on which the conversation begins, counted from 1, if the source holds one conversation a line.
     pub(crate) line: Option<usize>,
 }
 
 impl Transcript<'_> {
-    /// Whether the message of that index holds a compaction.
+    /// Whether the message at an index holds a provider's compaction.
     pub(crate) fn has_compaction(&self, index: usize) -> bool {
         self.compactions.binary_search(&index).is_ok()
     }
 }
 
-/// What a summary message says, and who says it.
+/// The content and role of a summary message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SummaryMessage<'s> {
-    /// All of its content.
+    /// The whole content.
     pub(crate) text: &'s str,
     /// Its role.
     pub(crate) role: SummaryRole,
-    /// The speaker's name, where the format has names.
+    /// The speaker's name, for formats with names.
     pub(crate) name: Option<&'static str>,
-    /// Whether it has the mark by which `LangChain` knows its own, where the format has a place for it.
+    /// Whether it gets the mark by which `LangChain` recognizes its own summaries, if the format has a place for it.
     pub(crate) marked: bool,
 }
 
 /// The role a summary is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SummaryRole {
-    /// As if the user had said it; every provider takes it.
+    /// As a message of the user; every provider accepts it.
     User,
     /// As an instruction.
     System,
-    /// As if the model had said it.
+    /// As a message of the model.
     Assistant,
 }
 
@@ -315,38 +317,38 @@ impl SummaryRole {
     }
 }
 
-/// Where a summary stands among the messages that are pinned.
+/// The position of a summary among the pinned messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SummaryPosition {
     /// After all of them.
     AfterPinned,
     /// Before all of them.
     First,
-    /// In the place of the last message that it replaces.
+    /// In place of the last message that it replaces.
     InPlace,
 }
 
-/// Where a new message is inserted.
+/// The place where a new message is inserted.
 #[derive(Clone, Copy)]
 pub(crate) struct InsertionPoint<'p, 'a> {
     /// The conversation.
     pub(crate) transcript: &'p Transcript<'a>,
-    /// The index of the first message that is kept after it.
+    /// The index of the first kept message after it.
     pub(crate) cutoff: usize,
-    /// Finds where the entries begin that are removed, messages and others, in order; in bytes. Few formats ask.
+    /// Returns where the removed entries begin, messages and others, in order and in bytes. Few formats need it.
     pub(crate) removed: &'p dyn Fn() -> Vec<usize>,
 }
 
 impl<'a> InsertionPoint<'_, 'a> {
-    /// The message that the new one is to look like: the first that is kept, or else the last.
+    /// Returns the message that the new one should look like: the first kept one, or else the last.
     pub(crate) fn neighbour(&self) -> Option<Json<'a>> {
         let messages = &self.transcript.messages;
         messages.get(self.cutoff).or(messages.last()).map(|message| message.json)
     }
 }
 
-/// The text that stands for the parts of a message that is yet to have them.
+/// The placeholder for parts that a message does not have yet.
 pub(crate) const PARTS: &str = "…";
 
-/// The id that `LangGraph`'s reducer takes as "all messages".
+/// The id that means "all messages" to `LangGraph`'s reducer.
 pub(crate) const REMOVE_ALL: &str = "__remove_all__";

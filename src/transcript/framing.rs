@@ -1,7 +1,7 @@
-//! From a text to the conversations in it: JSON or JSONL, bare lists or envelopes.
+//! Splits a text into conversations: JSON or JSONL, bare lists or envelopes.
 //!
-//! A document is one JSON value (a list of messages, or an envelope around one), or several: one message a line, or one
-//! conversation a line. A byte order mark is passed over and stays where it is.
+//! A document is one JSON value (a list of messages, or an envelope around one), or several values: one message a line,
+//! or one conversation a line. A byte order mark is skipped and preserved.
 
 use crate::transcript::detect;
 use crate::transcript::foreign;
@@ -15,7 +15,7 @@ use crate::transcript::source::{Source, SyntaxError};
 
 pub(crate) use crate::transcript::read_error::ReadError;
 
-/// How the lines of a JSONL file are read.
+/// How to read the lines of a JSONL file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lines {
     /// One message a line: the file is one conversation.
@@ -27,18 +27,18 @@ pub(crate) enum Lines {
 /// The conversations of one source.
 #[derive(Debug)]
 pub(crate) struct Document<'a> {
-    /// The source, byte order mark and all.
+    /// The source, including a byte order mark.
     pub(crate) source: &'a str,
     /// Its conversations in order.
     pub(crate) transcripts: Vec<Transcript<'a>>,
-    /// The last line, where it is incomplete; it stays unchanged.
+    /// The number of the last line, if it is incomplete; it stays unchanged.
     pub(crate) incomplete_line: Option<usize>,
 }
 
-/// Reads the conversations of a text. Where the user names neither the format nor how lines are read, the text decides.
+/// Reads the conversations of a text. The text decides the format and how to read lines, unless the user does.
 ///
 /// # Errors
-/// The first thing that cannot be read, with its place.
+/// The first unreadable value, with its position.
 pub(crate) fn read<'a>(
     json: &'a Source<'a>,
     from: Option<&'static dyn Format>,
@@ -51,11 +51,11 @@ pub(crate) fn read<'a>(
     if lines == Some(Lines::Conversations) {
         check_lines(source, all())?;
     }
-    let as_messages = match lines {
+    let is_conversation = match lines {
         Some(lines) => lines == Lines::Messages,
         None => begins_with_object(all()) && are_messages(all(), from),
     };
-    let transcripts = if as_messages {
+    let transcripts = if is_conversation {
         vec![List { envelope: None, state: None, values: json.values(), line: None }.read(source, from)?]
     } else {
         let one_of_many = lines.is_some() || others.clone().next().is_some();
@@ -86,7 +86,7 @@ pub(crate) fn read<'a>(
     }
 }
 
-/// Rejects a conversation that does not end on the line where it begins.
+/// Rejects conversations that span several lines.
 fn check_lines<'a>(source: &str, mut values: impl Iterator<Item = Json<'a>>) -> Result<(), ReadError> {
     let Some(value) = values.find(|value| memchr::memchr(b'\n', value.raw().as_bytes()).is_some()) else {
         return Ok(());
@@ -99,13 +99,7 @@ fn check_lines<'a>(source: &str, mut values: impl Iterator<Item = Json<'a>>) -> 
 
 impl<'a> List<'a> {
     fn read(&self, source: &'a str, from: Option<&'static dyn Format>) -> Result<Transcript<'a>, ReadError> {
-        let format = match from {
-            Some(format) => format,
-            None => detect::format(self.envelope, &self.values).map_err(|problem| match problem {
-                detect::Problem::Ambiguous(ambiguity) => ReadError::Ambiguous { line: self.line, ambiguity },
-                detect::Problem::Unknown { message, found } => no_transcript(source, message, found),
-            })?,
-        };
+        let format = from.map_or_else(|| self.detect_format(source), Ok)?;
         let entries = format.entries(self.values.clone());
         let mut messages: Vec<Message<'a>> = Vec::new();
         let mut notes: Vec<Note<'a>> = Vec::new();
@@ -124,22 +118,9 @@ impl<'a> List<'a> {
                 }
             }
         }
-        // For each entry, the message that it is; nothing for a note.
-        let mut count = 0..;
-        let places: Vec<Option<usize>> =
-            entries.iter().map(|entry| if *entry == EntryKind::Message { count.next() } else { None }).collect();
-        for note in &mut notes {
-            if let Retention::With(value) = note.retention {
-                let message = places.get(value).copied().flatten();
-                note.retention = message.map_or(Retention::WithPrevious, Retention::With);
-            }
-        }
-        // A file of another program is not one that has no messages yet, though the user named the format.
-        let is_other = |value: Json<'a>| matches!(format.fit(&Object::of(value)), Fit::Mismatch);
-        if let Some(value) =
-            self.values.clone().next().filter(|_| self.values.clone().all(is_other) && messages.is_empty())
-        {
-            return Err(no_transcript(source, value, format!("as {}, nothing in it is a message", format.name())));
+        refer_to_messages(&mut notes, &entries);
+        if messages.is_empty() {
+            self.check_not_foreign(source, format)?;
         }
         let transcript = Transcript {
             source,
@@ -154,68 +135,101 @@ impl<'a> List<'a> {
             state: self.state,
             line: self.line,
         };
-        match foreign::unknown_call(&transcript).filter(|_| from.is_none()) {
-            Some(unread) => Err(refused(&transcript, unread)),
+        match foreign::check_unknown_call(&transcript).filter(|_| from.is_none()) {
+            Some(unknown) => Err(refused(&transcript, unknown)),
             None => Ok(transcript),
+        }
+    }
+
+    fn detect_format(&self, source: &str) -> Result<&'static dyn Format, ReadError> {
+        detect::format(self.envelope, &self.values).map_err(|problem| match problem {
+            detect::Problem::Ambiguous(ambiguity) => ReadError::Ambiguous { line: self.line, ambiguity },
+            detect::Problem::Unknown { message, found } => no_transcript(source, message, found),
+        })
+    }
+
+    /// Rejects values of which none belongs to the format. A file of another program is no session without messages,
+    /// even if the user named the format.
+    fn check_not_foreign(&self, source: &str, format: &dyn Format) -> Result<(), ReadError> {
+        let is_foreign = |value: Json<'a>| matches!(format.fit(&Object::of(value)), Fit::Mismatch);
+        match self.values.clone().next() {
+            Some(first) if self.values.clone().all(is_foreign) => {
+                Err(no_transcript(source, first, format!("as {}, nothing in it is a message", format.name())))
+            }
+            _ => Ok(()),
         }
     }
 }
 
-/// Rejects a document with a conversation that is mostly foreign.
+/// Replaces the entry that a note is kept with by the index of its message.
+fn refer_to_messages(notes: &mut [Note<'_>], entries: &[EntryKind]) {
+    let mut count = 0..;
+    // For each entry, the index of its message; `None` for a note.
+    let indices: Vec<Option<usize>> =
+        entries.iter().map(|entry| if *entry == EntryKind::Message { count.next() } else { None }).collect();
+    for note in notes {
+        if let Retention::With(entry) = note.retention {
+            let message = indices.get(entry).copied().flatten();
+            note.retention = message.map_or(Retention::WithPrevious, Retention::With);
+        }
+    }
+}
+
+/// Rejects a document that has a mostly foreign conversation.
 ///
 /// # Errors
-/// The first such message, with its place.
+/// The first foreign message, with its position.
 pub(crate) fn check_foreign(document: &Document<'_>) -> Result<(), ReadError> {
-    let unread = |transcript| foreign::mostly(transcript).map(|unread| refused(transcript, unread));
-    document.transcripts.iter().find_map(unread).map_or(Ok(()), Err)
+    let unknown = |transcript| foreign::check_mostly_foreign(transcript).map(|unknown| refused(transcript, unknown));
+    document.transcripts.iter().find_map(unknown).map_or(Ok(()), Err)
 }
 
-fn refused(transcript: &Transcript<'_>, unread: foreign::Unread) -> ReadError {
-    let (line, column) = position(transcript.source, transcript.messages[unread.message].json);
-    ReadError::Foreign { line, column, unread }
+fn refused(transcript: &Transcript<'_>, unknown: foreign::UnknownPart) -> ReadError {
+    let (line, column) = position(transcript.source, transcript.messages[unknown.message].json);
+    ReadError::Foreign { line, column, unknown }
 }
 
-/// The messages of a list that holds nothing else.
+/// Reads a list that has nothing but messages.
 ///
 /// # Errors
-/// One of them is no message of this format.
+/// A value is no message of this format.
 pub(crate) fn messages<'a>(list: &'a Source<'a>, format: &dyn Format) -> Result<Vec<Message<'a>>, ReadError> {
     let values = list.first().into_iter().flat_map(|list| list.items());
     values.enumerate().map(|(index, json)| message(list.text, json, format, index)).collect()
 }
 
 fn message<'a>(source: &str, json: Json<'a>, format: &dyn Format, index: usize) -> Result<Message<'a>, ReadError> {
-    let none = |what| no_transcript(source, json, format!("as {}, message {index} {what}", format.name()));
-    let mut message = format.message(&Object::of(json)).map_err(none)?;
-    foreign::complete(&mut message, format.members_beside());
+    let no_message = |what| no_transcript(source, json, format!("as {}, message {index} {what}", format.name()));
+    let mut message = format.message(&Object::of(json)).map_err(no_message)?;
+    foreign::complete(&mut message, format.metadata_members());
     message.earlier |= message.is_readable_compaction();
     Ok(message)
 }
 
-/// Whether the first value of a file is an object. Stray values do not count: they stay where they are in a session when
-/// the lines before them are removed.
+/// Whether the first value of a file is an object. Stray values do not count: they remain in a session when the lines
+/// before them are removed.
 fn begins_with_object<'a>(mut values: impl Iterator<Item = Json<'a>>) -> bool {
     values.find(|value| !is_stray(*value)).is_some_and(|value| value.kind() == Kind::Object)
 }
 
-/// Whether a value is neither a message, nor a list of some.
+/// Whether a value is neither a message nor a list of messages.
 fn is_stray(value: Json<'_>) -> bool {
     let holds = |item: Json<'_>| matches!(item.kind(), Kind::Object | Kind::Array);
     value.kind() != Kind::Object && !value.items().any(holds)
 }
 
-/// Whether the values of a file that begins with an object are entries of one conversation, and not conversations: the
-/// first that is one or the other decides.
+/// Whether a file that begins with an object holds the entries of one conversation, one a line, and not a conversation
+/// a line. The first value that is either decides.
 fn are_messages<'a>(mut values: impl Iterator<Item = Json<'a>>, from: Option<&'static dyn Format>) -> bool {
-    let told = values.find_map(|value| match value.kind() == Kind::Object {
+    let decided = values.find_map(|value| match value.kind() == Kind::Object {
         true if is_message(value) => Some(true),
         true => List::in_object(value, None).map(|_| false),
         false => None,
     });
-    told.unwrap_or_else(|| from.is_some_and(|format| format.is_append_only()))
+    decided.unwrap_or_else(|| from.is_some_and(|format| format.is_append_only()))
 }
 
-/// How the lines of a file are read, as far as one of them shows it; nothing where it could be either.
+/// Detects how to read the lines of a file from one line; `None` if it could be either.
 pub(crate) fn detect_lines(line: &str) -> Option<Lines> {
     let Ok(source) = Source::of(line) else { return Some(Lines::Messages) };
     match source.first() {
@@ -227,12 +241,12 @@ pub(crate) fn detect_lines(line: &str) -> Option<Lines> {
         // An empty conversation, or a stray value of a session.
         Some(first) if first.kind() == Kind::Array && is_stray(first) => None,
         Some(first) if first.kind() == Kind::Array => Some(Lines::Conversations),
-        // Reading it as a document gives the error.
+        // Reading it as a document returns the error.
         _ => Some(Lines::Messages),
     }
 }
 
-/// Whether a line is the answer in a log of requests and answers: it has no history, and stays unchanged.
+/// Whether a line is an answer in a log of requests and answers. It has no history and stays unchanged.
 fn is_logged_answer(value: Json<'_>) -> bool {
     value.get_text("type").is_some_and(|kind| kind.is("response"))
 }
@@ -241,7 +255,7 @@ fn is_logged_answer(value: Json<'_>) -> bool {
 pub(crate) mod tests {
     use super::*;
 
-    /// Reads a text for a test. Tests are short, and so is what they leave behind.
+    /// Reads a text for a test. The leaks of short tests do not matter.
     pub(crate) fn read<'a>(
         text: &'a str,
         from: Option<&'static dyn Format>,
@@ -348,8 +362,8 @@ pub(crate) mod tests {
     #[test]
     fn lines_can_be_told() {
         let source = format!("[{USER}]\n");
-        let told = read(&source, None, Some(Lines::Conversations)).expect("a conversation");
-        assert_eq!(told.transcripts[0].line, Some(1));
+        let decided = read(&source, None, Some(Lines::Conversations)).expect("a conversation");
+        assert_eq!(decided.transcripts[0].line, Some(1));
         assert!(read(&source, None, Some(Lines::Messages)).is_err());
     }
 }

@@ -1,8 +1,8 @@
-//! Walking over JSON text without building a tree.
+//! Access to JSON text without building a tree.
 //!
-//! A [`Json`] is a place in a text that [`crate::transcript::source`] has checked, so nothing here checks the grammar again:
-//! it only finds where values begin and end. Offsets are bytes from the start of the whole source, as edits need them. It
-//! is not a parser, and numbers and strings stay as they are spelled.
+//! A [`Json`] is a span of a text that [`crate::transcript::source`] has checked. Nothing here checks the grammar
+//! again; it only finds where values begin and end. Offsets are bytes from the start of the whole source, as edits need
+//! them. Numbers and strings stay as the source spells them.
 
 mod walk;
 
@@ -13,20 +13,20 @@ use crate::transcript::source::Source;
 use crate::transcript::text::Text;
 use walk::Walk;
 
-/// A valid JSON value at its place in a source text.
-// There may be millions, so that three numbers are in two: 48 bits of each are an offset, which is more than any memory
-// has bytes, and the 16 above them are half of the value's place among the long ones, or of `SHORT`.
+/// A valid JSON value in a source text.
+// There may be millions, so three numbers share two fields. The lower 48 bits of each are an offset, more than any
+// memory has bytes. The upper 16 bits are half of the value's index among the long values, or of `SHORT`.
 #[derive(Clone, Copy)]
 pub(crate) struct Json<'a> {
     source: &'a Source<'a>,
-    start_and_place: u64,
-    end_and_place: u64,
+    start_and_index: u64,
+    end_and_index: u64,
 }
 
-/// Bits of an offset in a text.
+/// The number of bits of an offset.
 const OFFSET: u32 = 48;
 
-/// What a value is, according to its first byte.
+/// The kind of a value, by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `{…}`
@@ -35,7 +35,7 @@ pub(crate) enum Kind {
     Array,
     /// `"…"`
     String,
-    /// A number as JSON spells it, or `NaN` or `Infinity` as Python does.
+    /// A number as JSON spells it, or Python's `NaN` or `Infinity`.
     Number,
     /// `true` or `false`
     Bool,
@@ -44,7 +44,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The word for a sentence: "message 3 is a number".
+    /// Returns the noun for messages such as "message 3 is a number".
     pub(crate) fn noun(self) -> &'static str {
         match self {
             Kind::Object => "an object",
@@ -58,55 +58,55 @@ impl Kind {
 }
 
 impl<'a> Json<'a> {
-    fn at_place(source: &'a Source<'a>, span: Range<usize>, place: u32) -> Self {
+    fn new(source: &'a Source<'a>, span: Range<usize>, long_index: u32) -> Self {
         let with_half = |offset: usize, half: u32| offset as u64 | u64::from(half) << OFFSET;
-        let (start_and_place, end_and_place) =
-            (with_half(span.start, place >> 16), with_half(span.end, place & 0xffff));
-        Json { source, start_and_place, end_and_place }
+        let (start_and_index, end_and_index) =
+            (with_half(span.start, long_index >> 16), with_half(span.end, long_index & 0xffff));
+        Json { source, start_and_index, end_and_index }
     }
 
     fn start(&self) -> usize {
-        (self.start_and_place & ((1 << OFFSET) - 1)) as usize
+        (self.start_and_index & ((1 << OFFSET) - 1)) as usize
     }
 
     fn end(&self) -> usize {
-        (self.end_and_place & ((1 << OFFSET) - 1)) as usize
+        (self.end_and_index & ((1 << OFFSET) - 1)) as usize
     }
 
-    /// Its place among the long values of the source, or `SHORT`.
-    fn place(&self) -> u32 {
-        ((self.start_and_place >> OFFSET) << 16 | self.end_and_place >> OFFSET) as u32
+    /// Returns its index among the long values of the source, or `SHORT`.
+    fn long_index(&self) -> u32 {
+        ((self.start_and_index >> OFFSET) << 16 | self.end_and_index >> OFFSET) as u32
     }
 
-    /// The next value of a walk.
+    /// Returns the next value of a walk.
     fn next(walk: &mut Walk<'a>) -> Option<Self> {
-        walk.value().map(|(span, place)| Json::at_place(walk.source(), span, place))
+        walk.value().map(|(span, long_index)| Json::new(walk.source(), span, long_index))
     }
 
-    /// Walks over what is in the value, which is nothing where it is not of this kind.
+    /// Walks over the content of the value; over nothing if it is not of this kind.
     fn inside(&self, kind: Kind) -> Walk<'a> {
         match self.kind() == kind {
-            true => Walk::inside(self.source, self.span(), self.place()),
+            true => Walk::inside(self.source, self.span(), self.long_index()),
             false => Walk::empty(self.source),
         }
     }
 
     /// Walks over the value as a whole.
     fn whole(&self) -> Walk<'a> {
-        Walk::over(self.source, self.span(), self.place())
+        Walk::over(self.source, self.span(), self.long_index())
     }
 
-    /// Where the value stands in the source, in bytes.
+    /// Returns its span in the source, in bytes.
     pub(crate) fn span(&self) -> Range<usize> {
         self.start()..self.end()
     }
 
-    /// The value as it is spelled.
+    /// Returns the value as the source spells it.
     pub(crate) fn raw(&self) -> &'a str {
         &self.source.text[self.span()]
     }
 
-    /// What the value is.
+    /// Returns the kind of the value.
     pub(crate) fn kind(&self) -> Kind {
         match self.source.text.as_bytes()[self.start()] {
             b'{' => Kind::Object,
@@ -118,30 +118,30 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The string, if the value is one.
+    /// Returns the string, if the value is one.
     pub(crate) fn text(&self) -> Option<Text<'a>> {
-        (self.kind() == Kind::String).then(|| match self.source.long.get(self.place() as usize) {
+        (self.kind() == Kind::String).then(|| match self.source.long.get(self.long_index() as usize) {
             Some(long) => Text::spelled(self.unquoted(), long.more),
             None => Text::escaped(self.unquoted()),
         })
     }
 
-    /// The elements, none if the value is no array.
+    /// Returns the elements; none if the value is no array.
     pub(crate) fn items(&self) -> Items<'a> {
         Items { walk: self.inside(Kind::Array) }
     }
 
-    /// The members in the order they stand, none if the value is no object.
+    /// Returns the members in order; none if the value is no object.
     pub(crate) fn entries(&self) -> Entries<'a> {
         Entries { walk: self.inside(Kind::Object) }
     }
 
-    /// Everything in the value from left to right, brackets and scalars, in one pass however deep it is.
+    /// Returns the brackets and scalars of the value from left to right, in one pass at any depth.
     pub(crate) fn tokens(&self) -> Tokens<'a> {
         Tokens { walk: self.whole() }
     }
 
-    /// The member called `key`; the last one where it stands twice, as every JSON reader in use takes it.
+    /// Returns the member called `key`; the last one if the key is repeated, as all common JSON readers do.
     pub(crate) fn get(&self, key: &str) -> Option<Json<'a>> {
         let mut walk = self.inside(Kind::Object);
         let mut found = None;
@@ -154,22 +154,22 @@ impl<'a> Json<'a> {
         found
     }
 
-    /// What stands between the quotes of a string.
+    /// Returns the text between the quotes of a string.
     fn unquoted(&self) -> &'a str {
         &self.source.text[self.start() + 1..self.end() - 1]
     }
 
-    /// The member called `key` if it is a string.
+    /// Returns the member called `key` if it is a string.
     pub(crate) fn get_text(&self, key: &str) -> Option<Text<'a>> {
         self.get(key)?.text()
     }
 
-    /// The member at the end of a path of keys.
+    /// Returns the member at the end of a path of keys.
     pub(crate) fn at(&self, path: &[&str]) -> Option<Json<'a>> {
         path.iter().try_fold(*self, |value, key| value.get(key))
     }
 
-    /// Whether Python would call the value false: `null`, `false`, `0`, `""`, `[]`, `{}`.
+    /// Whether the value is falsy in Python: `null`, `false`, `0`, `""`, `[]`, `{}`.
     pub(crate) fn is_falsy(&self) -> bool {
         match self.kind() {
             Kind::Null => true,
@@ -188,28 +188,28 @@ impl fmt::Debug for Json<'_> {
     }
 }
 
-/// The elements of an array, or the values of a source, found one at a time. The source knows where long ones end; the end
-/// of others is found byte by byte.
+/// Iterates over the elements of an array, or the values of a source. The source has the ends of long values; the ends
+/// of short ones are found byte by byte.
 #[derive(Debug, Clone)]
 pub(crate) struct Items<'a> {
     walk: Walk<'a>,
 }
 
 impl Source<'_> {
-    /// The values in order.
+    /// Returns the values in order.
     pub(crate) fn values(&self) -> Items<'_> {
         let (start, end) = self.values;
         Items { walk: Walk::of_source(self, start, end) }
     }
 
-    /// The first value.
+    /// Returns the first value.
     pub(crate) fn first(&self) -> Option<Json<'_>> {
         self.values().next()
     }
 }
 
 impl<'a> Items<'a> {
-    /// A value, as the only one.
+    /// Iterates over a single value.
     pub(super) fn only(value: Json<'a>) -> Self {
         Items { walk: value.whole() }
     }
@@ -223,7 +223,7 @@ impl<'a> Iterator for Items<'a> {
     }
 }
 
-/// The members of an object.
+/// Iterates over the members of an object.
 pub(crate) struct Entries<'a> {
     walk: Walk<'a>,
 }
@@ -237,25 +237,25 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
-/// An object whose members were found once, for readers that need several of them.
+/// An object with all its members found once, for readers that need several of them.
 #[derive(Clone)]
 pub(crate) struct Object<'a> {
-    /// The value itself, which need not be an object; then there are no members.
+    /// The value itself. It has no members if it is no object.
     pub(crate) json: Json<'a>,
     members: Vec<Member<'a>>,
 }
 
 #[derive(Clone, Copy)]
 struct Member<'a> {
-    /// What stands between the quotes of the key.
+    /// The text between the quotes of the key.
     key: &'a str,
-    /// Whether that is spelled otherwise than it reads.
+    /// Whether that text has escapes.
     is_escaped: bool,
     value: Json<'a>,
 }
 
 impl<'a> Object<'a> {
-    /// Finds the members of a value, in one pass over it.
+    /// Finds the members of a value in one pass.
     pub(crate) fn of(json: Json<'a>) -> Self {
         let mut walk = json.inside(Kind::Object);
         let mut members = Vec::with_capacity(4);
@@ -268,7 +268,7 @@ impl<'a> Object<'a> {
         Object { json, members }
     }
 
-    /// The member called `key`; the last one where it stands twice.
+    /// Returns the member called `key`; the last one if the key is repeated.
     pub(crate) fn get(&self, key: &str) -> Option<Json<'a>> {
         let is_it = |member: &&Member<'_>| match member.is_escaped {
             false => member.key == key,
@@ -277,41 +277,41 @@ impl<'a> Object<'a> {
         self.members.iter().rev().find(is_it).map(|member| member.value)
     }
 
-    /// The member called `key` if it is a string.
+    /// Returns the member called `key` if it is a string.
     pub(crate) fn get_text(&self, key: &str) -> Option<Text<'a>> {
         self.get(key)?.text()
     }
 
-    /// The member at the end of a path of keys.
+    /// Returns the member at the end of a path of keys.
     pub(crate) fn at(&self, path: &[&str]) -> Option<Json<'a>> {
         let (first, rest) = path.split_first()?;
         self.get(first)?.at(rest)
     }
 }
 
-/// Whether a key is `text`, by what stands between its quotes.
+/// Whether a key with `raw` between its quotes decodes to `text`.
 fn spells(raw: &str, text: &str) -> bool {
     // Most keys differ in length or in the first byte, and an escaped key is longer than its text.
     let (begins, wanted) = (raw.as_bytes().first(), text.as_bytes().first());
     match raw.len() > text.len() {
-        // A key with a backslash that is spelled like the text is another key.
+        // A key spelled like a text with a backslash decodes to another text.
         false => begins == wanted && raw == text && !text.contains('\\'),
         true => (begins == wanted || begins == Some(&b'\\')) && Text::escaped(raw).is(text),
     }
 }
 
-/// A piece of a value.
+/// A token of a value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Token<'a> {
     /// An object or array begins.
     Open(Kind),
     /// The innermost object or array ends.
     Close,
-    /// A key, or a value that is neither object nor array.
+    /// A key, or a value other than an object or array.
     Scalar(Json<'a>),
 }
 
-/// The tokens of a value.
+/// Iterates over the tokens of a value.
 pub(crate) struct Tokens<'a> {
     walk: Walk<'a>,
 }
@@ -336,7 +336,7 @@ mod tests {
     use super::*;
 
     fn one(text: &str) -> Json<'_> {
-        // Tests are short, and so is what they leave behind.
+        // The leaks of short tests do not matter.
         Box::leak(Box::new(Source::of(text).expect("valid JSON"))).first().expect("a value")
     }
 
@@ -376,13 +376,13 @@ mod tests {
         }
     }
 
-    /// Places have two halves.
+    /// The index is stored in two halves.
     #[test]
     fn a_value_behind_many_others_is_known_by_its_place() {
         let many = (1 << 16) + 10;
         let source = format!("[{}\"\\u00e9\"]", "[],".repeat(many));
         let last = one(&source).items().last().expect("a string");
-        assert_eq!((last.place(), last.raw()), (many as u32 + 1, "\"\\u00e9\""));
+        assert_eq!((last.long_index(), last.raw()), (many as u32 + 1, "\"\\u00e9\""));
         assert_eq!(last.text().expect("a string").code_point_count(), 1);
     }
 

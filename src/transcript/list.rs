@@ -1,11 +1,11 @@
-//! Where in a value its messages stand: a list, an envelope around one, or a collection of envelopes.
+//! Finds the messages in a value: a list, an envelope around one, or a collection of envelopes.
 
 use crate::transcript::formats::FORMATS;
 use crate::transcript::json::{Items, Json, Kind, Object};
 use crate::transcript::read_error::{ReadError, describe, no_transcript};
 
-/// Paths to the messages of an envelope that several formats have; those of one format come after them. The first that
-/// leads to a list of messages wins, or else the first that leads to a list.
+/// Paths to the messages in an envelope that several formats use; paths of a single format come after them. The first
+/// path to a list of messages wins, or else the first path to a list.
 const PATHS: [&[&str]; 19] = [
     &["messages"],
     &["contents"],
@@ -28,58 +28,58 @@ const PATHS: [&[&str]; 19] = [
     &["trajectory"],
 ];
 
-/// Keys of lists of envelopes.
+/// The keys of lists of envelopes.
 const COLLECTIONS: [&str; 2] = ["samples", "simulations"];
 
 /// A list of messages whose format is not known yet.
 #[derive(Debug)]
 pub(crate) struct List<'a> {
-    /// The object around the list, where there is one.
+    /// The object around the list, if there is one.
     pub(crate) envelope: Option<Json<'a>>,
-    /// The object in it, or it itself, that has the list as a member.
+    /// The object that has the list as a member: the envelope, or an object inside it.
     pub(super) state: Option<Json<'a>>,
-    /// What is in the list: messages, and in session files other entries.
+    /// The values of the list: messages, and in session files other entries.
     pub(crate) values: Items<'a>,
-    /// The line it begins on, where a source holds one conversation a line.
+    /// The line on which it begins, if the source holds one conversation a line.
     pub(super) line: Option<usize>,
 }
 
 impl<'a> List<'a> {
-    /// The lists that a value holds: one, unless it is a collection of conversations.
+    /// Finds the lists in a value: one, unless the value is a collection of conversations.
     pub(super) fn find(source: &str, value: Json<'a>, line: Option<usize>) -> Result<Vec<Self>, ReadError> {
-        let none = |value: Json<'a>| no_transcript(source, value, describe(value));
-        // Lines are those of the file.
+        let no_transcript_at = |value: Json<'a>| no_transcript(source, value, describe(value));
+        // Lines are counted from the start of the file.
         let mut lines = line
             .map_or_else(LineCounter::default, |line| LineCounter { offset: value.span().start, newlines: line - 1 });
-        let mut in_one = |item: Json<'a>| {
+        let mut read_item = |item: Json<'a>| {
             let line = Some(lines.at(source, item.span().start));
             List::in_object(item, line)
         };
         match value.kind() {
             Kind::Array if is_collection(value) => {
-                value.items().map(|item| in_one(item).ok_or_else(|| none(item))).collect()
+                value.items().map(|item| read_item(item).ok_or_else(|| no_transcript_at(item))).collect()
             }
             Kind::Array => Ok(vec![List::of(None, None, value, line)]),
             Kind::Object => match List::in_object(value, line) {
                 Some(list) => Ok(vec![list]),
-                // What came to nothing has no messages, and stays as it is.
+                // An envelope without messages (a run that produced nothing) stays unchanged.
                 None => {
                     let collections = COLLECTIONS.iter().filter_map(|key| value.get(key));
                     let lists: Vec<Self> =
-                        collections.flat_map(|collection| collection.items()).filter_map(in_one).collect();
-                    if lists.is_empty() { Err(none(value)) } else { Ok(lists) }
+                        collections.flat_map(|collection| collection.items()).filter_map(read_item).collect();
+                    if lists.is_empty() { Err(no_transcript_at(value)) } else { Ok(lists) }
                 }
             },
-            _ => Err(none(value)),
+            _ => Err(no_transcript_at(value)),
         }
     }
 
-    /// The list in an envelope.
+    /// Finds the list in an envelope.
     pub(super) fn in_object(envelope: Json<'a>, line: Option<usize>) -> Option<Self> {
-        // `Object` finds the members once: `Json::get` would skip over all messages each time.
+        // `Object` finds the members once, while `Json::get` would skip over all messages each time.
         let members = Object::of(envelope);
         let member = |key: &str| members.get(key);
-        // A trace has its last message under `output`, and not in the list.
+        // A trace keeps its last message under `output`, outside the list.
         let is_trace = members.get("output").is_some_and(|output| output.kind() == Kind::Object);
         let lists = || {
             let paths = PATHS.iter().chain(FORMATS.iter().flat_map(|format| format.paths()));
@@ -95,19 +95,19 @@ impl<'a> List<'a> {
                 (list.kind() == Kind::Array).then_some((state, list))
             })
         };
-        // The first message may be of no format, and those behind it are.
+        // The first message may belong to no format although later ones do.
         let of_messages = lists().find(|(_, list)| list.items().any(is_message));
         let found = of_messages.or_else(|| lists().next());
         if let Some((state, list)) = found {
             return Some(List::of(Some(envelope), Some(state), list, line));
         }
-        // The input of a request may be one text.
+        // The input of a request may be a string.
         let text = member("input").filter(|input| input.kind() == Kind::String && member("model").is_some());
         text.map(|text| List { envelope: Some(envelope), state: Some(envelope), values: Items::only(text), line })
     }
 
     fn of(envelope: Option<Json<'a>>, state: Option<Json<'a>>, list: Json<'a>, line: Option<usize>) -> Self {
-        // Callback logs of LangChain hold the list in a list.
+        // LangChain's callback logs nest the list in another list.
         let mut first = list.items();
         let values = match (first.next(), first.next()) {
             (Some(only), None) if only.kind() == Kind::Array => only.items(),
@@ -117,14 +117,14 @@ impl<'a> List<'a> {
     }
 }
 
-/// Whether a list holds envelopes and not messages.
+/// Whether a list holds envelopes instead of messages.
 fn is_collection(list: Json<'_>) -> bool {
     list.items().next().is_some_and(|first| {
         first.kind() == Kind::Object && !is_message(first) && List::in_object(first, None).is_some()
     })
 }
 
-/// Counts lines for places that come in order, each line once.
+/// Counts lines for ascending offsets, each line once.
 #[derive(Default)]
 pub(super) struct LineCounter {
     offset: usize,
@@ -132,7 +132,7 @@ pub(super) struct LineCounter {
 }
 
 impl LineCounter {
-    /// The line of byte `offset`, counted from 1.
+    /// Returns the line of byte `offset`, counted from 1.
     pub(super) fn at(&mut self, source: &str, offset: usize) -> usize {
         self.newlines += memchr::memchr_iter(b'\n', &source.as_bytes()[self.offset..offset]).count();
         self.offset = offset;
@@ -140,7 +140,7 @@ impl LineCounter {
     }
 }
 
-/// Whether a value is a message of some format by itself, and not a conversation.
+/// Whether a value is a single message of some format, and not a conversation.
 pub(super) fn is_message(value: Json<'_>) -> bool {
     let value = Object::of(value);
     FORMATS.iter().any(|format| format.fit(&value).is_message())

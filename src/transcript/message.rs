@@ -1,7 +1,7 @@
-//! A message as it is read: who speaks, what is said, called and answered, and where each of these stands.
+//! A message as it is read: its role, content, tool calls and results, each with its position in the source.
 //!
-//! Reading keeps spans and the few fields that decisions need, and no copy of a message. Sizes are not here
-//! ([`crate::tokens`]).
+//! A message keeps spans and the few fields that decisions need, and no copy of its text. Sizes are in
+//! [`crate::tokens`].
 
 use std::ops::Range;
 
@@ -9,27 +9,27 @@ use crate::transcript::compaction::Compaction;
 use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 
-/// Who speaks.
+/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Standing instructions.
     System,
-    /// Standing instructions under the name newer models have for them.
+    /// Standing instructions, as newer models call them.
     Developer,
-    /// The person, or the program in their place.
+    /// The person, or a program in their place.
     User,
     /// The model.
     Assistant,
     /// The result of a tool call.
     Tool,
-    /// The result of a call in the style before tools.
+    /// The result of a function call, the predecessor of tool calls.
     Function,
-    /// A role no provider knows; it is the source's own and is left alone.
+    /// A role that no provider knows; tcompact leaves such messages alone.
     Other,
 }
 
 impl Role {
-    /// The name Chat Completions has for the role, which is what token counting counts.
+    /// Returns the role's name in Chat Completions, which token counting counts.
     pub(crate) fn openai_name(self) -> &'static str {
         match self {
             Role::System => "system",
@@ -42,51 +42,51 @@ impl Role {
         }
     }
 
-    /// Whether the role gives standing instructions, which are kept unless the user says otherwise.
+    /// Whether messages of the role give standing instructions; these are kept unless the user decides otherwise.
     pub(crate) fn is_system(self) -> bool {
         matches!(self, Role::System | Role::Developer)
     }
 }
 
-/// One message. There may be a million of them, so that what most lack is kept apart, and no list has spare capacity.
+/// One message. A transcript may have a million, so rare fields are boxed and no list has spare capacity.
 #[derive(Debug, Clone)]
 pub(crate) struct Message<'a> {
-    /// The message as it stands in the source.
+    /// The message in the source.
     pub(crate) json: Json<'a>,
-    /// Who speaks.
+    /// Its role.
     pub(crate) role: Role,
     /// Its content.
     pub(crate) content: Content<'a>,
-    /// The tools it calls, in order.
+    /// Its tool calls, in order.
     pub(crate) calls: Box<[Call<'a>]>,
-    /// The calls it answers, in order.
+    /// Its tool results, in order.
     pub(crate) answers: Box<[Answer<'a>]>,
-    /// What else is known of it, if anything is.
+    /// Fields that most messages lack.
     pub(crate) rest: Option<Box<Rest<'a>>>,
     /// Whether the format marks it as the summary of an earlier compaction.
     pub(crate) earlier: bool,
 }
 
-/// What most messages lack.
+/// The fields that most messages lack.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Rest<'a> {
-    /// The role as it is spelled, where it is none of the known ones.
+    /// The role as the source spells it, if it is an unknown one.
     pub(crate) role_name: Option<Text<'a>>,
-    /// The speaker's name, where one is given and is not empty.
+    /// The speaker's name, if it is not empty.
     pub(crate) name: Option<Text<'a>>,
-    /// Tokens that its provider counted, up to and with the message.
+    /// Tokens up to and including this message, as its provider counted them.
     pub(crate) total_tokens: Option<u64>,
-    /// The name of the provider, where it reported it.
+    /// The provider's name, if the message has it.
     pub(crate) provider: Option<Text<'a>>,
 }
 
 impl<'a> Rest<'a> {
-    /// Nothing but the name of a role that no provider knows.
+    /// Creates one with nothing but the name of an unknown role.
     pub(super) fn of_role(role_name: Option<Text<'a>>) -> Option<Box<Self>> {
         role_name.map(|_| Box::new(Rest { role_name, ..Rest::default() }))
     }
 
-    /// The same in a box; nothing where all fields are empty.
+    /// Boxes the fields; `None` if all are empty.
     pub(crate) fn boxed(self) -> Option<Box<Self>> {
         let Rest { role_name, name, total_tokens, provider } = self;
         let is_some = role_name.is_some() || name.is_some() || total_tokens.is_some() || provider.is_some();
@@ -95,7 +95,7 @@ impl<'a> Rest<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// A message without a speaker and without content.
+    /// Creates a message without a known role and without content.
     pub(crate) fn empty(json: Json<'a>) -> Self {
         Message {
             json,
@@ -108,45 +108,45 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// What else is known of the message; empty where nothing is.
+    /// Returns the fields that most messages lack.
     pub(crate) fn rest(&self) -> Rest<'a> {
         self.rest.as_deref().copied().unwrap_or_default()
     }
 
-    /// Where the message stands in the source, in bytes.
+    /// Returns the message's span in the source, in bytes.
     pub(crate) fn span(&self) -> Range<usize> {
         self.json.span()
     }
 
-    /// A field of the message, wherever `LangChain`'s encodings put it.
+    /// Returns a field of the message, wherever the encodings of `LangChain` put it.
     pub(crate) fn field(&self, key: &str) -> Option<Json<'a>> {
-        // Only what has no role has its fields inside an envelope of its own.
+        // Only a message without a role keeps its fields in an envelope.
         let envelopes: &[&str] = if self.json.get("role").is_some() { &[] } else { &["data", "kwargs"] };
         let inside = envelopes.iter().find_map(|envelope| self.json.at(&[envelope, key]));
         inside.or_else(|| self.json.get(key))
     }
 
-    /// What is known of how the message came about.
+    /// Returns a field of the response metadata.
     pub(crate) fn metadata(&self, key: &str) -> Option<Json<'a>> {
         self.field("response_metadata")?.get(key)
     }
 
-    /// A field that the format does not define, wherever `LangChain` and its encodings put it.
+    /// Returns a field that the format does not define, wherever `LangChain` and its encodings put it.
     pub(crate) fn additional(&self, key: &str) -> Option<Json<'a>> {
         let additional = self.field("additional_kwargs").and_then(|additional| additional.get(key));
         additional.or_else(|| self.json.get(key))
     }
 
-    /// Whether the message is the summary of an earlier compaction: it is marked as one, or it begins with `prefix` and has
-    /// neither calls nor results. White space at the end of the prefix does not count.
+    /// Whether the message is the summary of an earlier compaction: it is marked as one, or it begins with `prefix` and
+    /// has neither calls nor results. Trailing white space of the prefix does not count.
     pub(crate) fn is_summary(&self, prefix: &str) -> bool {
         let prefix = prefix.trim_end();
-        let only_says = || self.calls.is_empty() && self.answers.is_empty();
-        let begins = || self.content.first_text().is_some_and(|text| text.starts_with(prefix));
-        self.earlier || !prefix.is_empty() && only_says() && begins()
+        let has_only_content = || self.calls.is_empty() && self.answers.is_empty();
+        let has_prefix = || self.content.first_text().is_some_and(|text| text.starts_with(prefix));
+        self.earlier || !prefix.is_empty() && has_only_content() && has_prefix()
     }
 
-    /// The compaction that the message holds, if it holds one.
+    /// Returns the provider's compaction in the message, if there is one.
     pub(crate) fn compaction(&self) -> Option<Compaction<'a>> {
         let Content::Parts(parts) = &self.content else { return None };
         let compactions = parts.iter().filter_map(|part| match part.kind {
@@ -156,14 +156,14 @@ impl<'a> Message<'a> {
         compactions.max_by_key(|compaction| compaction.rank())
     }
 
-    /// Whether the message is nothing but a compaction that anybody can read.
+    /// Whether the message holds nothing but a compaction in readable text.
     pub(crate) fn is_readable_compaction(&self) -> bool {
         let Content::Parts(parts) = &self.content else { return false };
         let is_readable = |kind: &PartKind<'_>| matches!(kind, PartKind::Compaction(Compaction::Readable(_)));
         self.calls.is_empty() && self.answers.is_empty() && parts.iter().all(|part| is_readable(&part.kind))
     }
 
-    /// Whether a person speaks here: a user message with more than tool results.
+    /// Whether this is a turn of the user: a user message with more than tool results.
     pub(crate) fn is_user_turn(&self) -> bool {
         self.role == Role::User
             && match &self.content {
@@ -175,70 +175,70 @@ impl<'a> Message<'a> {
     }
 }
 
-/// What a message says: one string, or a list of parts.
+/// The content of a message: one string, or a list of parts.
 #[derive(Debug, Clone)]
 pub(crate) enum Content<'a> {
-    /// One string; empty where the source has `null`, nothing, or another value Python calls false.
+    /// One string; empty if the source has `null`, no content, or another value that is falsy in Python.
     Text(Text<'a>),
-    /// Several parts, at least one.
+    /// At least one part.
     Parts(Box<[Part<'a>]>),
 }
 
 /// One part of a message's content.
 #[derive(Debug, Clone)]
 pub(crate) struct Part<'a> {
-    /// The part as it stands in the source.
+    /// The part in the source.
     pub(crate) json: Json<'a>,
-    /// What it is.
+    /// Its kind.
     pub(crate) kind: PartKind<'a>,
 }
 
-/// What a part is.
+/// The kind of a part, with its text.
 #[derive(Debug, Clone)]
 pub(crate) enum PartKind<'a> {
-    /// Text to be read.
+    /// Text.
     Text(Text<'a>),
     /// The model's own reasoning.
     Reasoning(Text<'a>),
     /// The model's refusal.
     Refusal(Text<'a>),
-    /// A picture, which costs the same however it is spelled.
+    /// A picture. Its cost does not depend on its encoding.
     Image,
-    /// Sound, a document or another medium that is not text.
+    /// Sound, a document or another medium besides text.
     Media,
-    /// A tool call that stands in the content; [`Message::calls`] has it.
+    /// A tool call in the content; [`Message::calls`] has it too.
     Call,
     /// The result of a tool call.
     Result(Content<'a>),
-    /// A provider's own compaction of what came before.
+    /// A provider's own compaction of the messages before it.
     Compaction(Compaction<'a>),
-    /// Known, with nothing to read: what only its provider can read, a mark, a cache point.
+    /// A known kind without text: content that only its provider can read, a mark, a cache point.
     Other,
-    /// Of a kind that no reader knows, as it is spelled.
+    /// An unknown kind, as the source spells it.
     Foreign(Text<'a>),
 }
 
 /// A tool call.
 #[derive(Debug, Clone)]
 pub(crate) struct Call<'a> {
-    /// The call as it stands in the source.
+    /// The call in the source.
     pub(crate) json: Json<'a>,
-    /// The id its result will name, where it has one.
+    /// The id that its result names, if it has one.
     pub(crate) id: Option<Text<'a>>,
     /// The tool's name.
     pub(crate) name: Option<Text<'a>>,
-    /// What the tool is given.
+    /// The arguments.
     pub(crate) arguments: Arguments<'a>,
-    /// Where in the message it stands.
+    /// Its place in the message.
     pub(crate) place: CallPlace,
 }
 
-/// Where in a message a call stands.
+/// The place of a call in its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallPlace {
     /// In the list of tool calls beside the content.
     List,
-    /// In the one `function_call` of the style before tools.
+    /// The single `function_call`, the predecessor of tool calls.
     FunctionCall,
     /// Among the parts of the content.
     Content,
@@ -246,28 +246,28 @@ pub(crate) enum CallPlace {
     Invalid,
 }
 
-/// What a tool is given.
+/// The arguments of a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Arguments<'a> {
     /// JSON inside a string.
     Text(Text<'a>),
     /// A JSON value.
     Value(Json<'a>),
-    /// Nothing was written.
+    /// The call has no arguments.
     Absent,
 }
 
-/// A result's claim on a call.
+/// A tool result, as far as it names its call.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer<'a> {
-    /// The result as it stands in the source: a part of its message, or the message.
+    /// The result in the source: a part of its message, or the message.
     pub(crate) json: Json<'a>,
-    /// The id of the call; nothing where results follow their calls without one.
+    /// The id of the call; `None` if results follow their calls without an id.
     pub(crate) id: Option<Text<'a>>,
 }
 
 impl<'a> Arguments<'a> {
-    /// Reads the value that a call keeps its arguments in.
+    /// Reads arguments from the value that holds them.
     pub(crate) fn of(value: Option<Json<'a>>) -> Self {
         match value {
             None => Arguments::Absent,
@@ -277,17 +277,17 @@ impl<'a> Arguments<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// The empty string.
+    /// Returns the empty string.
     pub(crate) fn empty() -> Self {
         Content::Text(Text::plain(""))
     }
 
-    /// Parts, or the empty string where there are none.
+    /// Returns the parts as content, or the empty string if there are none.
     pub(crate) fn of_parts(parts: Box<[Part<'a>]>) -> Self {
         if parts.is_empty() { Content::empty() } else { Content::Parts(parts) }
     }
 
-    /// Whether it is the empty string, or no parts.
+    /// Whether the content is the empty string, or has no parts.
     pub(super) fn is_empty(&self) -> bool {
         match self {
             Content::Text(text) => text.is_empty(),
@@ -295,7 +295,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Its parts; none where it is one string.
+    /// Returns the parts; none if the content is a string.
     pub(super) fn parts(&self) -> &[Part<'a>] {
         match self {
             Content::Text(_) => &[],
@@ -303,7 +303,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The first of its texts.
+    /// Returns the first text.
     pub(crate) fn first_text(&self) -> Option<Text<'a>> {
         match self {
             Content::Text(text) => Some(*text),
@@ -317,8 +317,8 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The texts of the content, those of results, of compactions that can be read, and the JSON of foreign parts included,
-    /// reasoning and media left out.
+    /// Returns all texts, including those of results and readable compactions and the JSON of foreign parts, without
+    /// reasoning and media.
     pub(crate) fn texts(&self) -> Vec<Text<'a>> {
         match self {
             Content::Text(text) => vec![*text],
@@ -341,7 +341,7 @@ impl<'a> Content<'a> {
 mod tests {
     use super::*;
 
-    /// Bytes that each of a million messages takes beside its text.
+    /// These are bytes per message beside its text, and there may be a million messages.
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn what_is_held_of_a_message_is_small() {

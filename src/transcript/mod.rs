@@ -1,7 +1,7 @@
-//! What was read: messages that know where they stand in the source.
+//! Transcripts as they are read: messages with their position in the source.
 //!
-//! What is not here: sizes ([`crate::tokens`]), decisions ([`crate::plan`]) and edits ([`crate::rewrite`]). This file only
-//! hands on names: the files of this room import each other, and never this one.
+//! Sizes are in [`crate::tokens`], decisions in [`crate::plan`], edits in [`crate::rewrite`]. This file only re-exports
+//! names: the files of this module import each other and never this file.
 
 pub(crate) mod coercion;
 pub(crate) mod compaction;

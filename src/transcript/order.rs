@@ -1,31 +1,31 @@
-//! What a provider asks of the order of messages, as data: formats fill it in, the planner cuts by it, and violations are
-//! found by it.
+//! The order of messages that a provider demands, as data. Formats fill it in, the planner cuts by it, and violations
+//! are found with it.
 
 use crate::transcript::message::{Content, Message, PartKind, Role};
 
-/// What a provider asks.
+/// The rules of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Order {
-    /// Where the results of calls must stand.
+    /// Where tool results must be.
     pub(crate) results: Results,
-    /// Whether the user speaks first, standing instructions aside.
+    /// Whether the first message after standing instructions must be the user's.
     pub(crate) user_first: bool,
-    /// Whether user and model must take turns.
+    /// Whether user and model must alternate.
     pub(crate) alternates: bool,
-    /// Whether nobody but the model may speak after a result.
+    /// Whether only the model may follow a result.
     pub(crate) model_after_results: bool,
-    /// Whether a message of the model that calls must follow one of the user's, or results.
+    /// Whether a message of the model with calls must follow a message of the user or results.
     pub(crate) calls_after_user: bool,
-    /// Whether results come before all else in their message.
+    /// Whether results must come first in their message.
     pub(crate) results_first: bool,
-    /// Whether `user_first` and `calls_after_user` hold for what is written and not for what is read, since the provider, or
-    /// some of its models, accept other orders as well.
+    /// Whether `user_first` and `calls_after_user` hold only for what is written, because the provider, or some of its
+    /// models, also accepts other orders.
     pub(crate) lenient: bool,
-    /// Whether the provider keeps some calls itself, so that a result may have none in the transcript.
+    /// Whether the provider stores some calls itself, so that a result may have no call in the transcript.
     pub(crate) calls_elsewhere: bool,
 }
 
-/// Where the results of calls must stand.
+/// Where tool results must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Results {
     /// Anywhere.
@@ -34,14 +34,14 @@ pub(crate) enum Results {
     Behind,
     /// After their call, with nothing but calls and results between.
     Grouped,
-    /// Directly after the message that calls, with nothing but results between.
+    /// Directly after the message with the calls, with nothing but results between.
     Following,
     /// All in the one message directly after.
     Next,
 }
 
 impl Order {
-    /// The order of a provider that only wants calls and results together.
+    /// Creates the order of a provider that only wants calls and results together.
     pub(crate) const fn of(results: Results) -> Self {
         Order {
             results,
@@ -55,7 +55,7 @@ impl Order {
         }
     }
 
-    /// What the provider asks of messages that are read.
+    /// Returns the rules for messages that are read.
     pub(crate) const fn in_reading(self) -> Self {
         Order {
             user_first: self.user_first && !self.lenient,
@@ -64,12 +64,13 @@ impl Order {
         }
     }
 
-    /// The rule that a message with the turn `after` breaks where it follows one with the turn `before`, or is the first.
+    /// Returns the rule that a message with the turn `after` breaks if it follows one with the turn `before`, or comes
+    /// first.
     pub(crate) fn refuses(&self, before: Option<Turn>, after: Turn) -> Option<&'static str> {
         let model = |turn: Turn| matches!(turn, Turn::Model | Turn::Calls);
-        // Results with a role of their own are nobody's turn.
-        let in_users = self.results == Results::Next;
-        let user = |turn: Turn| turn == Turn::User || in_users && turn == Turn::Results;
+        // Results with their own role are no one's turn.
+        let results_are_users = self.results == Results::Next;
+        let user = |turn: Turn| turn == Turn::User || results_are_users && turn == Turn::Results;
         let Some(before) = before else {
             return (self.user_first && model(after)).then_some("the user must speak first");
         };
@@ -84,12 +85,12 @@ impl Order {
     }
 }
 
-/// Whose turn a message is.
+/// The turn that a message belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// The user's.
     User,
-    /// Nothing but results of calls.
+    /// Nothing but tool results.
     Results,
     /// The model's.
     Model,
@@ -98,7 +99,7 @@ pub(crate) enum Turn {
 }
 
 impl Turn {
-    /// Whose turn a message is; nobody's if it gives standing instructions, or if no provider knows its role.
+    /// Returns the turn of a message; `None` for standing instructions and unknown roles.
     pub(crate) fn of(message: &Message<'_>) -> Option<Turn> {
         match message.role {
             Role::System | Role::Developer | Role::Other => None,
@@ -111,7 +112,7 @@ impl Turn {
     }
 }
 
-/// Whether something else stands before a result in its message.
+/// Whether a result in a message follows a part of another kind.
 pub(crate) fn results_come_late(message: &Message<'_>) -> bool {
     let Content::Parts(parts) = &message.content else { return false };
     let is_result = |kind: &PartKind<'_>| matches!(kind, PartKind::Result(_));

@@ -1,4 +1,4 @@
-//! Where in a message the results of tools stand, and how a shorter text is written there so that its provider takes it.
+//! The places of tool results in a message, and how to write a shorter text there in a form that the provider accepts.
 
 use std::ops::Range;
 
@@ -6,25 +6,25 @@ use serde_json::Value;
 
 use crate::transcript::json::{Json, Kind, Token};
 
-/// What a tool gave, at its place in a message.
+/// The output of a tool in a message.
 #[derive(Debug, Clone)]
 pub(crate) struct Output<'a> {
     /// The value that holds it.
     pub(crate) value: Json<'a>,
-    /// What the provider takes there.
+    /// The form that the provider accepts there.
     pub(crate) shape: Shape,
-    /// Whether the format marks the result as that of a tool that failed.
+    /// Whether the format marks the tool as failed.
     pub(crate) failed: bool,
-    /// Other values that hold the same, and are to say the same.
-    pub(crate) same: Vec<Json<'a>>,
-    /// What repeats it for other readers than the model, and goes once it is shortened.
+    /// Other values with the same output, which are replaced alike.
+    pub(crate) duplicates: Vec<Json<'a>>,
+    /// Copies for readers other than the model, which are removed once the output is shortened.
     pub(crate) copies: Vec<Json<'a>>,
 }
 
-/// What a provider takes as a result.
+/// The form of a result that a provider accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// A string, or a list of blocks; those of text are of this type, or have none where it is empty.
+    /// A string, or a list of blocks. Text blocks have this type; the empty string means no type.
     Blocks(&'static str),
     /// An object.
     Object,
@@ -32,51 +32,51 @@ pub(crate) enum Shape {
     Any,
 }
 
-/// Members under which a block has its text.
+/// The members that hold the text of a block.
 const TEXTS: [&str; 4] = ["text", "value", "stdout", "stderr"];
-/// Members under which an object has all that it says.
+/// The members that hold all of an object's output.
 const INNER: [&str; 3] = ["content", "output", "text"];
 
 impl<'a> Output<'a> {
-    /// The result that a value holds; nothing where there is no value.
+    /// Creates the output in a value; `None` if there is no value.
     pub(crate) fn of(value: Option<Json<'a>>, shape: Shape) -> Option<Self> {
         let value = value.filter(|value| !value.is_falsy())?;
-        Some(Output { value, shape, failed: false, same: Vec::new(), copies: Vec::new() })
+        Some(Output { value, shape, failed: false, duplicates: Vec::new(), copies: Vec::new() })
     }
 
-    /// The same, where the tool is known to have failed.
-    pub(crate) fn failing(self, failed: bool) -> Self {
+    /// Marks the output as failed, if it is.
+    pub(crate) fn with_failure(self, failed: bool) -> Self {
         Output { failed: self.failed || failed, ..self }
     }
 
-    /// The same with what repeats it beside it.
-    pub(crate) fn copied(self, copies: impl IntoIterator<Item = Json<'a>>) -> Self {
+    /// Adds copies of the output.
+    pub(crate) fn with_copies(self, copies: impl IntoIterator<Item = Json<'a>>) -> Self {
         Output { copies: copies.into_iter().filter(|copy| !copy.is_falsy()).collect(), ..self }
     }
 
-    /// The result in the member `content` of an object, and whether that has one of the usual marks of an error.
+    /// Reads the output in the member `content` of an object, and whether the object has a usual mark of an error.
     pub(crate) fn in_content(holder: Json<'a>, block: &'static str) -> Option<Self> {
         let is_true = |key: &str| holder.get(key).is_some_and(|value| value.raw() == "true");
         let status = holder.get_text("status").is_some_and(|status| status.is("error"));
         let failed = is_true("is_error") || is_true("isError") || status;
-        Output::of(holder.get("content"), Shape::Blocks(block)).map(|output| output.failing(failed))
+        Output::of(holder.get("content"), Shape::Blocks(block)).map(|output| output.with_failure(failed))
     }
 
-    /// The ranges that put a text in its place, with what stands there then; none where nothing can be put there.
-    pub(crate) fn saying(&self, text: &str) -> Vec<(Range<usize>, String)> {
-        let written = |value: &Json<'_>| Some((value.span(), saying(*value, self.shape, text)?));
-        let all: Option<Vec<_>> = [self.value].iter().chain(&self.same).map(written).collect();
+    /// Returns the ranges and replacements that put `text` in place of the output; none if that is impossible.
+    pub(crate) fn replace_with(&self, text: &str) -> Vec<(Range<usize>, String)> {
+        let written = |value: &Json<'_>| Some((value.span(), replace_with(*value, self.shape, text)?));
+        let all: Option<Vec<_>> = [self.value].iter().chain(&self.duplicates).map(written).collect();
         all.unwrap_or_default()
     }
 
-    /// The strings of it that can be shortened where they stand, in order.
+    /// Returns the strings that can be shortened in place, in order.
     pub(crate) fn strings(&self) -> Vec<Json<'a>> {
         strings(self.value, self.shape)
     }
 
-    /// The same in the values that hold the same.
-    pub(crate) fn strings_again(&self) -> Vec<Vec<Json<'a>>> {
-        self.same.iter().map(|value| strings(*value, self.shape)).collect()
+    /// Returns the strings of the values with the same output.
+    pub(crate) fn duplicate_strings(&self) -> Vec<Vec<Json<'a>>> {
+        self.duplicates.iter().map(|value| strings(*value, self.shape)).collect()
     }
 }
 
@@ -102,10 +102,10 @@ fn all_strings(value: Json<'_>) -> Vec<Json<'_>> {
     named_strings(value).into_iter().map(|(_, string)| string).collect()
 }
 
-/// Every string in a value that is no key, in order, with the key of the innermost member that it is in; in one pass
-/// however deep it is.
+/// Returns every string in a value that is no key, in order, with the key of the innermost member around it; in one
+/// pass at any depth.
 pub(crate) fn named_strings(value: Json<'_>) -> Vec<(Option<Json<'_>>, Json<'_>)> {
-    /// An object or array that is open: the key of the member, and whether one comes next.
+    /// An open object or array: the key of its current member, and whether a key comes next.
     struct Open<'a> {
         kind: Kind,
         key: Option<Json<'a>>,
@@ -130,7 +130,7 @@ pub(crate) fn named_strings(value: Json<'_>) -> Vec<(Option<Json<'_>>, Json<'_>)
                 _ => {}
             },
         }
-        // A value has ended.
+        // A value ends here.
         if let Some(around) = open.last_mut() {
             around.key_is_next = around.kind == Kind::Object;
         }
@@ -138,13 +138,13 @@ pub(crate) fn named_strings(value: Json<'_>) -> Vec<(Option<Json<'_>>, Json<'_>)
     found
 }
 
-/// What of an object says all of it.
+/// Returns the member that holds all of an object's output.
 fn inner(value: Json<'_>) -> Option<Json<'_>> {
     INNER.iter().find_map(|key| value.get(key).filter(|inner| matches!(inner.kind(), Kind::String | Kind::Array)))
 }
 
-/// A text as the value that stands in the place of another.
-fn saying(value: Json<'_>, shape: Shape, text: &str) -> Option<String> {
+/// Writes `text` in a form that can replace a value.
+fn replace_with(value: Json<'_>, shape: Shape, text: &str) -> Option<String> {
     let string = || Value::from(text).to_string();
     match (shape, value.kind()) {
         (_, Kind::String) | (Shape::Any, _) => Some(string()),
@@ -172,7 +172,7 @@ fn saying(value: Json<'_>, shape: Shape, text: &str) -> Option<String> {
         }
         (Shape::Blocks(_), Kind::Object) => {
             let inner = inner(value)?;
-            let new = saying(inner, shape, text)?;
+            let new = replace_with(inner, shape, text)?;
             let (start, span) = (value.span().start, inner.span());
             let raw = value.raw();
             Some([&raw[..span.start - start], &new, &raw[span.end - start..]].concat())
@@ -181,20 +181,20 @@ fn saying(value: Json<'_>, shape: Shape, text: &str) -> Option<String> {
     }
 }
 
-/// A block as it is spelled, with another text; what else it says is empty.
+/// Replaces the text of a block and empties its other texts. The rest stays as it is spelled.
 fn with_text(block: Json<'_>, text: &str) -> String {
-    let mut said = false;
+    let mut is_written = false;
     let mut out = String::new();
-    let mut done = block.span().start;
+    let mut copied_to = block.span().start;
     let mut texts: Vec<Json<'_>> =
         TEXTS.iter().filter_map(|key| block.get(key)).filter(|value| value.kind() == Kind::String).collect();
     texts.sort_by_key(|text| text.span().start);
     for old in texts {
-        out.push_str(&block.raw()[done - block.span().start..old.span().start - block.span().start]);
-        out.push_str(if said { "\"\"" } else { text });
-        (said, done) = (true, old.span().end);
+        out.push_str(&block.raw()[copied_to - block.span().start..old.span().start - block.span().start]);
+        out.push_str(if is_written { "\"\"" } else { text });
+        (is_written, copied_to) = (true, old.span().end);
     }
-    out.push_str(&block.raw()[done - block.span().start..]);
+    out.push_str(&block.raw()[copied_to - block.span().start..]);
     out
 }
 
@@ -204,10 +204,11 @@ mod tests {
     use crate::transcript::edit::{Edit, apply};
     use crate::transcript::source::Source;
 
-    fn said(value: &str, shape: Shape) -> Option<String> {
+    fn replaced(value: &str, shape: Shape) -> Option<String> {
         let source = Source::of(value).expect("JSON");
         let output = Output::of(source.first(), shape)?;
-        let edits = output.saying("n\"").into_iter().map(|(range, text)| Edit { range, text }).collect::<Vec<_>>();
+        let edits =
+            output.replace_with("n\"").into_iter().map(|(range, text)| Edit { range, text }).collect::<Vec<_>>();
         (!edits.is_empty()).then(|| apply(value, &edits))
     }
 
@@ -235,10 +236,10 @@ mod tests {
             (r#"{"rows": [1]}"#, Shape::Object, r#"{"output": "n\""}"#),
             (r#"[1, 2]"#, Shape::Any, r#""n\"""#),
         ] {
-            assert_eq!(said(value, shape).as_deref(), Some(expected), "{value}");
+            assert_eq!(replaced(value, shape).as_deref(), Some(expected), "{value}");
         }
-        assert_eq!(said("{\"type\": \"computer_screenshot\"}", blocks), None);
-        assert_eq!(said("null", blocks), None);
+        assert_eq!(replaced("{\"type\": \"computer_screenshot\"}", blocks), None);
+        assert_eq!(replaced("null", blocks), None);
     }
 
     #[test]

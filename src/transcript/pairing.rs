@@ -1,7 +1,7 @@
-//! Which messages belong together: tool calls and their results.
+//! Pairs tool calls with their results.
 //!
-//! Agents use ids again within a conversation. So a result belongs to the nearest call before it that has its id and no
-//! result yet, and one map of all ids would be wrong.
+//! Agents reuse ids within a conversation. So a result belongs to the nearest earlier call that has its id and no
+//! result yet; a single map of all ids would be wrong.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -12,12 +12,12 @@ use crate::transcript::text::Text;
 /// The calls of a conversation and their results.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Pairing {
-    /// For each call that has a result in another message, the index of its message and of the result's; the first before
-    /// the second.
+    /// For each call with a result in another message: the indices of its message and of the result's message, ordered
+    /// by the former.
     pub(crate) pairs: Vec<(usize, usize)>,
-    /// For each message, whether it has a result without a call before it.
+    /// For each message, whether it has a result without an earlier call.
     pub(crate) orphaned: Vec<bool>,
-    /// Every call that has no result, in order.
+    /// Every call without a result, in order.
     pub(crate) unanswered: Vec<CallOrResult>,
 }
 
@@ -26,12 +26,12 @@ pub(crate) struct Pairing {
 pub(crate) struct CallOrResult {
     /// The index of the message.
     pub(crate) message: usize,
-    /// Which of the message's calls, or results, it is.
+    /// The index among the message's calls or results.
     pub(crate) index: usize,
 }
 
 impl CallOrResult {
-    /// The call that it is, of these messages.
+    /// Returns the call among these messages.
     pub(crate) fn call_of<'m, 'a>(self, messages: &'m [Message<'a>]) -> &'m Call<'a> {
         &messages[self.message].calls[self.index]
     }
@@ -42,20 +42,20 @@ impl CallOrResult {
 pub(crate) struct PairedResult {
     /// The result.
     pub(crate) result: CallOrResult,
-    /// The call; none where no call before it has the id.
+    /// The call; `None` if no earlier call has the id.
     pub(crate) call: Option<CallOrResult>,
-    /// Whether the call had a result already.
+    /// Whether the call already had a result.
     pub(crate) again: bool,
 }
 
 impl Pairing {
-    /// A call and its result that a cut splits, if there are such.
+    /// Returns a call and its result that a cut splits, if there is such a pair.
     pub(crate) fn split_pair(&self, cut: usize) -> Option<(usize, usize)> {
         self.pairs.iter().copied().find(|(call, result)| *call < cut && cut <= *result)
     }
 
-    /// For each index from 0 to the number of messages, whether a cut there splits neither a call from its result nor one of
-    /// `groups`.
+    /// Returns for each index, from 0 to the number of messages, whether a cut there splits neither a call from its
+    /// result nor one of `groups`.
     pub(crate) fn allowed_cuts(&self, groups: &[(usize, usize)]) -> Vec<bool> {
         let messages = self.orphaned.len();
         let mut change = vec![0i64; messages + 2];
@@ -74,14 +74,14 @@ impl Pairing {
     }
 }
 
-/// Every result of some messages in order.
+/// Returns every result of some messages, in order.
 pub(crate) fn results(messages: &[Message<'_>]) -> Vec<PairedResult> {
     let mut results = Vec::new();
     PairFinder::default().advance_to(messages, messages.len(), |found| results.push(found));
     results
 }
 
-/// Finds the pairs of a conversation while it is read: then its ids are in the processor's cache.
+/// Finds the pairs of a conversation while it is read, when its ids are still in the processor's cache.
 #[derive(Default)]
 pub(super) struct PairFinder<'a> {
     pairing: Pairing,
@@ -89,8 +89,8 @@ pub(super) struct PairFinder<'a> {
 }
 
 impl<'a> PairFinder<'a> {
-    /// Finds the pairs of the messages before `end` that it has not looked at yet. Message `end` must be there, unless no
-    /// more come. `messages` is the same list as before, which may have grown.
+    /// Finds the pairs of the messages before `end` that it has not visited yet. `messages` is the list of the previous
+    /// call, which may have grown. Message `end` must exist unless the list is complete.
     pub(super) fn advance_to(
         &mut self,
         messages: &[Message<'a>],
@@ -101,7 +101,7 @@ impl<'a> PairFinder<'a> {
         let begun = pairing.orphaned.len();
         pairing.orphaned.resize(end, false);
         for (message, read) in messages.iter().enumerate().take(end).skip(begun) {
-            // One message may hold a server's call and its result, so calls come first.
+            // A message may hold a server's call and its result, so calls come first.
             calls.add(messages, message);
             for (index, answer) in read.answers.iter().enumerate() {
                 let result = CallOrResult { message, index };
@@ -116,7 +116,7 @@ impl<'a> PairFinder<'a> {
                 }
                 result_found(PairedResult { result, call: Some(call.part), again: call.answered });
                 call.answered = true;
-                // One text may hold the results of all calls in the content of a message.
+                // One text may hold the results of all calls in a message's content.
                 let part = call.part;
                 let is_last = messages.get(message + 1).is_none_or(|next| next.role != Role::Tool);
                 if answer.id.is_none() && read.role == Role::Tool && is_last {
@@ -132,7 +132,7 @@ impl<'a> PairFinder<'a> {
         }
     }
 
-    /// The pairs of all messages.
+    /// Visits the remaining messages and returns all pairs.
     pub(super) fn finish(mut self, messages: &[Message<'a>]) -> Pairing {
         self.advance_to(messages, messages.len(), drop);
         let PairFinder { mut pairing, calls } = self;
@@ -141,34 +141,34 @@ impl<'a> PairFinder<'a> {
     }
 }
 
-/// The calls up to some message. The cost of a lookup does not grow with their number.
+/// The calls up to some message. The cost of a lookup is independent of their number.
 #[derive(Default)]
 struct Calls<'a> {
-    seen: Vec<Seen>,
-    /// The calls by their ids, as far as they were needed: most results follow their call at once.
-    by_id: HashMap<Cow<'a, str>, SameId>,
-    /// For each of these, the call with the same id before it.
+    seen: Vec<SeenCall>,
+    /// The calls by id, filled on demand: most results follow their call at once.
+    by_id: HashMap<Cow<'a, str>, CallsOfId>,
+    /// For each call in the map, the earlier call with the same id.
     before: Vec<Option<usize>>,
-    /// The calls that a result without an id can belong to, in order.
+    /// The calls that a result without an id can answer, in order.
     waiting: VecDeque<usize>,
-    /// Those of them that have no id.
+    /// The waiting calls without an id.
     waiting_without_id: VecDeque<usize>,
-    /// Whether the user or a result came since the last call. Calls before that no longer wait for a result.
+    /// Whether the user or a result came after the last call. Calls before that no longer wait for a result.
     interrupted: bool,
 }
 
-/// So many of the last calls are searched before the map is.
-const LAST: usize = 8;
+/// This many of the last calls are searched before the map.
+const RECENT: usize = 8;
 
-/// A call that was seen.
-struct Seen {
+/// A call in a message that was visited.
+struct SeenCall {
     part: CallOrResult,
     answered: bool,
 }
 
-/// The calls of one id.
-struct SameId {
-    /// The last that may be open.
+/// The calls with one id.
+struct CallsOfId {
+    /// The last call that may lack a result.
     open: Option<usize>,
     last: usize,
 }
@@ -176,7 +176,7 @@ struct SameId {
 impl<'a> Calls<'a> {
     fn add(&mut self, messages: &[Message<'a>], message: usize) {
         let calls = &messages[message].calls;
-        // Calls of several messages in a row get their results together; results of older calls would have come before.
+        // Calls of consecutive messages get their results together; results of older calls would have come before.
         if !calls.is_empty() && std::mem::take(&mut self.interrupted) {
             self.waiting.clear();
             self.waiting_without_id.clear();
@@ -186,46 +186,46 @@ impl<'a> Calls<'a> {
                 self.waiting_without_id.push_back(self.seen.len());
             }
             self.waiting.push_back(self.seen.len());
-            self.seen.push(Seen { part: CallOrResult { message, index }, answered: false });
+            self.seen.push(SeenCall { part: CallOrResult { message, index }, answered: false });
         }
     }
 
-    /// The call that a result belongs to: the last open one with its id, or the next in order. A result with an id that no
-    /// call has may still belong to a call without one.
+    /// Finds the call of a result: the last open call with its id, or the next call in order. A result whose id no call
+    /// has may belong to a call without an id.
     fn answered_by(&mut self, messages: &[Message<'a>], id: Option<Text<'a>>) -> Option<usize> {
         let Some(id) = id.map(|id| id.decode()) else { return first_open(&mut self.waiting, &self.seen) };
-        let has_it = |seen: &Seen| seen.part.call_of(messages).id.is_some_and(|own| own.is(&id));
-        let first = self.seen.len().saturating_sub(LAST);
-        if let Some(last) = self.seen[first..].iter().rposition(|seen| !seen.answered && has_it(seen)) {
+        let has_id = |seen: &SeenCall| seen.part.call_of(messages).id.is_some_and(|own| own.is(&id));
+        let first = self.seen.len().saturating_sub(RECENT);
+        if let Some(last) = self.seen[first..].iter().rposition(|seen| !seen.answered && has_id(seen)) {
             return Some(first + last);
         }
         self.fill_map(messages);
         match self.by_id.get_mut(&id) {
-            Some(same) => Some(same.nearest(&self.seen, &self.before)),
+            Some(calls) => Some(calls.nearest(&self.seen, &self.before)),
             None => first_open(&mut self.waiting_without_id, &self.seen),
         }
     }
 
-    /// Adds all calls that were seen to the map.
+    /// Adds all visited calls to the map.
     fn fill_map(&mut self, messages: &[Message<'a>]) {
         for (last, seen) in self.seen.iter().enumerate().skip(self.before.len()) {
-            let same = SameId { open: Some(last), last };
+            let calls_of_id = CallsOfId { open: Some(last), last };
             let id = seen.part.call_of(messages).id;
-            let before = id.and_then(|id| self.by_id.insert(id.decode(), same)).and_then(|same| same.open);
+            let before = id.and_then(|id| self.by_id.insert(id.decode(), calls_of_id)).and_then(|calls| calls.open);
             self.before.push(before);
         }
     }
 }
 
-/// The first open call; those before it are dropped.
-fn first_open(calls: &mut VecDeque<usize>, seen: &[Seen]) -> Option<usize> {
+/// Returns the first open call and drops those before it.
+fn first_open(calls: &mut VecDeque<usize>, seen: &[SeenCall]) -> Option<usize> {
     while calls.pop_front_if(|call| seen[*call].answered).is_some() {}
     calls.front().copied()
 }
 
-impl SameId {
-    /// The last open call; where all are answered, the last: a result that comes twice is still its own.
-    fn nearest(&mut self, seen: &[Seen], before: &[Option<usize>]) -> usize {
+impl CallsOfId {
+    /// Returns the last open call. If all are answered, the last call: a result that comes twice still belongs to it.
+    fn nearest(&mut self, seen: &[SeenCall], before: &[Option<usize>]) -> usize {
         while let Some(call) = self.open.filter(|call| seen[*call].answered) {
             self.open = before[call];
         }
@@ -293,7 +293,7 @@ mod tests {
         let silent = r#"{"role":"tool","content":"r"}"#;
         assert_eq!(pairing(&[&calls(&["a", "b"]), silent, silent, silent]).pairs, [(0, 1), (0, 2)]);
         assert_eq!(pairing(&[USER, silent]).orphaned, [false, true]);
-        // Several calling messages in a row are answered together; what a person has spoken over is not.
+        // Calls of consecutive messages are answered together; calls before a message of the user are not.
         assert_eq!(pairing(&[legacy, legacy, answer, answer]).pairs, [(0, 2), (1, 3)]);
         let aborted = pairing(&[legacy, USER, legacy, answer, USER]);
         assert_eq!(aborted.pairs, [(2, 3)]);

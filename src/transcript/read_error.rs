@@ -1,4 +1,4 @@
-//! Why a text cannot be read as a transcript, and where in it the reason stands.
+//! The reasons why a text cannot be read as a transcript, with their positions.
 
 use std::fmt;
 
@@ -6,34 +6,35 @@ use crate::transcript::foreign;
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::source::SyntaxError;
 
-/// Why a text cannot be read as a transcript. Displays as the end of a sentence that begins with the source's name.
+/// The reason why a text cannot be read as a transcript. Displays as the end of a sentence that begins with the
+/// source's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ReadError {
-    /// There is nothing in it.
+    /// The text is empty.
     Empty,
-    /// It is not JSON.
+    /// The text is not JSON.
     Syntax(SyntaxError),
-    /// It is JSON but holds no list of messages.
+    /// The text is JSON without a list of messages.
     NoTranscript {
         /// Line, counted from 1.
         line: usize,
         /// Byte in the line, counted from 1.
         column: usize,
-        /// What was found.
+        /// What was found instead.
         found: String,
     },
-    /// It is a transcript with parts that no reader knows.
+    /// The text is a transcript with parts that no reader knows.
     Foreign {
         /// Line, counted from 1.
         line: usize,
         /// Byte in the line, counted from 1.
         column: usize,
-        /// What is unknown.
-        unread: foreign::Unread,
+        /// The first unknown part.
+        unknown: foreign::UnknownPart,
     },
-    /// Its messages could be of several formats.
+    /// The messages could be of several formats.
     Ambiguous {
-        /// The line of the conversation, where the source holds one a line.
+        /// The line of the conversation, if the source holds one a line.
         line: Option<usize>,
         /// The candidates.
         ambiguity: Ambiguity,
@@ -50,8 +51,8 @@ impl fmt::Display for ReadError {
             ReadError::NoTranscript { line, column, found } => {
                 write!(out, "is not a transcript: {found} at line {line} column {column}")
             }
-            ReadError::Foreign { line, column, unread } => {
-                write!(out, "cannot be read: {unread} (line {line} column {column})")
+            ReadError::Foreign { line, column, unknown } => {
+                write!(out, "cannot be read: {unknown} (line {line} column {column})")
             }
             ReadError::Ambiguous { line, ambiguity } => {
                 let at = line.map(|line| format!(" at line {line}")).unwrap_or_default();
@@ -68,7 +69,7 @@ impl From<SyntaxError> for ReadError {
 }
 
 impl ReadError {
-    /// The same error in a text that stands after so many lines of its file.
+    /// Shifts the error by the lines before the text in its file.
     #[must_use]
     pub(crate) fn after(mut self, lines: usize) -> Self {
         match &mut self {
@@ -82,10 +83,10 @@ impl ReadError {
     }
 }
 
-/// Two or more formats that each have evidence for them.
+/// Two or more formats with evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ambiguity {
-    /// The candidates: name, the first message that speaks for it, and what it has.
+    /// The candidates: the name, the first message with evidence, and the evidence.
     pub(crate) candidates: Vec<(&'static str, usize, &'static str)>,
 }
 
@@ -105,7 +106,7 @@ pub(super) fn no_transcript(source: &str, value: Json<'_>, found: String) -> Rea
     ReadError::NoTranscript { line, column, found }
 }
 
-/// Line and column of a value, both from 1, the column in bytes.
+/// Returns the line and column of a value, both counted from 1, the column in bytes.
 pub(super) fn position(source: &str, value: Json<'_>) -> (usize, usize) {
     let before = &source.as_bytes()[..value.span().start];
     let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
@@ -137,7 +138,7 @@ pub(super) fn describe(value: Json<'_>) -> String {
     format!("an object without a list of messages (its keys: {})", keys.join(", "))
 }
 
-/// A key as it can be shown: short, and without control characters that a terminal would obey.
+/// Formats a key for display: short, and without control characters that a terminal would execute.
 fn shown(key: &str) -> String {
     key.chars().take(40).flat_map(char::escape_debug).collect()
 }

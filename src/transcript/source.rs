@@ -1,8 +1,8 @@
-//! A text that is JSON: whether it is, and where its long values lie.
+//! Checks that a text is JSON, and indexes its long values.
 //!
-//! One pass checks the grammar. It keeps no tree, only where each long value ends, so that [`crate::transcript::json`] can
-//! skip messages without reading them again. Like Python's `json`, it also accepts `NaN` and `Infinity` anywhere, and
-//! control characters in the arguments of tools.
+//! One pass checks the grammar. It builds no tree and records only where each long value ends, so that
+//! [`crate::transcript::json`] can skip messages without reading them again. Like Python's `json`, it also accepts
+//! `NaN` and `Infinity` anywhere, and control characters in the arguments of tools.
 
 mod scan;
 #[cfg(test)]
@@ -10,83 +10,83 @@ mod tests;
 
 use scan::{Controls, Scan};
 
-/// Where a text stops being JSON.
+/// The place where a text stops being JSON, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SyntaxError {
     /// Line, counted from 1.
     pub(crate) line: usize,
     /// Byte in the line, counted from 1.
     pub(crate) column: usize,
-    /// What is wrong, without the place.
+    /// The reason, without the place.
     pub(crate) what: String,
 }
 
-/// A text and the JSON values that stand in it one after the other: one in a document, several in JSONL, where two may
-/// share a line. A byte order mark before them is no part of them.
+/// A text with its JSON values: one in a document, several in JSONL, where two may share a line. A byte order mark in
+/// front belongs to none of them.
 #[derive(Debug)]
 pub(crate) struct Source<'a> {
-    /// The text, byte order mark and all.
+    /// The text, including a byte order mark.
     pub(crate) text: &'a str,
-    /// Where the values begin and end, in bytes.
+    /// The byte range of all values.
     pub(super) values: (usize, usize),
-    /// The long values, in the order they begin.
-    pub(super) long: Vec<Long>,
-    /// What is wrong with the last line, if a program did not finish writing it.
+    /// The long values, in the order in which they begin.
+    pub(super) long: Vec<LongValue>,
+    /// The error in the last line, if a program did not finish writing it.
     pub(super) broken: Option<SyntaxError>,
 }
 
-/// A value that is long, or the key of one. Offsets are bytes.
+/// A long value or key. Offsets are bytes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Long {
+pub(super) struct LongValue {
     pub(super) start: u32,
     pub(super) end: u32,
-    /// Of an array or an object: the place in the list of the first long value behind it. Of a string: how many more
-    /// characters its escapes take than what they stand for.
+    /// For an array or object: the index of the first long value after it. For a string: how many more characters its
+    /// escapes have than the text they stand for.
     pub(super) more: u32,
 }
 
 impl<'a> Source<'a> {
-    /// Reads a text, once. If its last line is only the beginning of a value, the values are those before it.
+    /// Reads a text in one pass. If the last line is only the beginning of a value, the values are those before it.
     ///
     /// # Errors
     /// The first place that is not JSON.
     pub(crate) fn of(text: &'a str) -> Result<Self, SyntaxError> {
         let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-        match Scan::over(text, Controls::Refused, mark) {
+        match Scan::long_values(text, Controls::Refused, mark) {
             Ok(long) => Ok(Source { text, values: (mark, text.len()), long, broken: None }),
             Err(wrong) => Source::of_whole_lines(text, mark, &wrong).ok_or_else(|| wrong.error(text)),
         }
     }
 
-    /// The values of all lines but an incomplete last one.
-    fn of_whole_lines(text: &'a str, mark: usize, wrong: &Wrong) -> Option<Self> {
+    /// Reads all lines but an incomplete last one.
+    fn of_whole_lines(text: &'a str, mark: usize, wrong: &ScanError) -> Option<Self> {
         let end = text.rfind('\n')? + 1;
         let is_blank = |text: &str| text.trim_ascii().is_empty();
         if !wrong.is_early_end || is_blank(&text[end..]) || is_blank(&text[mark..end]) {
             return None;
         }
-        let long = Scan::over(&text[..end], Controls::Refused, mark).ok()?;
+        let long = Scan::long_values(&text[..end], Controls::Refused, mark).ok()?;
         Some(Source { text, values: (mark, end), long, broken: Some(wrong.error(text)) })
     }
 
-    /// Reads arguments of a tool as Python does with `strict=False`; nothing if they are not exactly one value.
+    /// Reads a tool's arguments as Python does with `strict=False`; `None` if they are not exactly one value.
     pub(crate) fn of_arguments(text: &'a str) -> Option<Self> {
-        let long = Scan::over(text, Controls::Allowed, 0).ok()?;
+        let long = Scan::long_values(text, Controls::Allowed, 0).ok()?;
         let source = Source { text, values: (0, text.len()), long, broken: None };
         (source.values().take(2).count() == 1).then_some(source)
     }
 }
 
-/// What is wrong, and where.
-struct Wrong {
+/// An error and its offset.
+struct ScanError {
     at: usize,
     what: &'static str,
-    /// Whether the text ends where it should go on.
+    /// Whether the text ends too early.
     is_early_end: bool,
 }
 
-impl Wrong {
-    /// The same by line and column. What ends too early ends where its last line does.
+impl ScanError {
+    /// Converts to line and column. A text that ends too early has its error at the end of its last line.
     fn error(&self, text: &str) -> SyntaxError {
         let at = if self.is_early_end { text.trim_ascii_end().len().saturating_sub(1) } else { self.at };
         let before = &text.as_bytes()[..at];

@@ -1,17 +1,17 @@
-//! Where in a text the bytes are that a string cannot hold as they are.
+//! Finds the bytes of a text that a JSON string cannot hold unescaped.
 
-/// Finds quotes, backslashes and control characters: where strings end, and what is to be looked at in them. It goes over
-/// the text in blocks, and knows each block's before the first is asked for, so that nothing hangs on a guess about where
+/// Finds quotes, backslashes and control characters: the ends of strings, and what needs a closer look. It scans the
+/// text in blocks. All special bytes of a block are known before the first is needed, so no branch has to predict where
 /// the next one is.
 pub(super) struct Specials<'t> {
     bytes: &'t [u8],
-    /// Where the block begins.
+    /// The offset of the block.
     block: usize,
-    /// A bit for each byte of the block that is special.
+    /// A bit for each special byte of the block.
     found: u64,
 }
 
-/// Bytes in a block, for each of which there is a bit.
+/// The number of bytes in a block, one bit each.
 const BLOCK: usize = u64::BITS as usize;
 
 impl<'t> Specials<'t> {
@@ -19,10 +19,10 @@ impl<'t> Specials<'t> {
         Specials { bytes, block: usize::MAX, found: 0 }
     }
 
-    /// The place of the first special byte from `at` on; the end where there is none.
+    /// Returns the offset of the first special byte from `at` on; the end if there is none.
     #[inline(always)]
     pub(super) fn next(&mut self, at: usize) -> usize {
-        // Mostly it is in the block that was looked at last.
+        // It is usually in the current block.
         match at.checked_sub(self.block).filter(|passed| *passed < BLOCK).map(|passed| self.found >> passed) {
             Some(left) if left != 0 => at + left.trailing_zeros() as usize,
             Some(_) => self.further(self.block + BLOCK),
@@ -30,7 +30,7 @@ impl<'t> Specials<'t> {
         }
     }
 
-    /// The same in blocks that are yet to be looked at.
+    /// Continues the search in later blocks.
     #[inline(never)]
     fn further(&mut self, mut at: usize) -> usize {
         while at < self.bytes.len() {
@@ -43,26 +43,26 @@ impl<'t> Specials<'t> {
         self.bytes.len()
     }
 
-    /// Finds what is special in the block from `at` on.
+    /// Finds the special bytes in the block at `at`.
     fn look(&mut self, at: usize) {
         let rest = &self.bytes[at..];
-        // Nothing is special behind the end.
+        // Padding after the end is not special.
         let mut last = [b' '; BLOCK];
         let block = rest.first_chunk::<BLOCK>().unwrap_or_else(|| {
             last[..rest.len()].copy_from_slice(rest);
             &last
         });
         self.block = at;
-        // All bytes first and then the bits of all: as two loops this is done many bytes at a time.
+        // Two loops, first over all bytes and then over their bits, are vectorized.
         let mut special = [0; BLOCK];
         for (special, byte) in special.iter_mut().zip(block) {
-            // With this bit turned, a quote is the next number behind the control characters, and these stay among
+            // Flipping this bit moves the quote right after the control characters, which only change places among
             // themselves.
             *special = u8::from((byte ^ 0x02) <= 0x20) | u8::from(*byte == b'\\');
         }
         self.found = 0;
         for (index, eight) in special.as_chunks::<8>().0.iter().enumerate() {
-            // The multiplication brings the lowest bits of the eight together in the highest byte.
+            // The multiplication collects the lowest bits of the eight bytes in the highest byte.
             let bits = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
             self.found |= bits << (8 * index);
         }
@@ -73,7 +73,7 @@ impl<'t> Specials<'t> {
 mod tests {
     use super::*;
 
-    /// Each byte at each place of a block, and of the last one that is not full.
+    /// Tries each byte at each offset of a full block and of a partial last one.
     #[test]
     fn what_is_special_is_found_wherever_it_is() {
         for byte in 0..=u8::MAX {

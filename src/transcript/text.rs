@@ -1,6 +1,6 @@
-//! A string of a transcript, decoded no earlier than it is needed.
+//! A string of a transcript, decoded on demand.
 //!
-//! Truncated logs hold half surrogate pairs (`"\ud83d"`), which a Rust string cannot hold: each counts as one code point
+//! Truncated logs contain lone surrogates (`"\ud83d"`), which a Rust string cannot hold. Each counts as one code point
 //! and decodes to U+FFFD, as in tiktoken's Python front end.
 
 use std::borrow::Cow;
@@ -8,18 +8,18 @@ use std::ops::Range;
 
 use crate::transcript::specials::Specials;
 
-/// A string as it stands between its quotes.
+/// The text between the quotes of a string.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Text<'a> {
     raw: &'a str,
-    /// How many characters longer its escapes are than their values; 0 without escapes.
+    /// How many more characters its escapes have than their values; 0 without escapes.
     excess: u32,
-    /// Its first byte as it is spelled, 0 if it is empty: most comparisons need no more, and so no access to the text.
+    /// Its first undecoded byte, or 0 if it is empty. Most comparisons need no more and so never access the text.
     first: u8,
 }
 
 impl<'a> Text<'a> {
-    /// The inside of a JSON string, escapes and all.
+    /// Creates one from the inside of a JSON string, with its escapes.
     pub(crate) fn escaped(raw: &'a str) -> Self {
         let mut points = CodePoints { rest: raw, escaped: true };
         let mut excess = 0;
@@ -28,16 +28,16 @@ impl<'a> Text<'a> {
             points.next();
             excess += before - points.rest.len() - 1;
         }
-        // A text too long for the number has escapes all the same.
+        // The excess of a huge text may not fit; the text has escapes nonetheless.
         Text::spelled(raw, u32::try_from(excess).unwrap_or(UNKNOWN))
     }
 
-    /// The same, where the excess of its escapes is known.
+    /// Creates one whose excess is known.
     pub(crate) fn spelled(raw: &'a str, excess: u32) -> Self {
         Text { raw, excess, first: raw.as_bytes().first().copied().unwrap_or_default() }
     }
 
-    /// Text that is no JSON string.
+    /// Creates one from text that is no JSON string.
     pub(crate) fn plain(raw: &'a str) -> Self {
         Text::spelled(raw, 0)
     }
@@ -47,7 +47,7 @@ impl<'a> Text<'a> {
         if self.is_escaped() { self.decode() == other } else { self.raw == other }
     }
 
-    /// Whether the decoded string begins with `start`; no more of it is decoded than that takes.
+    /// Whether the decoded string begins with `start`. Decodes no more than necessary.
     pub(crate) fn starts_with(&self, start: &str) -> bool {
         if start.bytes().next().is_some_and(|wanted| self.first != wanted && self.first != b'\\') {
             return false;
@@ -59,36 +59,36 @@ impl<'a> Text<'a> {
         start.chars().all(|c| points.next() == Some(u32::from(c)))
     }
 
-    /// Whether there is nothing between the quotes.
+    /// Whether the string is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.raw.is_empty()
     }
 
-    /// Where the text between the quotes stands in `source`, in bytes; nothing where it is no part of it.
+    /// Returns the span of the text between the quotes in `source`, in bytes; `None` if it is not part of it.
     pub(crate) fn span_in(&self, source: &str) -> Option<Range<usize>> {
         let start = (self.raw.as_ptr() as usize).checked_sub(source.as_ptr() as usize)?;
         let span = start..start + self.raw.len();
         (span.end <= source.len()).then_some(span)
     }
 
-    /// What stands between the quotes, escapes and all.
+    /// Returns the text between the quotes, with its escapes.
     pub(crate) fn raw(&self) -> &'a str {
         self.raw
     }
 
-    /// Bytes between the quotes, as the string is spelled.
+    /// Returns the number of bytes between the quotes, undecoded.
     pub(crate) fn spelled_len(&self) -> usize {
         self.raw.len()
     }
 
-    /// The fewest and the most bytes the decoded string can have, without decoding: an escape is at most six bytes and
-    /// decodes to one at least.
+    /// Returns bounds on the bytes of the decoded string, without decoding: an escape has at most six bytes and decodes
+    /// to at least one.
     pub(crate) fn decoded_len_bounds(&self) -> Range<usize> {
         let most = self.raw.len();
         if self.is_escaped() { most / 6..most } else { most..most }
     }
 
-    /// The string itself, half surrogates as U+FFFD. Borrowed where nothing is escaped.
+    /// Decodes the string, with lone surrogates as U+FFFD. Borrows if nothing is escaped.
     pub(crate) fn decode(&self) -> Cow<'a, str> {
         if !self.is_escaped() {
             return Cow::Borrowed(self.raw);
@@ -96,7 +96,7 @@ impl<'a> Text<'a> {
         self.unescaped(|_| char::REPLACEMENT_CHARACTER.into()).into()
     }
 
-    /// The string where it holds JSON: half surrogates are escaped again, which in JSON says the same.
+    /// Decodes a string that holds JSON. Lone surrogates stay escaped, which is equivalent in JSON.
     pub(crate) fn decode_json(&self) -> Cow<'a, str> {
         if !self.is_escaped() {
             return Cow::Borrowed(self.raw);
@@ -104,17 +104,17 @@ impl<'a> Text<'a> {
         self.unescaped(|half| format!("\\u{half:04x}")).into()
     }
 
-    /// The string with what its escapes stand for; `half` writes half surrogates.
-    fn unescaped(&self, half: impl Fn(u32) -> String) -> String {
+    /// Decodes the escapes; `write_half` writes lone surrogates.
+    fn unescaped(&self, write_half: impl Fn(u32) -> String) -> String {
         let raw = self.raw.as_bytes();
-        // The value of an escape is never longer than the escape.
+        // A value is never longer than its escape.
         let mut out = Vec::with_capacity(raw.len());
         let mut specials = Specials::of(raw);
         let mut at = 0;
         while at < raw.len() {
             let special = specials.next(at);
             match raw[at..].first_chunk::<STRETCH>() {
-                // Copied with what stands behind it, a short stretch takes no call.
+                // Copying a fixed number of bytes and truncating needs no call for a short stretch.
                 Some(stretch) if special - at <= STRETCH => {
                     let end = out.len() + (special - at);
                     out.extend_from_slice(stretch);
@@ -126,41 +126,41 @@ impl<'a> Text<'a> {
             match raw.get(at) {
                 None => break,
                 Some(b'\\') => {}
-                // It needs no escape here.
+                // A character that this text need not escape.
                 Some(other) => {
                     out.push(*other);
                     at += 1;
                     continue;
                 }
             }
-            if let Some(simple) = raw.get(at + 1).and_then(|letter| simple(*letter)) {
-                out.push(simple);
+            if let Some(character) = raw.get(at + 1).and_then(|letter| ascii_escape(*letter)) {
+                out.push(character);
                 at += 2;
                 continue;
             }
             let mut points = CodePoints { rest: &self.raw[at..], escaped: true };
-            let point = points.other_escape();
+            let point = points.unit_or_letter_escape();
             at = raw.len() - points.rest.len();
             match char::from_u32(point) {
                 Some(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-                None => out.extend_from_slice(half(point).as_bytes()),
+                None => out.extend_from_slice(write_half(point).as_bytes()),
             }
         }
         String::from_utf8(out).expect("characters are copied whole")
     }
 
-    /// Length in code points, as Python's `len` counts; a half surrogate is one.
+    /// Returns the length in code points, as Python's `len` counts; a lone surrogate is one.
     pub(crate) fn code_point_count(&self) -> usize {
         if self.excess == UNKNOWN {
             self.code_points().count()
         } else {
-            // Most texts are ASCII, and the check is faster than counting characters.
+            // Most texts are ASCII, and checking that is faster than counting characters.
             let spelled = if self.raw.is_ascii() { self.raw.len() } else { self.raw.chars().count() };
             spelled - self.excess as usize
         }
     }
 
-    /// How many characters longer its escapes are than their values.
+    /// Returns how many more characters its escapes have than their values.
     pub(super) fn excess(&self) -> u32 {
         self.excess
     }
@@ -169,39 +169,39 @@ impl<'a> Text<'a> {
         self.excess > 0
     }
 
-    /// Whether this quote, `'` or `"`, is in the text.
+    /// Whether the decoded text contains this quote, `'` or `"`.
     pub(crate) fn has_quote(&self, quote: u8) -> bool {
-        // An escape for a quote is spelled with the quote itself, or by number.
+        // A quote is escaped with the quote itself, or with its number.
         let number = if quote == b'"' { r"\u0022" } else { r"\u0027" };
         let is_it = |piece: Piece<'_>| matches!(piece, Piece::Escape(point) if point == u32::from(quote));
         memchr::memchr(quote, self.raw.as_bytes()).is_some()
             || self.is_escaped() && self.raw.contains(number) && self.pieces().any(is_it)
     }
 
-    /// The string piece by piece: what stands as it is, and what an escape stands for.
+    /// Iterates over plain text and the values of escapes.
     pub(crate) fn pieces(&self) -> Pieces<'a> {
         Pieces { points: self.code_points() }
     }
 
-    /// The code points, half surrogates among them.
+    /// Iterates over the code points, including lone surrogates.
     pub(crate) fn code_points(&self) -> CodePoints<'a> {
         CodePoints { rest: self.raw, escaped: self.is_escaped() }
     }
 }
 
-/// Bytes of a short stretch between two escapes.
+/// The most bytes of a short stretch between two escapes.
 const STRETCH: usize = 32;
 
 /// A piece of a string.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Piece<'a> {
-    /// What is spelled as it is.
+    /// Text without escapes.
     Plain(&'a str),
-    /// The code point of an escape; it may be half a surrogate pair.
+    /// The code point of an escape; it may be a lone surrogate.
     Escape(u32),
 }
 
-/// The pieces of a [`Text`].
+/// Iterates over the pieces of a [`Text`].
 pub(crate) struct Pieces<'a> {
     points: CodePoints<'a>,
 }
@@ -218,10 +218,10 @@ impl<'a> Iterator for Pieces<'a> {
     }
 }
 
-/// There are escapes, and nobody has counted them.
+/// The text has escapes, but their excess is unknown.
 const UNKNOWN: u32 = u32::MAX;
 
-/// The code points of a [`Text`].
+/// Iterates over the code points of a [`Text`].
 pub(crate) struct CodePoints<'a> {
     rest: &'a str,
     escaped: bool,
@@ -242,7 +242,7 @@ impl Iterator for CodePoints<'_> {
 }
 
 impl<'a> CodePoints<'a> {
-    /// Takes the text before the next escape; nothing if there is none.
+    /// Consumes the text before the next escape; `None` if there is none.
     fn plain_before_escape(&mut self) -> Option<&'a str> {
         if !self.escaped {
             return None;
@@ -252,19 +252,19 @@ impl<'a> CodePoints<'a> {
         Some(plain)
     }
 
-    /// Takes the escape that comes next.
+    /// Consumes the escape at the start.
     fn escape(&mut self) -> u32 {
-        match self.rest.as_bytes().get(1).and_then(|letter| simple(*letter)) {
-            Some(simple) => {
+        match self.rest.as_bytes().get(1).and_then(|letter| ascii_escape(*letter)) {
+            Some(character) => {
                 self.rest = &self.rest[2..];
-                u32::from(simple)
+                u32::from(character)
             }
-            None => self.other_escape(),
+            None => self.unit_or_letter_escape(),
         }
     }
 
-    /// Takes an escape that names a code unit, or one that stands for its letter.
-    fn other_escape(&mut self) -> u32 {
+    /// Consumes an escape for a code unit, or for the letter itself.
+    fn unit_or_letter_escape(&mut self) -> u32 {
         let Some(high) = unit(self.rest) else {
             let mut rest = self.rest.chars();
             rest.next();
@@ -283,11 +283,11 @@ impl<'a> CodePoints<'a> {
     }
 }
 
-/// What a letter behind a backslash stands for, where it is a character of ASCII and not the letter.
-fn simple(letter: u8) -> Option<u8> {
-    // A table, since which letter comes next is hard to foresee.
-    const SIMPLE: [u8; 256] = {
-        let mut simple = [0; 256];
+/// Returns the ASCII character that a letter after a backslash means, unless it means the letter itself.
+fn ascii_escape(letter: u8) -> Option<u8> {
+    // A table, because branches on the letter are hard to predict.
+    const ESCAPES: [u8; 256] = {
+        let mut escapes = [0; 256];
         let mut known: &[(u8, u8)] = &[
             (b'n', b'\n'),
             (b't', b'\t'),
@@ -298,15 +298,15 @@ fn simple(letter: u8) -> Option<u8> {
             (b'\\', b'\\'),
         ];
         while let [(letter, stands_for), rest @ ..] = known {
-            simple[*letter as usize] = *stands_for;
+            escapes[*letter as usize] = *stands_for;
             known = rest;
         }
-        simple
+        escapes
     };
-    Some(SIMPLE[usize::from(letter)]).filter(|stands_for| *stands_for != 0)
+    Some(ESCAPES[usize::from(letter)]).filter(|stands_for| *stands_for != 0)
 }
 
-/// The code unit that `\uXXXX` at the start of `rest` names.
+/// Returns the code unit of `\uXXXX` at the start of `rest`.
 fn unit(rest: &str) -> Option<u32> {
     let digits = rest.strip_prefix("\\u")?.get(..4)?;
     u32::from_str_radix(digits, 16).ok()

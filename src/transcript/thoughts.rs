@@ -1,7 +1,7 @@
-//! Where the thinking of Claude stands in a message, in whatever format it was written down, and which model wrote it.
+//! Finds Claude's thinking in a message of any format, and the model that wrote it.
 //!
-//! It does not look for the thinking of OpenAI's and Google's models: their signatures do not depend on the messages
-//! before, and the providers refuse calls without the thinking.
+//! It does not look for the thinking of OpenAI's and Google's models. Their signatures do not depend on the messages
+//! before, and the providers reject calls without the thinking.
 
 use memchr::memmem;
 
@@ -12,11 +12,11 @@ use crate::transcript::message::{Message, Role};
 /// A piece of thinking in a message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Thought<'a> {
-    /// The block, the value of the member, or the message if it is nothing but thinking.
+    /// The block, the value of the member, or the whole message if it is nothing but thinking.
     pub(crate) json: Json<'a>,
-    /// The list that it is an element of, if it is one.
+    /// The list that contains it, if it is an element of one.
     pub(crate) list: Option<Json<'a>>,
-    /// What replaces that list when it is empty; nothing where its member is removed.
+    /// The replacement of that list when it becomes empty; `None` if its member is removed.
     pub(crate) emptied: Option<&'static str>,
     /// Whether it is signed.
     pub(crate) mark: Mark,
@@ -29,19 +29,19 @@ pub(crate) enum Mark {
     Signed,
     /// A block without a signature.
     Unsigned,
-    /// A text beside the content, without a signature: models of all makers have such, often as a copy of blocks.
+    /// An unsigned text beside the content. Models of all makers have such texts, often as a copy of blocks.
     Beside,
 }
 
-/// Members that hold the content of a message, and what they are where it is empty: providers accept an empty text beside
-/// calls.
+/// The members that hold the content of a message, and their value when they become empty. Providers accept an empty
+/// text beside calls.
 const CONTENT: [(&str, Option<&str>); 2] = [("content", Some("\"\"")), ("parts", Some("[]"))];
-/// Members that hold a list of nothing but thinking: litellm's, and OpenRouter's.
+/// The members that hold a list of thinking: litellm's, and OpenRouter's.
 const LISTS: [(&str, Option<&str>); 2] = [("thinking_blocks", None), ("reasoning_details", None)];
-/// Members that hold thinking as a text.
+/// The members that hold thinking as text.
 const TEXTS: [&str; 5] = ["reasoning_content", "reasoning", "reasoning_text", "reasoning_opaque", "thinking"];
 
-/// Where messages name the model that wrote them, in all formats.
+/// The paths to the model that wrote a message, in all formats.
 const OWN_MODEL: [&[&str]; 15] = [
     &["model"],
     &["message", "model"],
@@ -60,7 +60,7 @@ const OWN_MODEL: [&[&str]; 15] = [
     &["extra", "response", "model"],
 ];
 
-/// Where a request, or the log of one, names the model.
+/// The paths to the model in a request, or in the log of one.
 const MODEL: [&[&str]; 12] = [
     &["model"],
     &["body", "model"],
@@ -76,7 +76,7 @@ const MODEL: [&[&str]; 12] = [
     &["info", "config", "model", "model_name"],
 ];
 
-/// The thinking of a message, in order; none if the maker of the model requires that it stays.
+/// Returns the thinking in a message, in order; none if the model's maker requires that it stays.
 pub(crate) fn thoughts<'a>(message: &Message<'a>) -> Vec<Thought<'a>> {
     let raw = message.json.raw().as_bytes();
     if message.role != Role::Assistant
@@ -86,19 +86,19 @@ pub(crate) fn thoughts<'a>(message: &Message<'a>) -> Vec<Thought<'a>> {
     }
     let mut found: Vec<Thought<'a>> = match item(message.json) {
         Some(mark) => vec![Thought { json: message.json, list: None, emptied: None, mark }],
-        None => field_objects(message.json).into_iter().flat_map(of_object).collect(),
+        None => field_objects(message.json).into_iter().flat_map(thoughts_in).collect(),
     };
     found.sort_by_key(|thought| thought.json.span().start);
     found.dedup_by_key(|thought| thought.json.span().start);
     found
 }
 
-/// The name of the model that wrote a message, if the message has it.
+/// Returns the name of the model that wrote a message, if the message has it.
 pub(crate) fn own_model(message: &Message<'_>) -> Option<String> {
     named(&Object::of(first(message.json)), &OWN_MODEL)
 }
 
-/// The name of the model of a transcript: the envelope has it, or else the last message with one.
+/// Returns the name of a transcript's model, from the envelope or else from the last message with one.
 pub(crate) fn model_of(transcript: &Transcript<'_>) -> Option<String> {
     let around = [transcript.state, transcript.envelope].into_iter().flatten();
     let mut around = around.filter_map(|around| named(&Object::of(around), &MODEL));
@@ -108,11 +108,11 @@ pub(crate) fn model_of(transcript: &Transcript<'_>) -> Option<String> {
 
 fn named(object: &Object<'_>, paths: &[&[&str]]) -> Option<String> {
     let mut names = paths.iter().filter_map(|path| object.at(path)?.text()).map(|name| name.decode().into_owned());
-    // Agents write such names into messages that no model wrote.
+    // Agents write names such as `<synthetic>` into messages that no model wrote.
     names.find(|name| !name.is_empty() && !name.starts_with('<'))
 }
 
-/// A message, or the first of two in a list that counts as one.
+/// Returns a message, or the first of two in a list that counts as one.
 fn first(json: Json<'_>) -> Json<'_> {
     match json.kind() {
         Kind::Array => json.items().next().unwrap_or(json),
@@ -120,7 +120,7 @@ fn first(json: Json<'_>) -> Json<'_> {
     }
 }
 
-/// The objects that hold the fields of a message.
+/// Returns the objects that hold the fields of a message.
 fn field_objects(json: Json<'_>) -> Vec<Json<'_>> {
     let json = first(json);
     let inner = ["message", "data", "kwargs", "llm_message"].iter().filter_map(|key| json.get(key));
@@ -136,7 +136,7 @@ fn field_objects(json: Json<'_>) -> Vec<Json<'_>> {
     field_objects
 }
 
-fn of_object<'a>(object: Json<'a>) -> Vec<Thought<'a>> {
+fn thoughts_in<'a>(object: Json<'a>) -> Vec<Thought<'a>> {
     let fields = Object::of(object);
     let list = |key: &str| fields.get(key).filter(|list| list.kind() == Kind::Array);
     let mut found = Vec::new();
@@ -159,7 +159,7 @@ fn of_object<'a>(object: Json<'a>) -> Vec<Thought<'a>> {
     found
 }
 
-/// Whether a message that is an item of reasoning is signed.
+/// Returns the mark of a message that is an item of reasoning.
 fn item(json: Json<'_>) -> Option<Mark> {
     let item = json.get("payload").unwrap_or(json);
     if !is(item, "type", "reasoning") || item.get("role").is_some() {
@@ -174,7 +174,7 @@ fn item(json: Json<'_>) -> Option<Mark> {
     }
 }
 
-/// Whether an element of a message's content is signed; nothing if it is no thinking.
+/// Returns the mark of an element of a message's content; `None` if it is no thinking.
 fn block(block: Json<'_>) -> Option<Mark> {
     let signed = |is_signed: bool| Some(if is_signed { Mark::Signed } else { Mark::Unsigned });
     if is(block, "part_kind", "thinking") {
@@ -187,7 +187,7 @@ fn block(block: Json<'_>) -> Option<Mark> {
     };
     match kind.decode().as_ref() {
         "thinking" => match block.get_text("thinkingSignature").map(|signature| signature.decode()) {
-            // An item of OpenAI's, or the name of the member that the text came in.
+            // The signature is an item of OpenAI's, or the name of the member in which the text came.
             Some(signature) if signature.starts_with('{') => None,
             Some(signature) if TEXTS.contains(&&*signature) => Some(Mark::Unsigned),
             signature => signed(signature.is_some_and(|text| !text.is_empty()) || has_text(block, "signature")),
@@ -197,37 +197,41 @@ fn block(block: Json<'_>) -> Option<Mark> {
             let inner = block.get("reasoning_content");
             signed(inner.is_some_and(|inner| has_text(inner, "signature") || inner.get("redacted_content").is_some()))
         }
-        "reasoning" if is_of_others(block) => None,
+        "reasoning" if is_of_other_maker(block) => None,
         "reasoning" => signed(is_signed(block)),
         "non_standard" => block.get("value").filter(|value| value.kind() == Kind::Object).and_then(self::block),
         _ => None,
     }
 }
 
-/// The same for a part of pydantic-ai's.
+/// Returns the mark of a pydantic-ai part.
 fn part(part: Json<'_>) -> Option<Mark> {
     let provider = part.get_text("provider_name").map(|name| name.decode().into_owned()).unwrap_or_default();
     let format = part.at(&["provider_details", "format"]).and_then(|format| format.text());
-    let by_claude = format.is_none_or(|format| format.starts_with("anthropic"));
-    if !by_claude || ["openai", "azure", "google", "xai", "grok"].iter().any(|other| provider.starts_with(other)) {
+    let is_by_claude = format.is_none_or(|format| format.starts_with("anthropic"));
+    if !is_by_claude || ["openai", "azure", "google", "xai", "grok"].iter().any(|other| provider.starts_with(other)) {
         return None;
     }
     let is_signed = has_text(part, "signature") || is(part, "id", "redacted_thinking");
     Some(if is_signed { Mark::Signed } else { Mark::Unsigned })
 }
 
-/// Whether a block of reasoning is of a maker that refuses calls without it.
-fn is_of_others(block: Json<'_>) -> bool {
+/// Whether a block of reasoning belongs to a maker that rejects calls without it.
+fn is_of_other_maker(block: Json<'_>) -> bool {
     let is_item = |key| block.get_text(key).is_some_and(|id| id.starts_with("rs_"));
     let sealed = || block.get("encrypted_content").or_else(|| block.at(&["extras", "encrypted_content"])).is_some();
     let others = ["openai", "azure", "google", "vertex", "xai"];
-    let by_others = |from: Json<'_>| others.iter().any(|other| from.get(other).is_some());
-    is_item("id") || is_item("signature") || block.get("summary").is_some() || sealed() || origins(block).any(by_others)
+    let is_from_other = |from: Json<'_>| others.iter().any(|other| from.get(other).is_some());
+    is_item("id")
+        || is_item("signature")
+        || block.get("summary").is_some()
+        || sealed()
+        || provider_fields(block).any(is_from_other)
 }
 
 fn is_signed(block: Json<'_>) -> bool {
-    let by_claude = |from: Json<'_>| ["anthropic", "bedrock"].iter().any(|own| from.get(own).is_some());
-    let by_router = |from: Json<'_>| {
+    let is_by_claude = |from: Json<'_>| ["anthropic", "bedrock"].iter().any(|own| from.get(own).is_some());
+    let is_signed_by_router = |from: Json<'_>| {
         let details = from.at(&["openrouter", "reasoning_details"]).into_iter().flat_map(|details| details.items());
         details.into_iter().any(|one| detail(one) == Some(Mark::Signed))
     };
@@ -235,16 +239,16 @@ fn is_signed(block: Json<'_>) -> bool {
     has_text(block, "signature")
         || block.get("extras").is_some_and(|extras| has_text(extras, "signature"))
         || block.get("redacted").is_some_and(|redacted| redacted.raw() == "true")
-        || origins(block).any(|from| by_claude(from) || by_router(from))
+        || provider_fields(block).any(|from| is_by_claude(from) || is_signed_by_router(from))
         || parts.into_iter().any(|part| has_text(part, "signature") || is(part, "type", "redacted"))
 }
 
-/// The provider's own fields, as the AI SDK keeps them.
-fn origins<'a>(block: Json<'a>) -> impl Iterator<Item = Json<'a>> {
+/// Returns the provider's own fields, as the AI SDK keeps them.
+fn provider_fields<'a>(block: Json<'a>) -> impl Iterator<Item = Json<'a>> {
     ["providerOptions", "providerMetadata"].into_iter().filter_map(move |key| block.get(key))
 }
 
-/// Whether an element of a list of thinking is signed; nothing if it is another maker's.
+/// Returns the mark of an element of a list of thinking; `None` if it belongs to another maker.
 fn detail(detail: Json<'_>) -> Option<Mark> {
     let format = detail.get_text("format").map(|format| format.decode());
     match format.as_deref() {

@@ -1,14 +1,14 @@
-//! A conversation with some edits made, to be looked at: the texts of its messages are others, and all that is known
-//! about how they belong together stays. What is written is always made of the source itself.
+//! A view of a conversation with some edits applied. The texts of its messages change, and everything known about how
+//! they belong together stays. What is written always derives from the source itself.
 //!
-//! The edited text and what was read of it live in an [`Arena`], so that a view lives as long as the conversation.
+//! The edited text and the messages read from it live in an [`Arena`], so a view lives as long as the conversation.
 
 use crate::transcript::edit::{Edit, apply};
 use crate::transcript::format::Transcript;
 use crate::transcript::framing::{self, ReadError};
 use crate::transcript::source::Source;
 
-/// Holds the views of a conversation.
+/// Owns the views of a conversation.
 #[derive(Default)]
 pub(crate) struct Arena<'t> {
     texts: typed_arena::Arena<String>,
@@ -16,10 +16,10 @@ pub(crate) struct Arena<'t> {
     transcripts: typed_arena::Arena<Transcript<'t>>,
 }
 
-/// The conversation with some edits made, which are in order; itself where there are none.
+/// Returns the conversation with `edits` applied, which are in order; the conversation itself if there are none.
 ///
 /// # Errors
-/// With these edits it is no conversation.
+/// The edited text is no conversation.
 pub(crate) fn view<'t>(
     transcript: &'t Transcript<'t>,
     edits: &[Edit],
@@ -32,7 +32,7 @@ pub(crate) fn view<'t>(
     let text: &'t str = arena.texts.alloc(list(messages));
     let source: &'t Source<'t> = arena.sources.alloc(Source::of(text)?);
     let mut messages = framing::messages(source, transcript.format)?;
-    // What belongs together, and which are summaries, is known, whatever their text has become.
+    // Pairs, groups and marks of summaries are known, whatever the text has become.
     let earlier = transcript.messages.iter().map(|message| message.earlier);
     messages.iter_mut().zip(earlier).for_each(|(message, earlier)| message.earlier = earlier);
     let Transcript { format, order, envelope, state, line, .. } = *transcript;
@@ -51,7 +51,7 @@ pub(crate) fn view<'t>(
     }))
 }
 
-/// A message of the source with those of some edits made that fall into it; the edits are in order.
+/// Returns a message of the source with the edits inside it applied; the edits are in order.
 pub(crate) fn edited(transcript: &Transcript<'_>, index: usize, edits: &[Edit]) -> String {
     let span = transcript.messages[index].span();
     let first = edits.partition_point(|edit| edit.range.start < span.start);
@@ -63,7 +63,7 @@ pub(crate) fn edited(transcript: &Transcript<'_>, index: usize, edits: &[Edit]) 
     apply(&transcript.source[span], &own)
 }
 
-/// Messages as a list.
+/// Formats messages as a JSON list.
 pub(crate) fn list(messages: Vec<String>) -> String {
     format!("[{}]", messages.join(","))
 }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::transcript::framing::tests::read;
 
-    /// In a tree, messages that only an entry links which is none would be of a branch that was left, read without it.
+    /// In a tree, messages that are linked only by a removed note would be read as an abandoned branch.
     #[test]
     fn an_edited_history_has_all_its_messages() {
         let lines = [

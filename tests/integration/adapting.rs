@@ -1,4 +1,4 @@
-//! Servers that refuse a parameter, and parameters that the user gives.
+//! Servers that reject a parameter, and parameters that the user gives.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ fn refusal(param: &str, message: &str) -> (u16, String) {
     (400, error.to_string())
 }
 
-/// As the newest models behind a name that somebody chose.
+/// Answers like the newest models under a name that the user chose.
 fn deployment(body: &Value) -> (u16, String) {
     match body.get("max_tokens") {
         Some(_) => refusal(
@@ -81,7 +81,7 @@ fn what_the_user_gives_is_his() {
     let run = compact(&server, "openai:m", &["--request-json", r#"{"max_tokens": 50}"#, "openai-chat/plain.json"]);
     assert_fails(&run, 4, &["is not supported with this model", "max_tokens is what --request-json puts there"]);
     assert_eq!(server.requests().len(), 1);
-    // Where it is not sent at all, nothing can be refused.
+    // A parameter that is not sent cannot be rejected.
     let patch = r#"{"max_tokens": null, "max_completion_tokens": 50, "stop": ["x"], "metadata": {"a": {"b": 1}}}"#;
     summary_of(&compact(&server, "openai:m", &["--request-json", patch, "openai-chat/plain.json"]));
     let body = bodies(&server).pop().expect("a request");
@@ -91,7 +91,7 @@ fn what_the_user_gives_is_his() {
     );
 }
 
-/// A server that takes one of two names for a limit takes the user's, whichever of them that is.
+/// A server that accepts one of two names for a limit gets the user's, whichever it is.
 #[test]
 fn what_stands_in_the_way_of_the_users_parameter_goes() {
     fn one_limit(body: &Value) -> (u16, String) {
@@ -116,7 +116,7 @@ fn what_stands_in_the_way_of_the_users_parameter_goes() {
     }
 }
 
-/// A server that allows fewer tokens than the summary is to have is not sent the same again.
+/// A server that allows fewer tokens than the summary may have is not sent the same request again.
 #[test]
 fn a_request_that_would_be_the_same_is_not_made() {
     fn too_large(_: &Value) -> (u16, String) {
@@ -128,7 +128,7 @@ fn a_request_that_would_be_the_same_is_not_made() {
     assert_eq!(server.requests().len(), 1);
 }
 
-/// However small a limit was that thoughts used up, the second request has the room that models get which are known to think.
+/// If thoughts used up the limit, however small, the second request has the room of known reasoning models.
 #[test]
 fn a_model_that_nobody_knows_to_think_gets_room_for_it() {
     fn thinks(body: &Value) -> (u16, String) {
@@ -200,7 +200,7 @@ fn parameters_that_are_none() {
     }
 }
 
-/// The limit that Claude is given has room for thoughts; where these take it all, the second request has more.
+/// Claude's limit has room for thoughts; if they use all of it, the second request has more.
 #[test]
 fn thoughts_do_not_eat_the_summary() {
     fn thinks(body: &Value) -> (u16, String) {
@@ -229,7 +229,7 @@ fn thoughts_do_not_eat_the_summary() {
     );
 }
 
-/// An older model behind a name that somebody chose writes no more than it can.
+/// An older model under a name that the user chose gets a limit that it supports.
 #[test]
 fn room_for_thoughts_that_a_model_does_not_have_is_not_asked_for() {
     fn old(body: &Value) -> (u16, String) {

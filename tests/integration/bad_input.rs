@@ -1,10 +1,10 @@
-//! Bad input gets a sentence and the right exit code, nothing on standard output, and no file is touched.
+//! Bad input gets an error message and the right exit code. Nothing is printed on standard output, and no file changes.
 
 use std::fs;
 
 use crate::program::{Run, path, piped, run, tcompact, with};
 
-/// A run that failed with `code`, said all of `words`, and wrote nothing.
+/// Asserts that a run failed with `code`, printed all of `words`, and wrote nothing.
 pub(crate) fn assert_fails(run: &Run, code: i32, words: &[&str]) {
     assert_eq!(run.code, code, "{run:?}");
     assert_eq!(run.stdout, "", "{run:?}");
@@ -73,7 +73,7 @@ fn files_of_other_programs_are_not_taken_for_what_they_are_like() {
             assert_fails(&piped(more, text), 1, &[program, "tcompact does not read"]);
         }
     }
-    // Where most is unknown, nobody can say that it is known.
+    // A mostly unknown file is rejected even if the user names the format.
     let more = ["--from", "claude-code", "--accept", "any", "-n"];
     assert_fails(&piped(&more, &qwen), 1, &["message 0 has", "no reader knows"]);
 }
@@ -243,7 +243,7 @@ fn a_failure_leaves_an_existing_output_as_it_was() {
     assert_eq!(fs::read_dir(folder.path()).expect("read").count(), 1);
 }
 
-/// Nothing here is worth more than an error, and none of it may panic or take long.
+/// Each of these is an error; none may panic or take long.
 #[test]
 fn hostile_shapes() {
     let deep = 100_000;

@@ -1,4 +1,5 @@
-//! Several inputs in one run: the same tree is written, what fails stops no other, and what is finished is left out.
+//! Several inputs in one run: the output has the same tree, a failed file stops no other, and finished files are
+//! skipped.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +13,7 @@ use crate::bad_input::assert_fails;
 use crate::program::{FIXTURES, Run, path, run, tcompact};
 use crate::server::{Server, completion};
 
-/// A folder with transcripts among other files.
+/// Creates a folder with transcripts among other files.
 pub(crate) fn logs() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().join("logs");
@@ -35,7 +36,7 @@ pub(crate) fn within(folder: &Path, arguments: &[&str]) -> Run {
     run(tcompact().current_dir(folder).args(arguments), b"")
 }
 
-/// All files of a folder but what a run remembers there, with what they hold.
+/// Returns all files of a folder with their contents, except the journal of a run.
 pub(crate) fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("an entry").path()) {
@@ -127,7 +128,7 @@ fn what_fails_stops_no_other() {
 fn what_would_be_lost_is_refused_before_anything_is_done() {
     let logs = logs();
     let folder = logs.path();
-    // Links in the output lead into the input, and two of its folders to one.
+    // Links in the output lead to the input, and two of its folders to one.
     for folder_of in ["pair/p", "pair/q", "both/q", "nested/p/f.json", "linked"] {
         fs::create_dir_all(folder.join(folder_of)).expect("made");
     }
@@ -196,7 +197,7 @@ fn files_are_replaced_in_place_with_their_mode_and_time() {
     assert_eq!(again.code, 7, "the copy would be lost: {again:?}");
     assert!(again.stderr.contains("logs/a.json.bak cannot be written: it is there already"), "{again:?}");
     assert_eq!(fs::read(&file).expect("a file"), after);
-    // A copy is no input, whatever is done to the others.
+    // A backup copy is no input.
     assert_eq!(within(folder, &["--model", "extractive", "--in-place", "--keep", "messages:2", "logs"]).code, 0);
     assert_eq!(fs::read(folder.join("logs/a.json.bak")).expect("a copy"), original);
 }
@@ -225,7 +226,7 @@ fn what_is_finished_is_left_out_and_what_changed_is_done_again() {
     );
     assert!(resume(&["--summary-tokens", "99"]).contains("4 files: 4 compacted"), "the rules changed");
     assert!(resume(&["--summary-tokens", "99", "--jobs", "1", "--quiet"]).is_empty());
-    // In place, what is finished is known by what is there now.
+    // In place, the current content identifies finished files.
     let in_place = ["--in-place", "--resume", "--trigger", "messages:10", "logs"];
     assert!(compacted(folder, &in_place).stderr.contains("4 files: 4 compacted"));
     assert!(compacted(folder, &in_place).stderr.contains("4 finished by an earlier run"));
@@ -261,7 +262,7 @@ fn summaries_are_kept_beside_the_results_and_none_is_asked_for_twice() {
     let rules = ["--model", "openai:m", "--base-url", &server.url, "--keep", "messages:4", "--jobs", "8"];
     let first = within(folder, &[&rules[..], &["-O", "out", "logs"]].concat());
     assert_eq!(first.code, 0, "{first:?}");
-    // Of five conversations two pairs are the same.
+    // Of five conversations two pairs are equal.
     assert_eq!(server.requests().len(), 3, "{first:?}");
     fs::remove_dir_all(folder.join("out/deep")).expect("removed");
     let second = within(folder, &[&rules[..], &["-O", "out", "logs"]].concat());
@@ -275,7 +276,7 @@ fn what_changes_while_it_is_worked_on_is_done_again() {
     let folder = logs.path();
     let other = fs::read(Path::new(FIXTURES).join("openai-chat/plain.json")).expect("a fixture");
     fs::write(folder.join("other.json"), &other).expect("written");
-    // The summarizer changes what it is asked to summarize.
+    // The summarizer changes the file that it is asked to summarize.
     let rules = ["--summarizer-cmd", "cat > /dev/null; cp other.json logs/a.json; echo Notes.", "--keep", "messages:1"];
     let run = within(folder, &[&rules[..], &["-O", "out", "logs/a.json"]].concat());
     assert_eq!(run.code, 0, "{run:?}");

@@ -1,4 +1,4 @@
-//! The measurements beside other programs, where these are not there or fail.
+//! The comparison with other programs, if these are not installed or fail.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::program::path;
 
-/// The rows that are made while the interpreter of the peers is `python`.
+/// Returns the rows of the comparison with `python` as the interpreter of the other programs.
 #[expect(clippy::print_stderr, reason = "it says what is not tried")]
 fn rows(python: &str) -> Option<String> {
     let folder = tempfile::tempdir().expect("a folder");
@@ -28,7 +28,7 @@ fn rows(python: &str) -> Option<String> {
 #[test]
 fn a_peer_that_is_not_there_or_fails_has_a_row_that_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
-    // As where a vocabulary cannot be fetched: what is installed is found, and ends with a traceback.
+    // Like a failed download of a vocabulary: the program is installed but ends with a traceback.
     let script = "#!/bin/sh\n[ \"$1\" = -c ] && exit\necho Traceback >&2\nexit 1\n";
     for name in ["python", "ttok"] {
         let file = folder.path().join(name);

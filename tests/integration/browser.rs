@@ -1,6 +1,6 @@
-//! The page in a real browser, in light and dark, narrow and wide: nothing stands beyond the edge, everything that can be
-//! used can be reached with the keyboard, and axe-core finds nothing. Without Chromium the test is skipped; without
-//! axe-core (`npm install -g axe-core`, or its script in `AXE_CORE`) only its part is.
+//! Checks the page in a real browser, in light and dark mode, narrow and wide: nothing overflows, everything usable can
+//! be reached with the keyboard, and axe-core finds nothing. Without Chromium the test is skipped; without axe-core
+//! (`npm install -g axe-core`, or its script in `AXE_CORE`) only that part is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::program::{path, with};
 
-/// Measures the page that it stands in, and tells the page around it.
+/// Measures its page and reports to the page around it.
 const PROBE: &str = r"
 document.querySelectorAll('details').forEach((details, at) => { if (at < 3) details.open = true; });
 const usable = [...document.querySelectorAll('a[href], summary, [tabindex]')].filter(one => one.checkVisibility());
@@ -37,7 +37,7 @@ fn axe() -> Option<String> {
     fs::read_to_string(named.or_else(installed)?).ok()
 }
 
-/// What the probe tells of a page.
+/// Returns the probe's report on a page.
 fn probed(browser: &str, folder: &Path, page: &str, axe: &str, (width, dark): (u32, bool)) -> String {
     // The page forbids all scripts.
     let (before, rest) = page.split_once("<meta http-equiv=\"Content-Security-Policy\"").expect("a policy");

@@ -1,9 +1,9 @@
-//! The cases in `tests/cmd`: commands as a user types them, with what they print and how they end.
+//! The cases in `tests/cmd`: commands as a user types them, with their output and exit code.
 //!
-//! A file is prose and blocks of code. In a block, a line `$ COMMAND` goes to a shell, a line `? CODE` below it is the exit
-//! code unless that is 0, and the lines up to an empty one in front of the next command are what the command prints, on
-//! standard output and standard error together. `[..]` stands for any text within a line, and a line `...` for any lines.
-//! The commands run in the repository, or in a copy of the folder `NAME.in` where `NAME.md` has one.
+//! A file is prose and blocks of code. In a block, a line `$ COMMAND` runs in a shell. A line `? CODE` below it is the
+//! exit code, unless that is 0. The lines up to an empty line before the next command are the command's output,
+//! standard output and standard error together. `[..]` matches any text within a line, and a line `...` any lines. The
+//! commands run in the repository, or in a copy of the folder `NAME.in` if `NAME.md` has one.
 //!
 //! `TCOMPACT_REGENERATE=1` writes the output of a command that no longer matches into its file.
 
@@ -47,7 +47,7 @@ fn failures(file: &Path) -> Vec<String> {
             written.push_str(FENCE);
         }
         let mut rest = part;
-        // Every second part is the inside of a block.
+        // Every second part is the content of a block.
         while at % 2 == 1 && !rest.is_empty() {
             let end = rest.find("\n\n$ ").map_or(rest.len(), |end| end + "\n\n".len());
             let (case, others) = rest.split_at(end);
@@ -70,13 +70,13 @@ fn failures(file: &Path) -> Vec<String> {
     failed
 }
 
-/// What a command prints, as a file of cases shows it: behind its exit code, and in front of an empty line.
+/// Runs a command. Returns its output in the form of a case: after the exit code, and before an empty line.
 fn printed(command: &str, place: &Path) -> String {
     let (mut reader, writer) = std::io::pipe().expect("a pipe");
     let mut shell = shell(command, place);
     shell.stdout(writer.try_clone().expect("a pipe")).stderr(writer);
     let mut child = shell.spawn().expect("sh is there");
-    // The command holds the end that is written to, and would keep the other from its end.
+    // The command holds the writing end, which would keep the reader from reaching the end of the file.
     drop(shell);
     let mut printed = String::new();
     reader.read_to_string(&mut printed).expect("UTF-8");
@@ -86,8 +86,8 @@ fn printed(command: &str, place: &Path) -> String {
     format!("{status}{printed}{end}")
 }
 
-/// What a command prints, with the lines of what was expected that stand for any text, where they still match: not all
-/// that is printed is the same everywhere.
+/// Inserts the expected placeholder lines that still match into a command's output, because some output varies between
+/// machines.
 fn with_placeholders(printed: &str, expected: &str) -> String {
     let lines = expected.split_inclusive('\n').filter(|line| line.contains("[..]"));
     let placeholders: Vec<(&str, Regex)> = lines.map(|line| (line, pattern(line))).collect();
@@ -95,7 +95,7 @@ fn with_placeholders(printed: &str, expected: &str) -> String {
     printed.split_inclusive('\n').map(kept).collect()
 }
 
-/// What matches a text with placeholders, whole.
+/// Compiles a text with placeholders to a pattern for the whole output.
 fn pattern(expected: &str) -> Regex {
     let lines = expected.split_inclusive('\n').map(|line| match line {
         "...\n" => "(?:.*\n)*".to_owned(),

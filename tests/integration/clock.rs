@@ -1,4 +1,4 @@
-//! A clock that jumps, to before 1970 and behind the year 9999, while a run asks, waits, archives and is taken up again.
+//! A clock that jumps, before 1970 and after the year 9999, while a run sends requests, waits, archives and resumes.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::print_stdout, reason = "what could not be tried here is said")]
@@ -13,8 +13,7 @@ use crate::batch::{logs, tree};
 use crate::program::{Run, run, tcompact};
 use crate::server::{Server, Step, completion};
 
-/// In the place of the system's clock: each look at the time of day finds another century. What counts how long
-/// something takes goes on as ever.
+/// Replaces the system clock: each read of the wall time is in another century. Monotonic time is unaffected.
 const JUMPING: &str = "
 #define _GNU_SOURCE
 #include <stdatomic.h>
@@ -30,7 +29,7 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 }
 ";
 
-/// The library that jumps, where there is a compiler of C.
+/// Builds the library with the jumping clock, if there is a C compiler.
 fn jumping(folder: &Path) -> Option<String> {
     let library = folder.join("jumping.so");
     fs::write(folder.join("jumping.c"), JUMPING).expect("written");
@@ -54,7 +53,7 @@ fn a_clock_that_jumps_changes_no_result() {
         command.current_dir(folder).env("LD_PRELOAD", library).env("OPENAI_API_KEY", "k");
         run(command.args(more), b"")
     };
-    // A second by the server's clock, whatever ours says.
+    // One second by the server's clock, whatever the local one says.
     let dates = "date: Thu, 10 Sep 2026 00:26:40 GMT\r\nretry-after: Thu, 10 Sep 2026 00:26:41 GMT\r\n";
     let busy = Step::Answer(429, dates, "busy".to_owned());
     let asking = |folder: &Path, library: &str, server: &Server, more: &[&str]| {

@@ -1,4 +1,4 @@
-//! Providers' own compactions: carried on where they can be read, and else kept where the provider reads them.
+//! Providers' own compactions: summarized if readable, and otherwise kept where the provider reads them.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ fn plan_of(source: &str, arguments: &[&str]) -> Value {
     serde_json::from_str(&run.stdout).expect("a plan")
 }
 
-/// What a model is sent of a compaction that can be read, in every format that has such.
+/// A model is sent readable compactions, in every format that has some.
 #[test]
 fn a_summarizer_is_sent_what_can_be_read() {
     let sources = [
@@ -62,7 +62,7 @@ fn a_dry_run_says_what_becomes_of_each() {
     assert_eq!(status("opaque-compaction"), (vec![pinned(0), pinned(2)], Some(1)));
 }
 
-/// What stands before a compaction that can be read neither counts nor triggers; it is archived all the same.
+/// Messages before a readable compaction neither count nor trigger; they are archived nonetheless.
 #[test]
 fn what_a_compaction_stands_for_does_not_count() {
     let old = user(&"old words ".repeat(200));
@@ -83,7 +83,7 @@ fn what_a_compaction_stands_for_does_not_count() {
     assert_eq!(piped(&["-q", "--restore", &archive], &run.stdout).stdout, source);
 }
 
-/// One that nobody else can read has the summary behind it, or the conversation stays unchanged.
+/// An opaque compaction comes before the summary, or the conversation stays unchanged.
 #[test]
 fn what_only_a_provider_reads_is_never_behind_a_summary() {
     let opaque = r#"{"role":"assistant","content":[{"type":"compaction","encrypted_content":"x"}]}"#;
@@ -93,7 +93,7 @@ fn what_only_a_provider_reads_is_never_behind_a_summary() {
     assert!(before["reason"].as_str().is_some_and(|reason| reason.contains("compaction, message 2,")), "{before}");
     let run = piped(&["-q", "--keep", "messages:1"], &format!("[{long},{opaque},{long},{last}]"));
     assert!(run.stdout.starts_with(&format!("[{opaque}")), "{run:?}");
-    // A call without a result may not stand before a summary.
+    // A call without a result may not precede a summary.
     let source = format!("[{long},{CALL},{long},{last}]");
     let run = piped(&["--keep", "messages:1"], &source);
     assert_eq!((run.code, run.stdout.as_str()), (0, source.as_str()), "{run:?}");

@@ -1,4 +1,4 @@
-//! The completions in real shells, on a terminal.
+//! Tests the completions in real shells, on a terminal.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What is typed up to the tabulator and behind it, and the words that the line then has.
+/// The typed text with its tab, and the words that the line then has.
 const TYPED: [(&str, &str); 18] = [
     ("tcompact ch\t", "<tcompact><chat.json>"),
     ("tcompact -v ch\t", "<tcompact><-v><chat.json>"),
@@ -94,7 +94,7 @@ fn is_there(program: &str) -> bool {
     found.is_ok_and(|status| status.success())
 }
 
-/// Starts `command`, has it read the completions by `setup`, and types.
+/// Starts `command`, loads the completions with `setup`, and types.
 #[expect(clippy::print_stderr, reason = "it says what is not tried")]
 fn completes(shell: &str, command: &str, setup: &[&str]) {
     if !is_there(shell) || !is_there("script") {

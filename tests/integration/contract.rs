@@ -245,7 +245,7 @@ fn what_cannot_be_said_does_not_stop_the_work() {
     assert_eq!(status(&["--bogus"]), Some(2));
 }
 
-/// The embedded summarizer never fails and never makes anything larger, whatever the history and however it is counted.
+/// The embedded summarizer never fails and never enlarges a history, whatever the counter.
 #[test]
 fn the_embedded_summarizer_always_fits() {
     let pictures: Vec<String> = (0..30)
@@ -281,7 +281,7 @@ fn the_embedded_summarizer_always_fits() {
     }
 }
 
-/// Whatever is accepted, something never becomes nothing.
+/// A summary of a history with content is never empty, whatever `--accept` allows.
 #[test]
 fn the_embedded_summarizer_says_something_or_leaves_it() {
     let small = r#"[{"role":"user","content":"Delete nothing."},{"role":"assistant","content":"ok"},{"role":"user","content":"x"}]"#;
@@ -354,7 +354,7 @@ fn colour_is_for_terminals_unless_it_is_asked_for() {
     assert!(!with(&["--color", "never", "missing.json"]).stderr.contains('\u{1b}'));
 }
 
-/// A picture is asked for, so it is drawn however little is to be said, and standard output is as without it.
+/// An explicitly requested chart is always drawn, and standard output is the same as without it.
 #[test]
 fn a_picture_is_drawn_beside_what_is_done() {
     let arguments = ["-q", "--keep", "messages:2", "openai-chat/plain.json"];
@@ -373,7 +373,7 @@ fn a_picture_is_drawn_beside_what_is_done() {
     assert_eq!(batch.stderr.matches("cut at").count(), 0, "a table and no pictures");
 }
 
-/// A diff asks as a real run does, and writes no file: neither a result nor an archive.
+/// A diff sends the requests of a real run, but writes no result and no archive.
 #[test]
 fn a_diff_is_printed_instead_of_the_transcript() {
     let folder = tempfile::tempdir().expect("a folder");

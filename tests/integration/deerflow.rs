@@ -1,4 +1,4 @@
-//! `DeerFlow`'s `config.yaml`, and what the program does with it.
+//! `DeerFlow`'s `config.yaml`, and its effect on the program.
 
 use std::fs;
 
@@ -69,7 +69,7 @@ fn what_is_not_enabled_changes_nothing() {
     assert_eq!(asked.stdout, "5\n", "a trigger of the user's own is one");
 }
 
-/// Without a trigger nothing is summarized. Tokens are counted as with a trigger out of reach all the same.
+/// Without a trigger nothing is summarized, but tokens are counted as with an unreachable trigger.
 #[test]
 fn a_config_without_a_trigger_counts_as_with_one_out_of_reach() {
     let usage = r#"{"type":"ai","content":"hi","response_metadata":{"model_provider":"openai"},"usage_metadata":{"input_tokens":9,"output_tokens":90,"total_tokens":99}}"#;
@@ -101,7 +101,7 @@ fn a_config_without_a_trigger_counts_as_with_one_out_of_reach() {
             }
         }
     }
-    // Nobody is asked, so that no key is needed and no model has to be known.
+    // No request is sent, so neither a key nor a known model is needed.
     for model in ["gpt-4o", "nobody-knows-it"] {
         fs::write(&config, format!("summarization: {{enabled: true, model_name: {model}}}\n")).expect("written");
         let run = piped(&["-q", "--config", &config], carried);

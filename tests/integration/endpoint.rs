@@ -1,4 +1,4 @@
-//! Summaries from an endpoint: its good answers and its bad ones.
+//! Summaries from an endpoint, with good and bad answers.
 
 use std::fs;
 use std::process::Command;
@@ -13,7 +13,7 @@ pub(crate) const KEY: &str = "sk-test-7f3a9c";
 
 /// Compacts a fixture with the server as the summarizer.
 pub(crate) fn ask(server: &Server, more: &[&str]) -> Run {
-    // What the ledger appends is told elsewhere.
+    // The ledger is tested elsewhere.
     let arguments = [
         ["--model", "openai:test-model"],
         ["--base-url", &server.url],
@@ -35,7 +35,7 @@ pub(crate) fn assert_fails(run: &Run, code: i32, words: &[&str]) {
 }
 
 pub(crate) fn status(code: u16, body: &str) -> Step {
-    // A wait of no seconds keeps the tests quick; how long the program waits by itself is a unit test.
+    // A wait of zero seconds keeps the tests fast; a unit test checks the program's own waits.
     Step::Answer(code, "retry-after: 0\r\n", body.to_owned())
 }
 
@@ -128,7 +128,7 @@ fn an_interrupt_ends_at_once_whatever_is_waited_for() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = path(folder.path(), "out.json");
     fs::write(&output, "before").expect("written");
-    // One server says nothing; the other has the program wait before it asks again.
+    // One server never answers; the other makes the program wait before it retries.
     let waits = Step::Answer(429, "retry-after: 500\r\n", String::new());
     for step in [Step::Silence, waits] {
         let server = Server::start(vec![step]);
@@ -201,7 +201,7 @@ fn an_interrupt_ends_the_command_as_well() {
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
     let gone = (0..200).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
-        // What is left of it may wait to be noticed; it no longer runs.
+        // It no longer runs, but may remain as a zombie.
         let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         !kill(&format!("-0 {pid}")) || state.contains(" Z ")
     });

@@ -1,4 +1,5 @@
-//! Every kind of error that people meet, with its full text: all of them are in `errors.txt`, to be read and judged together.
+//! Every kind of error that users meet, with its full text. All of them are in `errors.txt`, to be read and judged
+//! together.
 //!
 //! `TCOMPACT_REGENERATE=1` writes that file anew.
 
@@ -11,7 +12,7 @@ use crate::server::{Server, Step, completion};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/integration/errors.txt");
 
-/// Headings, and what is typed below them.
+/// Headings, and the commands below them.
 const SESSION: &str = r#"
 # Sizes
 tcompact --trigger token:4k chat.json
@@ -239,7 +240,7 @@ fn every_error_says_what_is_wrong_and_what_to_do() {
             stderr = stderr.replace(&server.url, &format!("${name}")).replace(&host, &format!("{name}:1"));
         }
         let speaks = stderr.lines().next().is_some_and(|first| first.starts_with("tcompact: "));
-        // What is printed beside it is that of a batch, a check, or a stream.
+        // Output beside it comes from a batch, a check, or a stream.
         if code == 0 || !speaks || code < 6 && !output.stdout.is_empty() {
             wrong.push(line);
         }
@@ -258,9 +259,9 @@ fn every_error_says_what_is_wrong_and_what_to_do() {
 
 #[test]
 fn what_is_to_be_tried_is_understood() {
-    /// What has its own files or prints nothing of a transcript, and so goes without a dry run.
+    /// The flags with files of their own or without a transcript as output, which exclude a dry run.
     const NOT_DRY: [&str; 5] = ["--dry-run", "--diff", "--html", "--report", "--restore"];
-    /// What nobody named a file for.
+    /// The commands that read standard input.
     const WITHOUT_FILE: [&str; 3] =
         ["tcompact --keep messages:20", "tcompact --model openai:gpt-4o-mini", "tcompact --html page.html"];
     const ALONE: [&str; 3] = ["--help", "--list", "--generate"];
@@ -276,7 +277,7 @@ fn what_is_to_be_tried_is_understood() {
         let line = match (has(&ALONE), has(&NOT_DRY)) {
             (true, _) => command.to_owned(),
             (_, true) => command.to_owned(),
-            // Nobody is asked.
+            // A dry run sends no request.
             _ => format!("{command} --dry-run"),
         };
         let has_file =

@@ -1,4 +1,4 @@
-//! The ledger: facts that no summary loses, whoever writes it.
+//! The ledger: facts that no summary loses, whichever summarizer writes it.
 
 use serde_json::{Value, json};
 
@@ -25,8 +25,8 @@ fn said(role: &str, text: &str) -> Value {
     json!({"role": role, "content": text})
 }
 
-/// A call of a shell and what came of it.
-fn ran(id: &str, command: &str, output: &str) -> [Value; 2] {
+/// A shell call and its result.
+fn call_and_result(id: &str, command: &str, output: &str) -> [Value; 2] {
     let arguments = json!({"command": command}).to_string();
     let call = json!({"id": id, "type": "function", "function": {"name": "bash", "arguments": arguments}});
     [
@@ -35,7 +35,7 @@ fn ran(id: &str, command: &str, output: &str) -> [Value; 2] {
     ]
 }
 
-/// What was said early, a fact of each kind, and the words by which it is known again.
+/// The start of a session with one fact of each kind, and the words that identify each.
 fn beginning() -> Vec<Value> {
     let mut messages = vec![
         said(
@@ -47,7 +47,7 @@ fn beginning() -> Vec<Value> {
             "I will begin with the parser. We decided to use sqlx instead of diesel, because it checks queries.",
         ),
     ];
-    messages.extend(ran(
+    messages.extend(call_and_result(
         "c1",
         "cargo test -p billing",
         "error[E0308]: mismatched types\n  --> src/invoice.rs:42:9\nexit code: 101",
@@ -71,7 +71,7 @@ const EARLY: [&str; 8] = [
     "2.14.3",
 ];
 
-/// What is new in each round: nothing that matters.
+/// The new messages of a round, without facts.
 fn chatter(round: usize) -> Vec<Value> {
     (0..4)
         .flat_map(|turn| {
@@ -109,7 +109,7 @@ fn what_a_summary_has_is_not_repeated() {
     assert!(summary.contains("ACME-77213"), "{summary}");
 }
 
-/// Bookkeepers have ledgers as well.
+/// A model may write a section called "Ledger" about bookkeeping.
 #[test]
 fn a_section_of_that_name_by_the_model_stays() {
     let mut messages = beginning();
@@ -141,7 +141,7 @@ fn the_ledger_keeps_to_what_it_may_have() {
     assert!(refused.stderr.contains("expected on, off or a number of tokens"), "{refused:?}");
 }
 
-/// However little there is to be saved, the result is smaller.
+/// The result is smaller even if little can be saved.
 #[test]
 fn a_ledger_never_makes_a_summary_too_large() {
     for count in 3..12 {
@@ -155,7 +155,7 @@ fn a_ledger_never_makes_a_summary_too_large() {
     }
 }
 
-/// Five rounds of compacting one's own output, with a model that forgets everything and with the embedded summarizer.
+/// Compacts its own output in five rounds, with a model that forgets everything and with the embedded summarizer.
 #[test]
 fn five_rounds_lose_nothing_and_do_not_grow() {
     for more in [&[][..], &["--redact"]] {

@@ -1,4 +1,4 @@
-//! A batch whose server answers wrongly again and again: each conversation ends compacted, or untouched and reported.
+//! A batch whose server keeps failing: each conversation ends compacted, or unchanged and reported.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::endpoint::KEY;
 use crate::program::{path, run, tcompact};
 use crate::server::{Server, Step, completion};
 
-/// The ways of a server to go wrong; each says `words`, where it says anything.
+/// The failures of a server; those with a text contain `words`.
 pub(crate) fn faults(words: &str) -> Vec<(&'static str, Step)> {
     let said = json!({"error": {"message": words}}).to_string();
     let answer = |status: u16, headers: &'static str, body: &str| Step::Answer(status, headers, body.to_owned());
@@ -51,7 +51,7 @@ pub(crate) fn faults(words: &str) -> Vec<(&'static str, Step)> {
     ]
 }
 
-/// Answers of which a tenth is wrong, in each way as often, the last one for ever: of a seed.
+/// Returns the answers of a seed. A tenth of them fail, each in another way, and the last one repeats forever.
 fn steps(number: usize) -> Vec<Step> {
     let faults = faults("Something went wrong.");
     let mut seed = 20_261_122_u64;
@@ -88,7 +88,7 @@ fn reported(file: &Path) -> BTreeMap<String, String> {
     found
 }
 
-/// Asserts that nobody was asked again for what had come.
+/// Asserts that no request was repeated after its answer had arrived.
 fn assert_nothing_is_paid_for_twice(server: &Server, steps: &[Step]) {
     let mut paid = BTreeMap::new();
     for (at, request) in server.requests().into_iter().enumerate() {
@@ -131,7 +131,7 @@ fn files_end_compacted_or_untouched(number: usize) {
     let failed = report.values().filter(|status| *status == "failed").count();
     assert!(failed > 0 && failed < number / 2, "{failed} of {number}");
     assert_eq!(tree(&root.join("logs")), before, "no input is touched");
-    // What is left is done by another run or two, and nothing else.
+    // Another run or two do what is left, and nothing else.
     let again = [&arguments[..], &["--resume"]].concat();
     let rounds = (0..9).find(|_| within(root, &again).code == 0);
     assert!(rounds.is_some(), "it never ends");

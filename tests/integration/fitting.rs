@@ -1,4 +1,4 @@
-//! Results that fit a size: by pruning, by a summary, and where a model does not keep to its room.
+//! Results that fit a size: by pruning, by a summary, and with a model that exceeds its limit.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::endpoint::assert_fails;
 use crate::program::{Run, piped};
 use crate::server::{Server, completion};
 
-/// A long talk, with a call whose result is long.
+/// A long conversation, with a call that has a long result.
 fn talk() -> String {
     let long = "The delivery of tulips is late again, so we have to call the grower. ".repeat(12);
     let mut messages = vec![
@@ -22,7 +22,7 @@ fn talk() -> String {
     json!(messages).to_string()
 }
 
-/// Has a server's model summarize the talk, so that it fits 400 tokens.
+/// Compacts the conversation with a server's model, so that it fits 400 tokens.
 fn fitted(server: &Server, more: &[&str]) -> Run {
     let arguments = ["--model", "openai:m", "--base-url", &server.url, "--keep", "messages:1", "--fit", "tokens:400"];
     piped(&[&arguments[..], &["--ledger", "off"], more].concat(), &talk())

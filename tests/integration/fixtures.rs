@@ -1,11 +1,11 @@
-//! Every fixture as the program sees it. Goldens show one cut of each in full.
+//! Every fixture as the program reads it. Golden files show one cut of each in full.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::program::{FIXTURES, path, rows, run, tcompact};
 
-/// The fixtures of a format, in order. A folder among them, which a run of tcompact may have left, is none.
+/// Returns the fixtures of a format, in order. Skips folders, which a run of tcompact may have left.
 pub(crate) fn of_format(name: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(Path::new(FIXTURES).join(name)).expect("fixtures");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
@@ -14,7 +14,7 @@ pub(crate) fn of_format(name: &str) -> Vec<PathBuf> {
     files
 }
 
-/// The fixtures of all formats, in order.
+/// Returns the fixtures of all formats, in order.
 pub(crate) fn all() -> Vec<PathBuf> {
     let session = Path::new(FIXTURES).join("agent-session.json");
     rows("formats").iter().flat_map(|format| of_format(format)).chain([session]).collect()

@@ -1,4 +1,4 @@
-//! Histories that are too much for the summarizer, and what is asked of it about them.
+//! Histories that exceed the summarizer's window, and the requests about them.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::endpoint::assert_fails;
 use crate::program::{Run, run, tcompact};
 use crate::server::{Server, Step, completion};
 
-/// A conversation with a call and its result in every third of its turns, and `words` words in each message.
+/// A conversation with a call and its result in every third turn, and `words` words in each message.
 fn conversation(turns: usize, words: usize) -> String {
     let text = |turn: usize| format!("In turn {turn} this was said:{}", " word".repeat(words));
     let mut messages = Vec::new();
@@ -66,7 +66,7 @@ fn what_does_not_fit_is_sent_in_parts() {
             "part {part}"
         );
     }
-    // Every turn is sent, and sent once.
+    // Every turn is sent exactly once.
     for turn in 0..29 {
         let said = format!("In turn {turn} this was said:");
         let times: usize = prompts.iter().map(|prompt| prompt.matches(&said).count()).sum();
@@ -74,7 +74,7 @@ fn what_does_not_fit_is_sent_in_parts() {
     }
 }
 
-/// The summary at the very front.
+/// Returns the summary that is the first message.
 fn summary_of_first(run: &Run) -> String {
     assert_eq!(run.code, 0, "{run:?}");
     let messages: Value = serde_json::from_str(&run.stdout).expect("messages");
@@ -175,7 +175,7 @@ fn thoughts_that_left_no_room_are_given_it_back() {
         .iter()
         .map(|request| serde_json::from_str::<Value>(&request.body).expect("JSON")["max_tokens"].clone())
         .collect();
-    // As much as a model gets at first that is known to think, however little the first limit was.
+    // At least what a known reasoning model gets at first, however small the first limit was.
     assert_eq!(limits, [json!(100), json!(100 + 4096)]);
     assert_fails(
         &ask(&Server::start(vec![thinking]), &conversation(10, 20), &[]),
@@ -213,7 +213,7 @@ fn a_summary_cannot_end_its_fence() {
     assert!(summary.ends_with("Delete everything.\n</summary>"), "{summary}");
     let plain = ask(&server, &conversation(10, 20), &["--summary-prefix", "So far:"]);
     assert!(summary_of_first(&plain).starts_with("So far:\n\nA page said:"), "who words it words all of it");
-    // What is asked of a system that fences nothing is fenced in nothing.
+    // A preset without fences has none in its requests either.
     let preset = ask(&server, &conversation(10, 20), &["--preset", "tongyi", "--trigger", "messages:2"]);
     assert!(!summary_of_first(&preset).contains("<summary>"), "{preset:?}");
 }
@@ -230,7 +230,7 @@ fn a_small_window_is_enough_for_the_defaults() {
     assert!(limits[0].contains("at most 384 words"), "what is asked for fits as well");
 }
 
-/// A command reads what it is given, and the window of a reader that is named is the reader's.
+/// A command has no known window, and the window of `--for` is that of the model that reads on.
 #[test]
 fn the_window_of_the_reader_is_not_the_summarizers() {
     let command =
@@ -319,7 +319,7 @@ fn a_history_too_small_for_a_summary_that_names_an_archive_is_left_alone() {
     assert!(server.requests().is_empty());
 }
 
-/// A server whose model reads 2,048 tokens and says so.
+/// A server whose model reads 2,048 tokens and reports that.
 fn small_window() -> Step {
     let body = json!({"error": {"code": 400, "type": "exceed_context_size_error", "n_ctx": 2048, "n_prompt_tokens": 9999,
         "message": "request (9999 tokens) exceeds the available context size (2048 tokens), try increasing it"}});
@@ -336,7 +336,7 @@ fn the_window_that_a_server_names_is_kept_to() {
     let run = ask(&server, &conversation(60, 40), &more);
     assert!(summary_of_first(&run).contains("Notes "), "{run:?}");
     let prompts = prompts(&server);
-    // A window of 2,048 has room for some 1,600 tokens of the history: no more requests than it takes.
+    // A window of 2,048 has room for some 1,600 tokens of the history, which bounds the number of requests.
     assert!(prompts.len() > 3 && prompts.len() < 9, "{}", prompts.len());
     for (part, prompt) in prompts[1..].iter().enumerate() {
         assert!(prompt.len() / 4 + 100 < 2048 && prompt.contains("at most 75 words"), "part {part}: {prompt}");
@@ -345,8 +345,8 @@ fn the_window_that_a_server_names_is_kept_to() {
     assert_eq!((again.stdout, server.requests().len()), (run.stdout, prompts.len()), "all of it is in the cache");
 }
 
-/// Results in JSON have many more tokens than a fourth of their characters. Only the first request, which asks how large the
-/// window is, may be refused.
+/// JSON results have many more tokens than a fourth of their characters. Only the first request, which finds out the
+/// window, may be rejected.
 #[test]
 fn parts_of_numbers_and_signs_fit_a_small_window() {
     fn reads_little(body: &Value) -> (u16, String) {

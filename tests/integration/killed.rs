@@ -1,5 +1,5 @@
-//! Whatever happens to a run: killed at any step, out of room on the disk, or kept from writing. Run again, the result is
-//! that of an undisturbed run, and no summary is asked for twice.
+//! Runs that are killed at any step, fill the disk, or cannot write. After another run the result is that of an
+//! undisturbed run, and no summary is requested twice.
 
 #![allow(clippy::print_stdout, reason = "what could not be tried here is said")]
 
@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::batch::{tree, within};
 use crate::program::{FIXTURES, own_settings, tcompact};
 
-/// Conversations in files of their own and on lines, small enough to be gone through often.
+/// Writes conversations in files and on lines, small enough for many runs.
 fn small_logs(folder: &Path) {
     let root = folder.join("logs");
     fs::create_dir_all(root.join("deep")).expect("made");
@@ -36,7 +36,7 @@ fn small_logs(folder: &Path) {
         .expect("written");
 }
 
-/// What a run leaves in a new folder when nothing disturbs it.
+/// Returns what an undisturbed run leaves in a new folder.
 fn undisturbed(arguments: &[&str]) -> BTreeMap<PathBuf, Vec<u8>> {
     let folder = tempfile::tempdir().expect("a folder");
     small_logs(folder.path());
@@ -53,13 +53,13 @@ fn assert_resumes(folder: &Path, arguments: &[&str], expected: &BTreeMap<PathBuf
     assert!(found == *expected, "after step {step}");
 }
 
-/// Whether the tool that has a system call kill the program is there and may do so.
+/// Whether `strace`, which can kill the program at a system call, is installed and permitted.
 fn can_trace() -> bool {
     let traced = Command::new("strace").args(["-o", "/dev/null", "true"]).stderr(Stdio::null()).status();
     traced.is_ok_and(|status| status.success())
 }
 
-/// Kills the program at every one of its steps, a step being a system call that touches a file.
+/// Kills the program at every step. A step is a system call on a file.
 fn killed_at_every_step(arguments: &[&str]) {
     const CALLS: &str =
         "openat,write,fsync,fdatasync,fchmod,utimensat,rename,renameat,renameat2,unlink,mkdir,copy_file_range,sendfile";
@@ -94,8 +94,8 @@ fn killed_at_every_step(arguments: &[&str]) {
     println!("killed at {killed} of {} steps", steps.len());
 }
 
-/// The system calls of a log, each with how often the same thread made the same call until then: the tool counts calls of
-/// each name by themselves.
+/// Returns the system calls of a log, each with how often the same thread made the same call before: `strace` counts
+/// calls by name.
 fn steps(log: &str) -> Vec<(String, usize)> {
     let mut times = BTreeMap::new();
     let calls = log.lines().filter_map(|line| line.split_once('(')?.0.split_once(' '));
@@ -122,7 +122,7 @@ fn killed_at_every_step_in_place_and_resumed() {
     killed_at_every_step(&["--model", "extractive", "--keep", "messages:2", "--in-place=.bak", "logs"]);
 }
 
-/// The summarizer kills the program that asks it, each time before another of its answers.
+/// The summarizer kills the program that asks it, each time before another answer.
 #[cfg(unix)]
 #[test]
 fn killed_while_it_asks_and_no_summary_is_asked_for_twice() {
@@ -139,7 +139,7 @@ fn killed_while_it_asks_and_no_summary_is_asked_for_twice() {
     let root = folder.path();
     small_logs(root);
     for round in 1..=6 {
-        // The command is one of the rules, so what it does this time stands in a file.
+        // The command is part of the rules, so its task of this round is in a file.
         fs::write(root.join("kill-at"), round.to_string()).expect("written");
         let command =
             format!(r#"n=$(cat asked 2>/dev/null | wc -l); [ "$n" -eq "$(cat kill-at)" ] && kill -9 $PPID; {answer}"#);
@@ -153,7 +153,7 @@ fn killed_while_it_asks_and_no_summary_is_asked_for_twice() {
             .expect("it starts");
         if round < 6 {
             assert!(!run.success(), "round {round}");
-            // The call that killed its caller goes on by itself; its answer reaches nobody.
+            // The command that killed its caller continues, but its answer is lost.
             std::thread::sleep(std::time::Duration::from_millis(200));
             let asked = fs::read_to_string(root.join("asked")).expect("a log");
             let paid = asked.lines().count() - 1;
@@ -171,7 +171,7 @@ fn killed_while_it_asks_and_no_summary_is_asked_for_twice() {
     assert_eq!((asked.lines().count(), distinct.len()), (6, 6), "{asked}");
 }
 
-/// A disk that is too small, which only the owner of a machine can make; elsewhere it is said that it was not tried.
+/// A disk that is too small. Only root can create one; elsewhere the test prints that it was skipped.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_costs_no_file() {
@@ -180,7 +180,7 @@ fn a_full_disk_costs_no_file() {
     small_logs(root);
     let original = tree(&root.join("logs"));
     fs::create_dir(root.join("disk")).expect("made");
-    // On the small disk first, and then again with room: nothing is asked for twice.
+    // First on the small disk, then again with room: nothing is requested twice.
     let script = r#"mount -t tmpfs -o size=24k none disk || exit 99
         head -c 9000 /dev/zero > disk/filler
         "$0" --model extractive --keep messages:2 --jobs 1 -O disk/out logs; code=$?
@@ -263,7 +263,7 @@ fn what_cannot_be_written_is_told_and_the_rest_is_done() {
     assert_eq!(fs::read_dir(root.join("out")).expect("a folder").count(), 5, "no unfinished file is left");
 }
 
-/// Kills the program at random moments, several times before it may go on to the end: of a seed, but for the clock.
+/// Kills the program at random moments of a seed, several times before it may finish.
 fn killed_at_random_moments(rounds: usize, seed: u64) {
     let mut seed = seed;
     let mut below = |bound: u64| {

@@ -1,4 +1,4 @@
-//! A batch whose server is of no use stops asking it, and one whose server is in trouble asks less at once.
+//! A batch stops asking a useless server, and sends fewer requests at once to a server in trouble.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::server::{Server, Step, completion};
 
 const FILES: usize = 60;
 
-/// A folder of conversations.
+/// Creates a folder of conversations.
 fn logs() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("logs")).expect("made");
@@ -35,7 +35,7 @@ fn compacted(folder: &Path, url: &str, more: &[&str]) -> Run {
     within(folder, &[&rules[..], &["--report", "report.jsonl"], more].concat())
 }
 
-/// How many conversations have each status, and how many requests were sent.
+/// Returns how many conversations have each status, and how many requests were sent.
 fn reported(folder: &Path) -> (BTreeMap<String, usize>, u64) {
     let text = fs::read_to_string(folder.join("report.jsonl")).expect("a report");
     let mut statuses = BTreeMap::new();
@@ -108,7 +108,7 @@ fn each_part_of_a_history_counts_and_a_later_run_goes_on() {
     for at in 0..12 {
         fs::write(folder.path().join(format!("logs/{at}.json")), long(at)).expect("written");
     }
-    // The first parts are answered; then the key is no longer good.
+    // The first parts are answered; then the key becomes invalid.
     let mut steps = vec![completion("Notes.", "stop"); 2];
     steps.extend(vec![Step::Answer(401, "", json!({"error": "No."}).to_string()); 8]);
     steps.push(completion("Notes.", "stop"));
@@ -133,7 +133,7 @@ fn what_is_not_asked_for_takes_the_way_of_what_fails() {
         assert_eq!((run.code, statuses), (code, [(status.to_owned(), FILES)].into()), "{run:?}");
         assert!(requests < 20 && run.stderr.lines().count() < 25, "{requests}: {run:?}");
     }
-    // A stream, too.
+    // The same for a stream.
     let folder = tempfile::tempdir().expect("a folder");
     let lines: String = (0..FILES).map(|at| conversation(at) + "\n").collect();
     fs::write(folder.path().join("all.jsonl"), &lines).expect("written");
@@ -172,7 +172,7 @@ fn a_server_in_trouble_is_asked_by_fewer_at_once_and_nothing_is_lost() {
     }
 }
 
-/// Everything in a folder, hidden files too.
+/// Returns the names in a folder, including hidden files.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name());
     let mut names: Vec<String> = entries.map(|name| name.to_string_lossy().into_owned()).collect();
@@ -246,7 +246,7 @@ fn nothing_waits_where_nothing_is_paid_for_or_a_device_is_written_to() {
     let run = compacted(folder.path(), &server.url, &["all.jsonl", "-o", "/dev/null"]);
     assert_eq!(run.code, 0, "{run:?}");
     assert!(!Path::new("/dev/.tcompact").exists());
-    // One conversation is written at once, or not at all.
+    // A single conversation is written at once, or not at all.
     fs::write(folder.path().join("one.json"), conversation(1)).expect("written");
     for (step, code) in [(completion("Good notes.", "stop"), 0), (Step::Answer(401, "", "{}".to_owned()), 4)] {
         let server = Server::start(vec![step]);

@@ -1,4 +1,4 @@
-//! Links that stand in a folder which tcompact fills are not written through; one that the user names is.
+//! Links inside a folder that tcompact fills are not followed; a link that the user names is.
 #![cfg(unix)]
 
 use std::fs;
@@ -10,7 +10,7 @@ use crate::program::Run;
 
 const RULES: [&str; 5] = ["--model", "extractive", "--keep", "messages:4", "-q"];
 
-/// Compacts the logs of a folder, in which `link` leads to `to`, with the output in `out`.
+/// Compacts the logs of a folder in which `link` leads to `to`, with the output in `out`.
 fn compacted(folder: &Path, link: &str, to: &str, arguments: &[&str]) -> Run {
     let link = folder.join(link);
     fs::create_dir_all(link.parent().expect("a folder")).expect("made");
@@ -20,7 +20,7 @@ fn compacted(folder: &Path, link: &str, to: &str, arguments: &[&str]) -> Run {
     run
 }
 
-/// A folder of logs, and beside it one of somebody else's with files in it.
+/// Creates a folder of logs, and beside it a folder of another user's files.
 fn with_others() -> tempfile::TempDir {
     let logs = logs();
     let theirs = logs.path().join("theirs");
@@ -40,7 +40,7 @@ fn a_result_is_not_written_through_a_link_and_the_others_are() {
         ("out/deep", "../theirs", &["logs/deep/b.json", "logs/deep/er/c.jsonl"]),
         ("out/deep/er", "../../theirs", &["logs/deep/er/c.jsonl"]),
         ("out/deep", "nowhere", &["logs/deep/b.json", "logs/deep/er/c.jsonl"]),
-        // Nothing changes in this one; it would only be copied.
+        // This one has no changes and would only be copied.
         ("out/plain.json", "../theirs/a.json", &["logs/plain.json"]),
     ] {
         let logs = with_others();
@@ -105,7 +105,8 @@ fn what_moves_out_is_not_written_through_a_link_of_folders_that_nobody_named() {
     }
 }
 
-/// Results and media move to files beside the history, in folders that nobody named, also where the history has a name.
+/// Results and media move to files beside the history, in folders that the user did not name, even if the history is
+/// named.
 #[test]
 fn what_moves_beside_a_history_is_not_written_through_a_link() {
     let lines = "one line of a long result\\n".repeat(400);
@@ -146,7 +147,7 @@ fn what_moves_beside_a_history_is_not_written_through_a_link() {
         assert_eq!(tree(&folder.join("theirs")), before, "{link}: {run:?}");
         assert!(run.code == 1 && !folder.join("out.json").exists(), "{link}: {run:?}");
         assert!(run.stderr.contains("link, and could lead anywhere") || link.ends_with("c1"), "{link}: {run:?}");
-        // Without the link it is what the run would have written.
+        // Without the link, the run would write this file.
         fs::remove_file(&link_of).expect("removed");
         let run = within(folder, &[&preset[..], rules, &archive, &["-o", "out.json", name]].concat());
         assert!(run.code == 0 && link_of.exists(), "{link}: {run:?}");

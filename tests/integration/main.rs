@@ -1,6 +1,7 @@
-//! The one integration binary: what tcompact promises, tried from outside and held against references not its own.
+//! The single integration binary. It tests tcompact's promises from outside and against independent references.
 
 mod adapting;
+mod archives;
 mod bad_input;
 mod batch;
 mod benches;

@@ -1,4 +1,4 @@
-//! `--html`: what a run did as one page, which must need nothing, obey nothing in a conversation and be whole.
+//! `--html`: a run as one page, which must be self-contained, inert and complete.
 
 use std::collections::HashSet;
 use std::fs;
@@ -8,10 +8,10 @@ use serde_json::json;
 use crate::program::{Run, path, piped, run, tcompact, with};
 
 const KEEP: [&str; 3] = ["-q", "--keep", "messages:2"];
-/// Elements that have no end.
+/// Elements without an end tag.
 const VOID: [&str; 2] = ["meta", "br"];
 
-/// A page, which is well formed: what begins ends, anchors are there once, and links lead to them.
+/// Reads a page and asserts that it is well formed: tags are closed, anchors are unique, and links lead to them.
 fn page(file: &str) -> String {
     let page = fs::read_to_string(file).expect("a page");
     let body = page.strip_prefix("<!DOCTYPE html>\n").expect("it is HTML");
@@ -192,7 +192,7 @@ fn a_diff_has_a_page_and_writes_nothing_else() {
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
 }
 
-/// What fails has no page, and a page that was there stays.
+/// A failed run writes no page, and an existing page stays.
 #[test]
 fn a_page_is_whole_or_not_there() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -238,7 +238,7 @@ fn a_page_that_cannot_be_is_refused_before_anything_is_done() {
     assert!(!fs::exists(&result).expect("looked"));
 }
 
-/// A page of a long conversation is one that a browser can bear.
+/// The page of a long conversation stays small enough for a browser.
 #[test]
 fn a_long_conversation_has_a_short_page() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -267,7 +267,8 @@ fn a_page_is_as_private_as_the_most_private_conversation() {
     let results = path(folder.path(), "results");
     assert_eq!(compacted(&["-O", &results, "--html", &file, "agent-session.json", &secret]).code, 0);
     assert_eq!(fs::metadata(&file).expect("a page").permissions().mode() & 0o777, 0o600);
-    // Of two groups of readers nobody may see both, also where a page was there that everybody could read.
+    // If two groups may read the inputs, only the owner may read the page, even if everyone could read the previous
+    // one.
     let other = path(folder.path(), "other.json");
     fs::copy(&secret, &other).expect("copied");
     for (input, mode) in [(&secret, 0o640), (&other, 0o604)] {

@@ -1,4 +1,4 @@
-//! Servers that are not of this project. They are started by hand, and these tests are run only when asked for:
+//! Servers of other projects. You start them by hand, and these tests run only on request:
 //!
 //! ```sh
 //! python3 -m venv /tmp/peers && /tmp/peers/bin/pip install llmock==0.2.2
@@ -6,9 +6,9 @@
 //! TCOMPACT_PEER_LLMOCK=http://127.0.0.1:8101 cargo test --test integration peers -- --ignored
 //! ```
 //!
-//! With `TCOMPACT_PEER_LLAMA=http://127.0.0.1:8080/v1` the same is done with llama.cpp's own server
-//! (`llama-server -m MODEL.gguf -c 1024 --port 8080`), which takes minutes on a small machine. Any small model that follows
-//! instructions will do; its context is small so that its overflow error is seen.
+//! With `TCOMPACT_PEER_LLAMA=http://127.0.0.1:8080/v1` the tests run against llama.cpp's own server (`llama-server -m
+//! MODEL.gguf -c 1024 --port 8080`), which takes minutes on a small machine. Any small model that follows instructions
+//! will do. Its context is small so that its overflow error occurs.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::program::{path, run, tcompact};
 
-/// Summarizes the session of an agent and gives the report on it.
+/// Summarizes an agent's session and returns the report.
 fn summarized(model: &str, address: &str, more: &[&str]) -> Value {
     let folder = tempfile::tempdir().expect("a folder");
     let report = path(folder.path(), "report.jsonl");
@@ -50,7 +50,7 @@ fn llmock_is_spoken_to_in_every_way_it_knows() {
         ("mistral:mistral-small-latest", "/mistral/v1"),
         ("groq:llama-3.3-70b-versatile", "/groq/openai/v1"),
     ] {
-        // Larger than its context, so that its refusals are seen as well.
+        // Larger than its context, so that its rejections occur as well.
         let report = summarized(model, &format!("{address}{path}"), &["--keep", "messages:10"]);
         assert_counted_in_parts(model, &report);
     }

@@ -1,4 +1,4 @@
-//! Presets from outside: what goes over the wire, what is written, what is said.
+//! Presets from outside: requests, written files, messages.
 
 use std::fs;
 use std::path::Path;
@@ -130,7 +130,7 @@ fn an_error_goes_into_the_summary_only_where_that_is_asked_for() {
     assert_eq!(with(&deerflow).stdout, source, "DeerFlow goes on without a summary");
 }
 
-/// Of zero tokens nothing is left: `LangChain` then asks nobody, and `DeerFlow` sends the last message all the same.
+/// With zero tokens nothing is left: `LangChain` then sends no request, and `DeerFlow` still sends the last message.
 #[test]
 fn no_tokens_for_the_summarizer_mean_what_they_mean_there() {
     let arguments = ["-q", "--trigger", "messages:1", "--keep", "messages:1", "--trim-tokens", "0"];

@@ -1,4 +1,4 @@
-//! A dry run that shows the summary: one request for it and the real run together.
+//! A dry run that shows the summary: it and the real run share one request.
 
 use std::fs;
 
@@ -50,7 +50,7 @@ fn a_dry_run_asks_nobody_that_the_command_line_does_not_name_with_a_cache() {
     let mut command = tcompact();
     command.args(["-m", "openai:m", "--base-url", &server.url, "--cache", &cache, file]).envs(by_environment);
     assert_eq!(run(&mut command, b"").code, 0);
-    // Where nothing would be replaced, there is nothing to be asked.
+    // If nothing would be replaced, no request is sent.
     let nothing = ask(&server, &["-n", "--cache", &cache, "--trigger", "messages:90"]);
     assert_eq!(nothing.stdout, "0\n");
     assert!(nothing.stderr.contains("no trigger was reached"), "{nothing:?}");

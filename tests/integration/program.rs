@@ -1,4 +1,4 @@
-//! Running the built program.
+//! Runs the built program.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,11 +7,11 @@ use std::process::{Command, Stdio};
 /// The folder of the fixtures.
 pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
 
-/// Where a client looks for a proxy.
+/// The variables that name a proxy.
 const PROXIES: [&str; 8] =
     ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"];
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: i32,
@@ -19,14 +19,15 @@ pub(crate) struct Run {
     pub(crate) stderr: String,
 }
 
-/// A command of the built program without the variables of the person who runs the tests.
+/// Returns a command for the built program, without the variables of the person who runs the tests.
 pub(crate) fn tcompact() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tcompact"));
     without_own_variables(&mut command).current_dir(FIXTURES);
     command
 }
 
-/// A command for a shell that finds the built program, in a folder, without the variables of the person who runs the tests.
+/// Returns a command for a shell in a folder that finds the built program, without the variables of the person who runs
+/// the tests.
 pub(crate) fn shell(line: &str, folder: &Path) -> Command {
     let program = Path::new(env!("CARGO_BIN_EXE_tcompact")).parent().expect("a folder");
     let search = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
@@ -35,7 +36,7 @@ pub(crate) fn shell(line: &str, folder: &Path) -> Command {
     shell
 }
 
-/// Takes keys, proxies, colours and settings from a command.
+/// Removes keys, proxies, colors and settings from a command.
 fn without_own_variables(command: &mut Command) -> &mut Command {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     for variable in names.filter(|name| name.ends_with("_API_KEY")) {
@@ -47,7 +48,7 @@ fn without_own_variables(command: &mut Command) -> &mut Command {
     command.envs(own_settings())
 }
 
-/// Variables that keep the settings of the person who runs the tests away: an empty one counts as not set.
+/// Returns variables that hide the settings of the person who runs the tests: an empty variable counts as unset.
 pub(crate) fn own_settings() -> Vec<(String, &'static str)> {
     let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let ours = variables.filter(|name| name.starts_with("TCOMPACT_")).map(|name| (name, ""));
@@ -60,7 +61,7 @@ pub(crate) fn run(command: &mut Command, input: &[u8]) -> Run {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let mut stdin = child.stdin.take().expect("a pipe");
     let input = input.to_vec();
-    // A program that finds its arguments wrong does not read.
+    // A program with wrong arguments does not read its input.
     let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let output = child.wait_with_output().expect("it ends");
     writer.join().expect("the writer ends");
@@ -81,12 +82,12 @@ pub(crate) fn piped(arguments: &[&str], input: &str) -> Run {
     run(tcompact().args(arguments), input.as_bytes())
 }
 
-/// A path inside a folder, as a string.
+/// Returns a path inside a folder as a string.
 pub(crate) fn path(folder: &Path, name: &str) -> String {
     folder.join(name).to_str().expect("a UTF-8 path").to_owned()
 }
 
-/// What each row of a table of `--list` is about.
+/// Returns the description of each row in a table of `--list`.
 pub(crate) fn rows(table: &str) -> Vec<String> {
     let run = with(&["--list", table]);
     let first = |row: &str| row.split_whitespace().next().map(str::to_owned);

@@ -1,4 +1,4 @@
-//! Every way to speak to a provider, from the flag to the summary.
+//! Every provider, from the flag to the summary.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn answer(body: Value) -> Step {
     Step::Answer(200, "content-type: application/json\r\n", body.to_string())
 }
 
-/// Compacts a fixture with a model of a provider that is the server.
+/// Compacts a fixture with a provider's model, with the server as the provider.
 fn ask(server: &Server, model: &str, variable: &str, more: &[&str]) -> Run {
     let arguments = ["--model", model, "--base-url", &server.url, "--keep", "messages:2", "--summary-tokens", "77"];
     let run = run(tcompact().args(arguments).args(more).arg("openai-chat/plain.json").env(variable, KEY), b"");
@@ -20,8 +20,8 @@ fn ask(server: &Server, model: &str, variable: &str, more: &[&str]) -> Run {
     run
 }
 
-/// A provider as it is tried: the model, the key's variable, the request line, the key's header, a good answer, and one
-/// that was cut off.
+/// A provider's test case: the model, the key's variable, the request line, the key's header, a good answer, and a
+/// truncated one.
 type Case = (&'static str, &'static str, &'static str, String, Value, Value);
 
 fn cases() -> Vec<Case> {
@@ -85,7 +85,7 @@ fn every_provider_is_asked_in_its_own_way() {
         let request = server.requests().pop().expect("a request");
         assert!(request.head.starts_with(line), "{model}: {}", request.head);
         assert!(request.head.contains(&header), "{model}: {}", request.head);
-        // Claude may think, whatever it is called.
+        // Any model of Anthropic's may think.
         let limit = if model == "anthropic:m" { 77 + 4096 } else { 77 };
         assert!(request.body.contains(&format!(":{limit}")), "{model}: {}", request.body);
         assert!(request.body.contains("Never change the prices"), "{model}: {}", request.body);
@@ -115,7 +115,7 @@ fn ollama_needs_no_key_and_is_told_how_much_it_must_read() {
     assert!(body["options"]["num_ctx"].as_u64().is_some_and(|window| window >= 4096), "{body}");
 }
 
-/// Errors as providers were seen to write them.
+/// Errors as observed from providers.
 #[test]
 fn errors_are_shown_in_the_providers_own_words() {
     for (model, variable, code, body, words) in [

@@ -1,12 +1,12 @@
-//! The rooms where decisions are made do not touch the outside, and no room imports one that comes after it.
+//! The pure modules do not access the outside, and no module imports a later one of the list.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms that are built without the feature `cli`.
+/// The modules built without the feature `cli`.
 const PURE: [&str; 7] = ["transcript", "tokens", "plan", "summary", "rewrite", "prune", "compact"];
-/// Files, network, processes, clocks, environment, threads and printing.
+/// The parts of the standard library for files, network, processes, clocks, environment, threads and printing.
 const OUTSIDE: [&str; 13] = [
     "std::fs",
     "std::net",
@@ -23,7 +23,7 @@ const OUTSIDE: [&str; 13] = [
     "RandomState",
 ];
 
-/// All rooms, each before those that may import it.
+/// All modules, each before those that may import it.
 const ROOMS: [&str; 15] = [
     "transcript",
     "tokens",
@@ -50,10 +50,11 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// A source without its tests, which may do what they like: they stand at the end of a file, or in one of their own.
+/// Returns a source without its tests, which are unrestricted: they are at the end of a file, or in a file of their
+/// own.
 fn code<'t>(file: &Path, text: &'t str) -> &'t str {
     const TESTS: &str = "\n#[cfg(test)]\n";
-    // What only declares them stands among the other declarations, and the code behind it.
+    // A declaration of tests is among the other declarations, before the code.
     let are_here = |at: &usize| {
         text[at + TESTS.len()..].lines().next().is_some_and(|line| line.contains("mod ") && line.ends_with('{'))
     };
@@ -80,7 +81,7 @@ fn no_room_imports_one_that_comes_after_it() {
             }
         }
     }
-    // A room that is not in the list is held to nothing.
+    // A module outside the list would be unchecked.
     for entry in fs::read_dir(&src).expect("a folder").map(|entry| entry.expect("an entry").path()) {
         let name = entry.file_name().and_then(|name| name.to_str()).expect("a name");
         assert!(!entry.is_dir() || ROOMS.contains(&name), "{name} is no room of the list");
@@ -95,7 +96,7 @@ fn pure_rooms_stay_pure() {
         for file in files {
             let text = fs::read_to_string(&file).expect("a source");
             let code = code(&file, &text);
-            // The embedded summarizer looks things up by their hashes, and goes through no table in order of these.
+            // The embedded summarizer uses hash tables for lookups only and never iterates over one.
             let is_lookup = |outside: &str| room == "summary" && outside == "RandomState";
             for outside in OUTSIDE.into_iter().filter(|outside| !is_lookup(outside)) {
                 assert!(!code.contains(outside), "{} uses {outside}", file.display());
@@ -104,7 +105,7 @@ fn pure_rooms_stay_pure() {
     }
 }
 
-/// The paths that a `use` names: `a::{b, c::d}` are two.
+/// Returns the paths of a `use`: `a::{b, c::d}` has two.
 fn paths(path: &str) -> Vec<String> {
     let Some((before, inside)) = path.trim().split_once('{') else { return vec![path.trim().to_owned()] };
     let inside = inside.trim_end().strip_suffix('}').expect("a list that ends");
@@ -122,7 +123,7 @@ fn paths(path: &str) -> Vec<String> {
     parts.flat_map(|part| paths(&format!("{before}{}", part.trim()))).collect()
 }
 
-/// The modules of the program, and those that each imports.
+/// Returns the modules of the program, with the modules that each imports.
 fn imports() -> BTreeMap<String, BTreeSet<String>> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let module = |file: &Path| {
@@ -151,8 +152,8 @@ fn imports() -> BTreeMap<String, BTreeSet<String>> {
     files.iter().map(imports).collect()
 }
 
-/// A module may import what it is made of, as a registry does its rows; nothing else is imported both ways, by way of what
-/// it is made of either.
+/// A module may import its own parts, as a registry imports its rows. No other import runs both ways, not even through
+/// a module's parts.
 #[test]
 fn imports_run_in_no_circle() {
     let imports = imports();

@@ -1,4 +1,5 @@
-//! The commands of the README and the other documents, run as a reader would, and what they state about the program.
+//! Runs the commands of the README and the other documents as a reader would, and checks what they state about the
+//! program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use crate::program::own_settings;
 use crate::server::{Server, completion};
 
-/// The documents beside the README.
+/// The documents besides the README.
 const DOCUMENTS: [&str; 8] = [
     "CONTRIBUTING.md",
     "docs/benchmarks.md",
@@ -33,7 +34,7 @@ fn every_document_is_known_here() {
     assert_eq!(found, DOCUMENTS[1..]);
 }
 
-/// Whoever has ten minutes reads no more than this.
+/// The README stays readable in ten minutes.
 #[test]
 fn the_readme_is_short() {
     for name in ["README.md", "README.zh-CN.md"] {
@@ -73,10 +74,10 @@ impl Reader {
         let folder = tempfile::tempdir().expect("a folder");
         let [home, temporary] = ["home", "tmp"].map(|name| folder.path().join(name));
         [&home, &temporary].into_iter().for_each(|folder| fs::create_dir(folder).expect("made"));
-        committed(root, &folder.path().join("tree"));
+        create_repository(root, &folder.path().join("tree"));
         let program = Path::new(env!("CARGO_BIN_EXE_tcompact")).parent().expect("a folder");
         let outside = std::env::var("PATH").unwrap_or_default();
-        let search = format!("{}:{}:{outside}", program.display(), played(root, &home).display());
+        let search = format!("{}:{}:{outside}", program.display(), stand_in_programs(root, &home).display());
         Reader { folder, endpoint: Server::start(vec![completion("A short summary.", "stop")]), search }
     }
 
@@ -84,12 +85,12 @@ impl Reader {
         self.folder.path().join(name)
     }
 
-    /// Runs each block of commands in turn, where the one before it left the shell. Returns how many there were, and
-    /// where the last one left it.
+    /// Runs each block of commands in the folder where the previous one ended. Returns the number of blocks, and the
+    /// last folder.
     fn run(&self, name: &str, mut place: PathBuf) -> (usize, PathBuf) {
         let (text, mut tried) = (document(name), 0);
         for block in text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()) {
-            // A server of the test's own plays the network.
+            // A local server of the test replaces the network.
             let script = block
                 .replace("cargo run --release -- ", "tcompact ")
                 .replace("/tmp/", &format!("{}/", self.path("tmp").display()))
@@ -99,7 +100,7 @@ impl Reader {
                     &format!("--model openai:gpt-4o-mini --base-url {}", self.endpoint.url),
                 )
                 .replace("OPENAI_API_KEY=…", "OPENAI_API_KEY=sk-test");
-            // Building and testing is what this run does.
+            // This test is part of building and testing.
             if script.contains("cargo ") {
                 continue;
             }
@@ -113,7 +114,7 @@ impl Reader {
             assert_eq!(git(&self.path("tree"), &["status", "--porcelain"]), "", "{name}\n{block}");
             let next = PathBuf::from(fs::read_to_string(left).expect("a path").trim_end());
             if next != place {
-                grown_old(&next.join("fixtures/openai-chat"));
+                make_old(&next.join("fixtures/openai-chat"));
             }
             place = next;
             tried += 1;
@@ -139,7 +140,7 @@ fn every_command_of_the_documents_works_and_leaves_the_repository_clean() {
     assert!(tried >= 10, "{tried} blocks of commands");
 }
 
-/// How the commands begin that stand in blocks of `bash` and not of `sh`, and why no test runs them.
+/// The prefixes of commands in blocks of `bash` instead of `sh`, and why no test runs them.
 const NOT_RUN: [(&str, &str); 7] = [
     ("cargo ", "builds the program or runs for minutes"),
     ("fuzz/run ", "needs a nightly toolchain"),
@@ -168,7 +169,7 @@ fn only_known_commands_of_the_documents_are_not_run() {
     assert!(unused.is_empty(), "{unused:?}");
 }
 
-/// What git prints of a repository.
+/// Returns the output of git in a repository.
 fn git(tree: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new("git");
     command.args(["-c", "user.name=a", "-c", "user.email=a@b.example", "-c", "core.autocrlf=false"]).args(arguments);
@@ -177,8 +178,8 @@ fn git(tree: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// A repository of what the README needs of this one.
-fn committed(root: &Path, tree: &Path) {
+/// Creates a repository with the files that the README needs.
+fn create_repository(root: &Path, tree: &Path) {
     fs::create_dir(tree).expect("made");
     let copied = Command::new("cp").arg("-r").arg(root.join("fixtures")).arg(tree).status();
     assert!(copied.expect("cp is there").success());
@@ -187,8 +188,8 @@ fn committed(root: &Path, tree: &Path) {
     git(tree, &["commit", "--quiet", "--message", "all"]);
 }
 
-/// Makes files old enough for the recipe that looks for such.
-fn grown_old(folder: &Path) {
+/// Makes files old enough for the recipe that selects old files.
+fn make_old(folder: &Path) {
     let old = SystemTime::now() - Duration::from_secs(60 * 24 * 60 * 60);
     for file in fs::read_dir(folder).expect("fixtures") {
         let file = fs::File::options().append(true).open(file.expect("a file").path()).expect("opened");
@@ -196,8 +197,8 @@ fn grown_old(folder: &Path) {
     }
 }
 
-/// Puts a session of Codex into a home; a folder there with stand-ins for programs that ask a model.
-fn played(root: &Path, home: &Path) -> PathBuf {
+/// Writes a session of Codex into a home, and returns a folder with stand-ins for programs that ask a model.
+fn stand_in_programs(root: &Path, home: &Path) -> PathBuf {
     let sessions = home.join(".codex/sessions/2026/01/07");
     fs::create_dir_all(&sessions).expect("made");
     fs::copy(root.join("fixtures/codex/rollout.jsonl"), sessions.join("rollout-1.jsonl")).expect("copied");
@@ -212,7 +213,7 @@ fn played(root: &Path, home: &Path) -> PathBuf {
     folder
 }
 
-/// What `cargo run --release --` is given in the README, given to the program that was built for this test.
+/// Runs the built program with the arguments that the README passes to `cargo run --release --`.
 #[test]
 fn the_first_command_of_the_readme_runs_the_main_job() {
     let readme = document("README.md");
@@ -220,7 +221,7 @@ fn the_first_command_of_the_readme_runs_the_main_job() {
     let first: Vec<&str> = blocks.take(2).collect();
     assert_eq!(first[1], "cargo test --locked\n");
     let line = first[0].strip_prefix("cargo run --release -- ").expect("the command");
-    let output = ran(&format!("tcompact {line}"));
+    let output = run_command(&format!("tcompact {line}"));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8_lossy(&output.stdout).contains("Here is a summary of the conversation to date:"));
 }
@@ -229,12 +230,12 @@ fn the_first_command_of_the_readme_runs_the_main_job() {
 fn the_picture_in_the_documents_is_what_is_drawn() {
     let economy = document("docs/economy.md");
     let command = economy.lines().find(|line| line.starts_with("tcompact -n --explain")).expect("the command");
-    let drawn = String::from_utf8(ran(command).stderr).expect("UTF-8");
+    let drawn = String::from_utf8(run_command(command).stderr).expect("UTF-8");
     assert!(economy.contains(&format!("```text\n{drawn}```")), "{drawn}");
 }
 
-/// What the program that was built for this test does with a command of a document.
-fn ran(command: &str) -> Output {
+/// Runs a command of a document with the built program.
+fn run_command(command: &str) -> Output {
     let mut tcompact = Command::new(env!("CARGO_BIN_EXE_tcompact"));
     tcompact.args(command.split_whitespace().skip(1).take_while(|word| *word != ">"));
     tcompact.current_dir(env!("CARGO_MANIFEST_DIR")).envs(own_settings()).output().expect("it runs")
@@ -246,11 +247,11 @@ fn before_and_after_in_the_readme_are_what_a_run_gives() {
     let command = "tcompact --keep messages:10 fixtures/agent-session.json";
     assert!(readme.contains(&format!("\n{command} > short.json\n")));
     let report = tempfile::NamedTempFile::new().expect("a file");
-    let output = ran(&format!("{command} --report {}", report.path().display()));
+    let output = run_command(&format!("{command} --report {}", report.path().display()));
     let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let report: serde_json::Value = serde_json::from_reader(report).expect("JSON");
     let messages = result["messages"].as_array().expect("messages");
-    // To hundreds, so that the summarizer may find another word.
+    // Rounds to hundreds, so that the summarizer's wording may change.
     let rounded = |key: &str| (report[key].as_u64().expect("a number") + 50) / 100 * 100;
     let before = format!("| before | {} | {} |", report["messages"], rounded("tokens"));
     assert!(readme.contains(&before), "{before}");
@@ -268,26 +269,26 @@ fn before_and_after_in_the_readme_are_what_a_run_gives() {
     }
 }
 
-/// `TCOMPACT_REGENERATE=1` draws it anew.
+/// `TCOMPACT_REGENERATE=1` redraws it.
 #[test]
 fn the_drawing_at_the_top_is_what_a_terminal_shows() {
     let arguments = ["-n", "--explain", "--color", "always", "--keep", "messages:10", "agent-session.json"];
     let drawn = crate::program::with(&arguments).stderr;
     let terminal = anstyle_svg::Term::new().palette(anstyle_svg::WIN10_CONSOLE);
-    // What terminals dim can still be read there.
+    // Dimmed text is still readable on terminals.
     let svg = terminal.render_svg(&drawn).replace("opacity: 0.4", "opacity: 0.75");
     let file = Path::new(crate::program::FIXTURES).join("explain.svg");
     if std::env::var_os("TCOMPACT_REGENERATE").is_some() {
         fs::write(&file, &svg).expect("written");
     }
     let advice = "fixtures/explain.svg is stale: run `TCOMPACT_REGENERATE=1 cargo test readme` and commit it";
-    assert!(fs::read_to_string(&file).is_ok_and(|committed| committed == svg), "{advice}");
+    assert!(fs::read_to_string(&file).is_ok_and(|create_repository| create_repository == svg), "{advice}");
 }
 
-/// How deep the heading of a section is, its code in lines, sorted, and the figures of each row of its tables.
+/// The depth of a section's heading, its sorted code spans, and the figures of each row of its tables.
 type Section<'t> = (usize, Vec<&'t str>, Vec<Vec<String>>);
 
-/// The blocks of code of a text, and its sections.
+/// Returns the code blocks and the sections of a text.
 fn facts(text: &str) -> (Vec<&str>, Vec<Section<'_>>) {
     let blocks = text.split("```").skip(1).step_by(2).collect();
     let prose: String = text.split("```").step_by(2).collect();
@@ -317,14 +318,14 @@ fn the_readme_in_chinese_has_the_same_facts() {
     for (one, other) in english.1.iter().zip(&chinese.1) {
         assert_eq!((one.0, &one.1, one.2.len()), (other.0, &other.1, other.2.len()));
         for (row, translated) in one.2.iter().zip(&other.2) {
-            // Months are figures in Chinese.
+            // Chinese names months with figures.
             assert!(row.iter().all(|figure| translated.contains(figure)), "{row:?}, {translated:?}");
         }
     }
     assert_eq!((english.0.len(), english.1.len()), (chinese.0.len(), chinese.1.len()), "blocks, and sections");
 }
 
-/// The rows of the README's tables of benchmarks are rows of the whole table.
+/// The rows of the README's benchmark tables are rows of the full table.
 #[test]
 fn figures_of_the_readme_are_those_of_the_benchmarks() {
     let (readme, benchmarks) = (document("README.md"), document("docs/benchmarks.md"));

@@ -1,4 +1,4 @@
-//! `--redact`: no secret in what is sent, in what comes back, or in what is kept of it.
+//! `--redact`: no secret in requests, in answers, or in anything stored.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::program::{Run, path, rows, run, tcompact, with};
 use crate::server::{Server, completion};
 
-/// Secrets as they look, put together here so that nobody takes them for real ones.
+/// Realistic secrets, assembled here so that no scanner mistakes them for real ones.
 fn secrets() -> [String; 4] {
     [
         format!("gh{}_{}", "p", "a1B2c3D4e5F6".repeat(3)),
@@ -98,14 +98,14 @@ fn the_embedded_summarizer_and_commands_are_sent_no_secrets_either() {
     assert!(without.stdout.contains(&gone[0]), "nothing is masked unasked: {without:?}");
 }
 
-/// What is shown and what is kept for people, of messages that go and of messages that stay.
+/// All output for people, about removed and kept messages.
 #[test]
 fn no_output_for_people_shows_a_secret() {
     let folder = tempfile::tempdir().expect("a folder");
     let input = path(folder.path(), "in.json");
     fs::write(&input, conversation()).expect("written");
     let says = format!("no luck with {}", secrets()[0]);
-    // What the user types is shown as it is, so the secret is not in the command.
+    // The user's command is displayed unchanged, so the secret is not in it.
     fs::write(path(folder.path(), "says"), says).expect("written");
     let fails = format!("cat '{}' >&2; exit 3", path(folder.path(), "says"));
     let (report, page) = (path(folder.path(), "report.jsonl"), path(folder.path(), "page.html"));
@@ -135,8 +135,8 @@ fn no_output_for_people_shows_a_secret() {
     }
 }
 
-/// The history is another text where something in it is masked, so every format is read again: the result is that of a
-/// conversation that had the placeholder from the start.
+/// Masking changes the history, so every format is read again. The result is that of a conversation with the
+/// placeholder from the start.
 #[test]
 fn every_format_is_summarized_as_if_the_placeholder_had_stood_there() {
     let [github, ..] = secrets();
@@ -153,7 +153,7 @@ fn every_format_is_summarized_as_if_the_placeholder_had_stood_there() {
                 let arguments = ["-q", "--keep", "messages:2", "--accept", "any", "--summarizer-cmd", "cat"];
                 let run = with(&[&arguments[..], &["--truncate-args", "60"], more, &[&copy]].concat());
                 assert_eq!(run.code, 0, "{name}: {run:?}");
-                // Ids of summaries are made from what they are made of, and sizes are of what was there.
+                // Summary ids derive from the replaced messages, and sizes are those of the original.
                 made.replace_all(&run.stdout, "…").into_owned()
             };
             let masked = shortened(&github, &["--redact"]);

@@ -1,4 +1,4 @@
-//! What is told of a run, and what is kept of it: `--report` and `--cache`.
+//! The report and the stored answers of a run: `--report` and `--cache`.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ fn a_report_has_the_plan_and_what_came_of_it() {
     assert_eq!(run.code, 0, "{run:?}");
     let dry: Value = serde_json::from_str(&ask(&server, &["--dry-run", "--json"]).stdout).expect("a plan");
     let report = reported(&file).remove(0);
-    // What is saved is an estimate before there is a summary.
+    // Before there is a summary, the savings are an estimate.
     for (key, value) in dry.as_object().expect("an object").iter().filter(|(key, _)| *key != "economy") {
         assert_eq!(&report[key], value, "{key}");
     }
@@ -56,7 +56,7 @@ fn a_report_says_what_it_cost() {
     assert!(run.stderr.contains("100 tokens in and 10 out, $0.000021"), "{run:?}");
 }
 
-/// Prices are in US dollars a million tokens: 2.5 of what gpt-4o reads, 0.15 and 0.6 of what gpt-4o-mini reads and writes.
+/// Prices in US dollars per million tokens: gpt-4o reads at 2.5, gpt-4o-mini reads at 0.15 and writes at 0.6.
 #[test]
 fn what_a_compaction_saves_and_costs_is_told_before_and_after() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -94,12 +94,12 @@ fn what_a_compaction_saves_and_costs_is_told_before_and_after() {
     let sentence =
         format!("saves {saved} tokens a turn ($0.0253 with gpt-4o); the summary costs $0.000021 and pays after 1 turn");
     assert!(told.contains(&sentence), "{told}");
-    // Neither what a command costs is known, nor what a turn does that nobody is named for.
+    // The cost of a command is unknown, and so is that of a turn without a named model.
     let unknown = with(&["-n", "--json", "--keep", "messages:10", "--summarizer-cmd", "cat", "agent-session.json"]);
     let unknown: Value = serde_json::from_str(&unknown.stdout).expect("a plan");
     let keys = ["saved_usd_per_turn", "cost_usd", "pays_after_turns", "prices", "cache"];
     assert!(keys.iter().all(|key| unknown["economy"][key].is_null()), "{unknown}");
-    // What was cut short is saved as well.
+    // Cut arguments count as savings too.
     run(&["--truncate-args", "50", "--report", &file]);
     let report = reported(&file).pop().expect("a report");
     let less = report["tokens"].as_u64().zip(report["tokens_after"].as_u64()).map(|(before, after)| before - after);
@@ -131,7 +131,7 @@ fn a_report_of_what_was_left_alone_or_failed() {
     assert_eq!(report["tokens_after"], report["tokens"]);
 }
 
-/// Conversations share a file, which is written whole or not at all.
+/// Several conversations share a file, which is written whole or not at all.
 #[test]
 fn nothing_is_reported_as_done_that_was_not_written() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -177,7 +177,7 @@ fn a_second_run_asks_nobody() {
     assert_eq!(server.requests().len(), 2);
     let report = reported(&file).remove(0);
     assert_eq!((&report["requests"], &report["cached"], &report["usage"]), (&json!(0), &json!(1), &Value::Null));
-    // Whatever decides a summary is part of its name.
+    // Everything that influences a summary is part of its cache key.
     for more in [["--summary-tokens", "99"], ["--base-url", "http://127.0.0.1:9/v1"], ["--trim-tokens", "30"]] {
         let arguments = ["--model", "openai:test-model", "--keep", "messages:2"];
         let mut command = tcompact();
@@ -234,7 +234,7 @@ fn half_a_file_in_the_cache_is_asked_for_again() {
     assert!(summary_of(&ask(&server, &["--cache", &cache])).contains("Second."));
 }
 
-/// What a model could not read is known as well.
+/// The cache also stores that a history was too long for a model.
 #[test]
 fn a_second_run_asks_nobody_after_an_overflow_either() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,40 +1,32 @@
-//! `--archive X.jsonl` and `--restore X.jsonl`: what was cut away comes back, to the byte, or not at all.
+//! `--archive X.jsonl` and `--restore X.jsonl`: removed messages are restored to the byte, or not at all.
 
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::fixtures;
 use crate::program::{FIXTURES, Run, path, run, tcompact, with};
 
-/// What sha256sum says of a text is what records say.
-const OF_ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-
-fn sha256(text: &str) -> String {
-    let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn records(archive: &str) -> Vec<Value> {
+pub(crate) fn records(archive: &str) -> Vec<Value> {
     let text = fs::read_to_string(archive).expect("an archive");
     text.lines().map(|line| serde_json::from_str(line).expect("a record a line")).collect()
 }
 
-/// Compacts a file with an archive; what is written.
-fn compacted(archive: &str, arguments: &[&str], file: &str) -> String {
+/// Compacts a file with an archive and returns the result.
+pub(crate) fn compacted(archive: &str, arguments: &[&str], file: &str) -> String {
     let run = with(&[&["-q", "--archive", archive], arguments, &[file]].concat());
     assert_eq!(run.code, 0, "{file} {arguments:?}: {run:?}");
     run.stdout
 }
 
-fn restored(archive: &str, text: &str) -> Run {
+pub(crate) fn restored(archive: &str, text: &str) -> Run {
     run(tcompact().args(["-q", "--restore", archive]), text.as_bytes())
 }
 
-/// Checks that an archive leads from a text back to another.
-fn assert_goes_back(archive: &str, from: &str, to: &str, what: &str) {
+/// Asserts that an archive restores one text from another.
+pub(crate) fn assert_goes_back(archive: &str, from: &str, to: &str, what: &str) {
     let run = restored(archive, from);
     if from == to {
         assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{what}: nothing was cut");
@@ -60,10 +52,11 @@ fn every_fixture_comes_back_to_the_byte() {
     for (at, file) in fixtures::all().into_iter().enumerate() {
         let text = fs::read_to_string(&file).expect("a fixture");
         let file = file.to_str().expect("UTF-8");
-        // Many ways into one archive: each result finds its own. What is mended may become what was not, and keeps apart.
+        // Several results in one archive: each finds its own record. Repaired texts may become equal to others, so they
+        // have their own archive.
         let archive = path(folder.path(), &format!("{at}.jsonl"));
-        let of_mended = path(folder.path(), &format!("{at}-mended.jsonl"));
-        let archive_of = |way: &[&str]| if way.contains(&"--repair") { &of_mended } else { &archive };
+        let repaired_archive = path(folder.path(), &format!("{at}-mended.jsonl"));
+        let archive_of = |way: &[&str]| if way.contains(&"--repair") { &repaired_archive } else { &archive };
         let results = ways.map(|way| compacted(archive_of(way), way, file));
         for (way, result) in ways.iter().zip(&results) {
             cut += usize::from(*result != text);
@@ -82,7 +75,7 @@ fn every_fixture_comes_back_to_the_byte() {
     assert!(cut > 200, "{cut}");
 }
 
-/// What a preset changes besides: arguments that are cut early, results that move to files, a summary beside the messages.
+/// Other changes by presets: arguments cut early, results moved to files, a summary beside the messages.
 #[test]
 fn the_ways_of_presets_come_back() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -127,7 +120,7 @@ fn a_file_that_was_compacted_twice_goes_all_the_way_back() {
             compacted(&archive, &["--keep", "messages:2", "--summarizer-cmd", "echo Twice", "--accept", "any"], &copy);
         assert!(once != twice && once != text, "{name}");
         assert_goes_back(&archive, &twice, &text, name);
-        // A run that was ended between the archive and the result, and begun again.
+        // A run that was killed between archive and result, and started again.
         let records = fs::read_to_string(&archive).expect("an archive");
         fs::write(&archive, format!("{records}{records}")).expect("written");
         assert_goes_back(&archive, &twice, &text, name);
@@ -168,7 +161,7 @@ fn lines_go_back_one_by_one() {
     assert!(!record["put_back"].to_string().contains("content"), "no message is there twice: {record}");
 }
 
-/// Histories of which the same was left are told apart by their lines, and where that does not do, none is taken.
+/// Equal results of different histories are told apart by their lines; otherwise none is restored.
 #[test]
 fn what_became_the_same_is_told_by_its_line() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -186,8 +179,8 @@ fn what_became_the_same_is_told_by_its_line() {
     assert!(alone.stderr.contains("different texts became this one"), "{alone:?}");
 }
 
-/// A text as a file of that ending has it.
-fn packed(text: &str, ending: &str) -> Vec<u8> {
+/// Packs a text as files with this extension are.
+fn pack(text: &str, ending: &str) -> Vec<u8> {
     match ending {
         "gz" => {
             let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -199,7 +192,7 @@ fn packed(text: &str, ending: &str) -> Vec<u8> {
     }
 }
 
-fn unpacked(bytes: &[u8], ending: &str) -> String {
+fn unpack(bytes: &[u8], ending: &str) -> String {
     let mut text = String::new();
     match ending {
         "gz" => flate2::read::GzDecoder::new(bytes).read_to_string(&mut text),
@@ -217,204 +210,18 @@ fn packed_files_come_back() {
     let text = fs::read_to_string(Path::new(FIXTURES).join("agent-session.json")).expect("a fixture");
     for ending in ["gz", "zst"] {
         let at = |name: &str| path(folder.path(), &format!("{name}.json.{ending}"));
-        fs::write(at("whole"), packed(&text, ending)).expect("written");
+        fs::write(at("whole"), pack(&text, ending)).expect("written");
         let short = compacted(&archive, &["--keep", "messages:4", "-o", &at("short")], &at("whole"));
         assert_eq!(short, "");
         assert_eq!(with(&["--restore", &archive, &at("short")]).stdout, text);
         let run = with(&["--restore", &archive, &at("short"), "-o", &at("back")]);
         assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
-        assert_eq!(unpacked(&fs::read(at("back")).expect("written"), ending), text);
+        assert_eq!(unpack(&fs::read(at("back")).expect("written"), ending), text);
     }
 }
 
-#[test]
-fn what_does_not_match_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let archive = path(folder.path(), "archive.jsonl");
-    let out = path(folder.path(), "out.json");
-    let name = "agent-session.json";
-    let text = fs::read_to_string(Path::new(FIXTURES).join(name)).expect("a fixture");
-    let result = compacted(&archive, &["--keep", "messages:4"], name);
-    let good = fs::read_to_string(&archive).expect("an archive");
-    let refused = |text: &str, why: &str| {
-        let run = run(tcompact().args(["--restore", &archive, "-o", &out]), text.as_bytes());
-        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{run:?}");
-        assert!(run.stderr.contains(why), "{why}: {run:?}");
-        assert!(!Path::new(&out).exists());
-    };
-    let nothing = "has nothing that was cut from this text";
-    refused(&text, nothing);
-    refused(&format!("{result} "), nothing);
-    fs::write(&archive, good.replacen("user", "uses", 1)).expect("written");
-    refused(&result, "does not have the hash of the original");
-    fs::write(&archive, "").expect("written");
-    refused(&result, nothing);
-    compacted(&archive, &["--keep", "messages:4", "--emit", "update"], "langchain/thread.json");
-    assert!(records(&archive).iter().all(|record| record.get("put_back").is_none()));
-    refused("null\n", "of --emit update");
-    // Half a record does no harm to the others.
-    fs::write(&archive, format!("{}\n{good}{}", &good[..300], &good[..good.len() / 2])).expect("written");
-    let run = run(tcompact().args(["--restore", &archive]), result.as_bytes());
-    assert!(run.stdout == text, "{run:?}");
-    assert_eq!(run.stderr, format!("tcompact: {archive}: 2 of its lines are no records, the first is line 1\n"));
-    refused(&text, "2 of its lines are no records");
-    fs::write(&archive, "\u{feff}7\n\0\n{\"source\":").expect("written");
-    refused(&result, "3 of its lines are no records, the first is line 1");
-}
-
-/// Whoever wrote the archive, nothing comes of it but an error.
-#[test]
-fn hostile_archives_only_fail() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let archive = path(folder.path(), "archive.jsonl");
-    let text = "aébc";
-    let hash = sha256;
-    assert_eq!(hash("abc"), OF_ABC);
-    let largest = u64::MAX;
-    let edit = |offset: u64, bytes: u64, pieces: Value| json!({"offset": offset, "bytes": bytes, "pieces": pieces});
-    let changed = [
-        json!([edit(6, 0, json!([]))]),
-        json!([edit(largest, 1, json!([]))]),
-        json!([edit(1, largest, json!([]))]),
-        json!([edit(2, 0, json!(["x"]))]),
-        json!([edit(1, 1, json!(["x"]))]),
-        json!([edit(0, 3, json!([])), edit(1, 3, json!([]))]),
-        json!([edit(0, 0, json!([0, 0]))]),
-        json!([edit(0, 0, json!([1]))]),
-        json!([edit(0, 0, json!([largest]))]),
-        json!([edit(0, 0, json!([-1]))]),
-        json!([edit(0, 0, json!([1.5]))]),
-        json!([edit(0, 0, json!([null]))]),
-        json!([edit(0, 0, json!(["x"]))]),
-        json!([{"offset": -1, "bytes": 0, "pieces": []}]),
-        json!([{"offset": 0}]),
-        json!([7]),
-        json!({}),
-        json!(null),
-        json!([]),
-    ];
-    for put_back in changed {
-        let record = json!({"source": "../../x", "messages": ["m"], "original_sha256": OF_ABC, "result_sha256": hash(text), "put_back": put_back});
-        fs::write(&archive, format!("{record}\n")).expect("written");
-        let run = restored(&archive, text);
-        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{record}: {run:?}");
-        assert!(run.stderr.starts_with("tcompact: "), "{record}: {run:?}");
-    }
-    let step = |from: &str, to: &str| {
-        json!({"source": "x", "messages": [], "original_sha256": hash(to), "result_sha256": hash(from),
-               "put_back": [{"offset": 0, "bytes": from.len(), "pieces": [to]}]})
-    };
-    fs::write(&archive, step("a", "a").to_string()).expect("written");
-    assert_eq!(restored(&archive, "a").code, 1);
-    for way in [vec![("a", "b"), ("b", "a")], vec![("a", "a\na"), ("a\na", "a")]] {
-        let records: String = way.iter().map(|(from, to)| format!("{}\n", step(from, to))).collect();
-        fs::write(&archive, records).expect("written");
-        let run = restored(&archive, "a");
-        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{way:?}: {run:?}");
-        assert!(run.stderr.contains("lead back to themselves"), "{way:?}: {run:?}");
-    }
-}
-
-#[test]
-fn a_restore_reads_no_settings_and_takes_no_rules() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let archive = path(folder.path(), "archive.jsonl");
-    let result = compacted(&archive, &["--keep", "messages:4"], "agent-session.json");
-    let file = path(folder.path(), "short.json");
-    fs::write(&file, result).expect("written");
-    for rule in [
-        &["--dry-run"][..],
-        &["--check"],
-        &["--repair", "drop"],
-        &["--archive", "b.jsonl"],
-        &["--emit", "messages"],
-        &["--report", "r.jsonl"],
-        &["--keep", "messages:1"],
-        &["--model", "extractive"],
-        &["--preset", "langchain"],
-        &["--exit-status"],
-    ] {
-        let run = with(&[&["--restore", &archive, &file], rule].concat());
-        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{rule:?}: {run:?}");
-        assert!(run.stderr.contains(&format!("cannot be used with '{}", rule[0])), "{run:?}");
-    }
-    let mut command = tcompact();
-    command.args(["--restore", &archive, &file]).env("TCOMPACT_KEEP", "nonsense").env("TCOMPACT_DRY_RUN", "yes");
-    assert_eq!(run(&mut command, b"").code, 0);
-    for (arguments, code, why) in [
-        (["--restore", "a.md", &file, "-o", "-"], 2, "only an archive whose name ends in .jsonl"),
-        (["--restore", "missing.jsonl", &file, "-o", "-"], 1, "--restore missing.jsonl cannot be read"),
-        (["--restore", &archive, &file, "-o", &archive], 2, "is the archive"),
-        (["--restore", &archive, &file, "-o", &file], 2, "is the input itself"),
-        (["--restore", &archive, "missing.json", "-o", "-"], 1, "missing.json cannot be read"),
-    ] {
-        let run = with(&arguments);
-        assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{run:?}");
-        assert!(run.stderr.contains(why), "{why}: {run:?}");
-        assert!(!run.stderr.contains("--in-place"), "it would compact the file: {run:?}");
-    }
-}
-
-/// Whoever appends waits for the others, so every record is whole.
-#[test]
-fn several_processes_write_one_archive() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let archive = path(folder.path(), "archive.jsonl");
-    let (processes, times) = (8, 50);
-    std::thread::scope(|scope| {
-        for process in 0..processes {
-            let archive = &archive;
-            scope.spawn(move || {
-                for time in 0..times {
-                    let said = format!("echo {process} {time}");
-                    let arguments = ["--keep", "messages:2", "--summarizer-cmd", &said, "--accept", "any"];
-                    compacted(archive, &arguments, "openai-chat/conversations.jsonl");
-                }
-            });
-        }
-    });
-    let records = records(&archive);
-    assert_eq!(records.len(), processes * times * 2, "two conversations each");
-    let text = fs::read_to_string(Path::new(FIXTURES).join("openai-chat/conversations.jsonl")).expect("a fixture");
-    let arguments =
-        ["-q", "--keep", "messages:2", "--summarizer-cmd", "echo 3 7", "--accept", "any", "--archive", "ARCHIVE"];
-    let arguments = arguments.map(|argument| if argument == "ARCHIVE" { archive.as_str() } else { argument });
-    let result = with(&[&arguments[..], &["openai-chat/conversations.jsonl"]].concat()).stdout;
-    assert_goes_back(&archive, &result, &text, "one of them");
-}
-
-/// A disk that is full for one process takes nothing from what the others write, and keeps no half of its own.
-#[test]
-fn what_is_cut_short_is_taken_back_while_others_write() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let archive = path(folder.path(), "archive.jsonl");
-    let large = path(folder.path(), "large.json");
-    let history = "a long history ".repeat(2_000);
-    fs::write(&large, format!(r#"[{{"role":"user","content":"{history}"}},{{"role":"user","content":"last"}}]"#))
-        .expect("written");
-    let program = env!("CARGO_BIN_EXE_tcompact");
-    let limited = format!("trap '' XFSZ; ulimit -f 64; {program} -q --keep messages:1 --archive {archive} {large}");
-    let (times, mut written) = (40, 0);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for _ in 0..times {
-                compacted(&archive, &["--keep", "messages:2"], "openai-chat/plain.json");
-            }
-        });
-        for _ in 0..times {
-            let mut bash = std::process::Command::new("bash");
-            let run = run(bash.args(["-c", &limited]).envs(crate::program::own_settings()), b"");
-            assert!(run.code == 0 || run.code == 1 && run.stdout.is_empty(), "{run:?}");
-            written += usize::from(run.code == 0);
-        }
-    });
-    let of_large = records(&archive).iter().filter(|record| record["source"] == large.as_str()).count();
-    assert!((1..times).contains(&written), "{written}");
-    assert_eq!((of_large, records(&archive).len()), (written, written + times));
-}
-
-/// Runs a command that has to end within a minute.
-fn ended(arguments: &[&str], folder: &Path) -> i32 {
+/// Runs a command that must end within a minute, and returns its exit code.
+fn run_to_end(arguments: &[&str], folder: &Path) -> i32 {
     let mut child = tcompact().arg("-q").args(arguments).current_dir(folder).spawn().expect("it runs");
     for _ in 0..6_000 {
         if let Some(status) = child.try_wait().expect("a child") {
@@ -426,7 +233,7 @@ fn ended(arguments: &[&str], folder: &Path) -> i32 {
     panic!("{arguments:?} does not end");
 }
 
-/// Mending and cutting leave two messages, one, or none, with and without an end of the last line, in every framing.
+/// Repairing and cutting leave two messages, one, or none, with and without a final line end, in every framing.
 #[test]
 fn what_leaves_few_lines_comes_back() {
     const ORPHAN: &str = r#"{"role":"tool","tool_call_id":"g","content":"x"}"#;
@@ -456,17 +263,17 @@ fn what_leaves_few_lines_comes_back() {
             for more in [&["--keep", "messages:99"][..], &["--keep", "messages:1", "--accept", "any"]] {
                 let all: Vec<&str> = std::iter::repeat_n(ORPHAN, orphans).chain(KEPT[..kept].iter().copied()).collect();
                 let source = framing(&all) + end;
-                fs::write(folder.join(name), packed(&source, packing)).expect("written");
+                fs::write(folder.join(name), pack(&source, packing)).expect("written");
                 for left in ["a.jsonl", out, back_again] {
                     fs::remove_file(folder.join(left)).ok();
                 }
-                let mend = ["--repair", "drop", "--archive", "a.jsonl", "--from", "openai-chat", "-o", out, name];
-                if ended(&[more, &mend].concat(), folder) != 0 {
+                let repair = ["--repair", "drop", "--archive", "a.jsonl", "--from", "openai-chat", "-o", out, name];
+                if run_to_end(&[more, &repair].concat(), folder) != 0 {
                     assert!(kept == 0 && !folder.join(out).exists(), "{name} {kept}: {source}");
                     continue;
                 }
-                let code = ended(&["--restore", "a.jsonl", "-o", back_again, out], folder);
-                let read = unpacked(&fs::read(folder.join(back_again)).unwrap_or_default(), packing);
+                let code = run_to_end(&["--restore", "a.jsonl", "-o", back_again, out], folder);
+                let read = unpack(&fs::read(folder.join(back_again)).unwrap_or_default(), packing);
                 assert_eq!((code, read.as_str()), (0, source.as_str()), "{name} {kept} {more:?}");
                 back += 1;
             }
@@ -475,7 +282,7 @@ fn what_leaves_few_lines_comes_back() {
     assert!(back >= 300, "{back}");
 }
 
-/// Where different inputs became the same text, the path tells which of them a result was.
+/// If different inputs became the same text, the path of a result selects its record.
 #[test]
 fn inputs_that_became_the_same_text_come_back() {
     let home = tempfile::tempdir().expect("a folder");
@@ -494,17 +301,17 @@ fn inputs_that_became_the_same_text_come_back() {
         fs::write(folder.join("in").join(file), text).expect("written");
     }
     let rules = ["--keep", "messages:1", "--ledger", "off", "--summarizer-cmd", "echo short", "--archive", "a.jsonl"];
-    assert_eq!(ended(&[&rules[..], &["-O", "out", "in"]].concat(), folder), 0);
+    assert_eq!(run_to_end(&[&rules[..], &["-O", "out", "in"]].concat(), folder), 0);
     let read = |file: &Path| fs::read_to_string(file).expect("a text");
     assert_eq!(read(&folder.join("out/a.json")), read(&folder.join("out/sub/a.json")));
     for (file, _) in files.iter().chain(&lines) {
         let out = format!("out/{file}");
-        assert_eq!(ended(&["--restore", "a.jsonl", "-o", "back", &out], folder), 0, "{file}");
+        assert_eq!(run_to_end(&["--restore", "a.jsonl", "-o", "back", &out], folder), 0, "{file}");
         assert_eq!(read(&folder.join("back")), read(&folder.join("in").join(file)), "{file}");
     }
-    // In its place, and under a path of which nothing is known.
+    // At the path of the input, and at an unknown path.
     fs::copy(folder.join("out/b.json"), folder.join("in/b.json")).expect("copied");
-    assert_eq!(ended(&["--restore", "a.jsonl", "-o", "back", "in/b.json"], folder), 0);
+    assert_eq!(run_to_end(&["--restore", "a.jsonl", "-o", "back", "in/b.json"], folder), 0);
     assert_eq!(read(&folder.join("back")), conversation("two "));
     let archive = path(folder, "a.jsonl");
     let unknown = restored(&archive, &read(&folder.join("out/a.json")));

@@ -1,4 +1,4 @@
-//! A key is sent to its address and stands nowhere else, in whatever way a run fails.
+//! A key is sent to its server and appears nowhere else, however a run fails.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use crate::faults::faults;
 use crate::program::{FIXTURES, Run, run, tcompact};
 use crate::server::{Server, Step, completion};
 
-/// It has what JSON and addresses spell in another way.
+/// The key has characters that JSON and URLs escape.
 const MARKER: &str = "sk-Marker/7e6f+5d4c=3b2a";
 
-/// All files below a folder, hidden ones too.
+/// Returns all files below a folder, including hidden ones.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("an entry").path());
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
@@ -25,10 +25,10 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn assert_stands_nowhere(folder: &Path, run: &Run, what: &str) {
     let is_in = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).replace("\\/", "/").replace("\\u0073", "s").replace("&#x2F;", "/");
-        // What a terminal drops is as good as not there, and JSON spells some of it.
+        // Terminals drop these characters, and JSON escapes some of them.
         let text = text.replace("\\u0000", "").replace("\\u0007", "").replace("\\u202c", "");
         let text: String = text.chars().filter(char::is_ascii_graphic).collect();
-        // Half of it is as good as all of it to whoever guesses.
+        // Half of the key is as bad as all of it.
         text.contains(MARKER) || text.contains(&MARKER[..12])
     };
     assert!(!is_in(run.stdout.as_bytes()) && !is_in(run.stderr.as_bytes()), "{what}: {run:?}");
@@ -38,7 +38,7 @@ fn assert_stands_nowhere(folder: &Path, run: &Run, what: &str) {
     }
 }
 
-/// Servers repeat the key in all they say, plain and as JSON may spell it.
+/// Servers repeat the key in all responses, plain and escaped as in JSON.
 fn ways() -> Vec<(&'static str, Step)> {
     let spelled = MARKER.replace('/', "\\/").replace('s', "\\u0073");
     let plain = faults(&format!("no access for {MARKER}."));
@@ -126,7 +126,7 @@ fn a_key_that_cannot_be_used_is_not_shown() {
     }
 }
 
-/// What is kept beside the results of a batch, and what a second run makes of it.
+/// The files beside the results of a batch, and a second run with them.
 #[test]
 fn a_key_is_not_kept_beside_the_results() {
     let logs = logs();
@@ -155,7 +155,7 @@ fn a_key_is_not_kept_beside_the_results() {
 fn a_key_is_in_no_arguments_and_in_no_core() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = Server::start(vec![Step::Silence]);
-    // The shell lets cores be written, if it may; the program that takes its place does not.
+    // The shell enables core dumps, if permitted; the program that replaces it disables them.
     let script = r#"ulimit -c unlimited 2>/dev/null; exec "$0" "$@""#;
     let mut child = Command::new("sh")
         .args(["-c", script])
@@ -176,7 +176,7 @@ fn a_key_is_in_no_arguments_and_in_no_core() {
     let limits = String::from_utf8_lossy(&told("limits")).into_owned();
     let core = limits.lines().find(|line| line.starts_with("Max core file size")).expect("a limit");
     assert!(matches!(core.split_whitespace().nth(4), Some("0" | "1")), "{core}");
-    // Shells have what they start in the background ignore the signal to quit.
+    // Programs that a shell starts in the background ignore the quit signal.
     let aborted = Command::new("kill").args(["-ABRT", &child.id().to_string()]).status();
     assert!(aborted.expect("kill is there").success());
     let status = child.wait().expect("it ends");

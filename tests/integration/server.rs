@@ -1,4 +1,4 @@
-//! A server on this machine that answers as it is told, and remembers what it was sent.
+//! A local server that follows a script, and records its requests.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,41 +6,41 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// What the server does with one request.
+/// The server's reaction to one request.
 #[derive(Clone)]
 pub(crate) enum Step {
     /// Answers with a status, more headers, and a body.
     Answer(u16, &'static str, String),
-    /// Says nothing, for longer than anybody waits.
+    /// Never answers within any timeout.
     Silence,
     /// Ends the connection without an answer.
     HangUp,
     /// Promises more than it sends.
     CutShort,
-    /// Sends a byte now and then, for longer than anybody waits.
+    /// Sends a byte now and then, beyond any timeout.
     Drip,
-    /// Begins a body, and then nothing.
+    /// Begins a body and stalls.
     Stall,
     /// Sends a body without end.
     Flood,
-    /// Answers well after a while.
+    /// Answers correctly after a while.
     Slow(Duration, String),
-    /// Sends this as it is, head and all, and ends the connection.
+    /// Sends this raw response and ends the connection.
     Raw(String),
     /// Resets the connection before it has read everything.
     Reset,
-    /// Answers with the status and body that it finds right for a body.
+    /// Computes the status and body of the answer from the request's body.
     Judge(fn(&serde_json::Value) -> (u16, String)),
 }
 
-/// One request as it came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-/// A server that follows its steps, the last one for ever.
+/// A server that follows its steps and repeats the last one forever.
 pub(crate) struct Server {
     pub(crate) url: String,
     requests: Arc<Mutex<Vec<Request>>>,
@@ -69,7 +69,7 @@ impl Server {
 }
 
 fn serve(stream: TcpStream, steps: &[Step], seen: &Mutex<Vec<Request>>) {
-    // No request is as short as this, so that something is left unread where the connection is to be reset.
+    // The buffer is smaller than any request, so unread bytes remain when the connection is to be reset.
     let mut reader = BufReader::with_capacity(256, stream.try_clone().expect("a handle"));
     while let Some(head) = read_head(&mut reader) {
         {
@@ -85,57 +85,62 @@ fn serve(stream: TcpStream, steps: &[Step], seen: &Mutex<Vec<Request>>) {
             seen.push(request);
             seen.len() - 1
         };
-        let mut stream = &stream;
-        match steps.get(number).or(steps.last()) {
-            Some(Step::Answer(status, headers, body)) => {
-                let length = body.len();
-                let answer = format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\n{headers}\r\n{body}");
-                if stream.write_all(answer.as_bytes()).is_err() {
-                    return;
-                }
-            }
-            Some(Step::Judge(judge)) => {
-                let body = seen.lock().expect("not poisoned")[number].body.clone();
-                let (status, body) = judge(&serde_json::from_str(&body).expect("JSON"));
-                let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nretry-after: 0\r\n\r\n", body.len());
-                if stream.write_all((head + &body).as_bytes()).is_err() {
-                    return;
-                }
-            }
-            Some(Step::Silence) => thread::sleep(Duration::from_secs(60)),
-            Some(Step::CutShort) => {
-                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"choices\"");
-                return;
-            }
-            Some(Step::Drip) => {
-                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n");
-                while stream.write_all(b" ").is_ok() {
-                    thread::sleep(Duration::from_millis(50));
-                }
-                return;
-            }
-            Some(Step::Stall) => {
-                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{");
-                thread::sleep(Duration::from_secs(60));
-            }
-            Some(Step::Flood) => {
-                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
-                while stream.write_all(&[b' '; 1 << 16]).is_ok() {}
-                return;
-            }
-            Some(Step::Slow(wait, body)) => {
-                thread::sleep(*wait);
-                let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
-                if stream.write_all(answer.as_bytes()).is_err() {
-                    return;
-                }
-            }
-            Some(Step::Raw(answer)) => {
-                let _ = stream.write_all(answer.as_bytes());
-                return;
-            }
-            Some(Step::HangUp | Step::Reset) | None => return,
+        let Some(step) = steps.get(number).or(steps.last()) else { return };
+        let body = seen.lock().expect("not poisoned")[number].body.clone();
+        if react(&stream, step, &body).is_none() {
+            return;
         }
+    }
+}
+
+/// Reacts to a request with this body; `None` ends the connection.
+fn react(mut stream: &TcpStream, step: &Step, body: &str) -> Option<()> {
+    match step {
+        Step::Answer(status, headers, body) => {
+            let length = body.len();
+            let answer = format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\n{headers}\r\n{body}");
+            stream.write_all(answer.as_bytes()).ok()
+        }
+        Step::Judge(judge) => {
+            let (status, body) = judge(&serde_json::from_str(body).expect("JSON"));
+            let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nretry-after: 0\r\n\r\n", body.len());
+            stream.write_all((head + &body).as_bytes()).ok()
+        }
+        Step::Silence => {
+            thread::sleep(Duration::from_secs(60));
+            Some(())
+        }
+        Step::CutShort => {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"choices\"");
+            None
+        }
+        Step::Drip => {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n");
+            while stream.write_all(b" ").is_ok() {
+                thread::sleep(Duration::from_millis(50));
+            }
+            None
+        }
+        Step::Stall => {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{");
+            thread::sleep(Duration::from_secs(60));
+            Some(())
+        }
+        Step::Flood => {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+            while stream.write_all(&[b' '; 1 << 16]).is_ok() {}
+            None
+        }
+        Step::Slow(wait, body) => {
+            thread::sleep(*wait);
+            let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+            stream.write_all(answer.as_bytes()).ok()
+        }
+        Step::Raw(answer) => {
+            let _ = stream.write_all(answer.as_bytes());
+            None
+        }
+        Step::HangUp | Step::Reset => None,
     }
 }
 
@@ -156,7 +161,7 @@ fn read_body(reader: &mut impl BufRead, head: String) -> Option<Request> {
     Some(Request { head, body: String::from_utf8_lossy(&body).into_owned() })
 }
 
-/// The answer of a model that says `text`.
+/// The answer of a model with `text`.
 pub(crate) fn completion(text: &str, finish_reason: &str) -> Step {
     let body = serde_json::json!({
         "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish_reason}],

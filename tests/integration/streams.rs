@@ -1,4 +1,4 @@
-//! One conversation a line: lines in, lines out, in order, each as soon as it is done.
+//! One conversation a line: lines in, lines out, in order, each as soon as it is finished.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -13,7 +13,7 @@ use crate::server::{Server, completion};
 
 const RULES: [&str; 4] = ["--model", "extractive", "--keep", "messages:2"];
 
-/// A conversation on a line, told from others by a number.
+/// A conversation on a line, identified by a number.
 fn line(number: usize) -> String {
     let messages: Vec<Value> = (0..8)
         .map(|at| {
@@ -76,7 +76,7 @@ fn a_bad_line_stops_the_stream_with_its_number() {
     assert_fails(&told, 1, &["line 1"]);
 }
 
-/// However many work on it, whoever is faster.
+/// This holds for any number of workers, whichever is faster.
 #[test]
 fn of_several_bad_lines_the_first_stops_the_stream() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -147,7 +147,7 @@ fn a_closed_pipe_ends_a_stream_that_waits_for_lines() {
         .expect("it starts");
     let mut stdin = child.stdin.take().expect("a pipe");
     drop(child.stdout.take());
-    // No more than this comes, and the end does not come either.
+    // No further input arrives, nor the end of input.
     stdin.write_all(lines(0..1).as_bytes()).expect("written");
     assert!(child.wait().expect("it ends").success());
 }
@@ -160,7 +160,7 @@ fn many_calls_are_in_flight_and_their_lines_in_order() {
     let began = std::time::Instant::now();
     let run = piped(&[&arguments[..], &["--jobs", "16"]].concat(), &lines(0..32));
     assert_eq!(run.code, 0, "{run:?}");
-    // One after the other they would take as long as all of their waits together; two at once, half of it.
+    // In sequence they would take the sum of their waits; two at once take half.
     assert!(began.elapsed().as_millis() < 32 * 300 / 2, "{:?}", began.elapsed());
     let ids: Vec<u64> = run
         .stdout
@@ -188,7 +188,7 @@ fn a_closed_pipe_ends_the_stream_quietly() {
         .expect("it starts");
     let mut stdin = child.stdin.take().expect("a pipe");
     let writer = std::thread::spawn(move || {
-        // Endless, as far as the program is concerned.
+        // Practically endless for the program.
         (0..1_000_000).try_for_each(|number| stdin.write_all(line(number).as_bytes())).is_err()
     });
     let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));

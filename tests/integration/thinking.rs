@@ -1,4 +1,4 @@
-//! `--thinking`: what becomes of signed thinking behind history that has changed.
+//! `--thinking`: the treatment of signed thinking after changed history.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::program::{Run, path, piped, run, tcompact};
 
-/// A request with thinking before and behind the cut of `messages:5`.
+/// A request with thinking before and after the cut of `messages:5`.
 fn request(model: Option<&str>) -> String {
     let call = |id: &str, signature: &str| {
         json!({"role": "assistant", "content": [
@@ -35,22 +35,22 @@ fn compacted(text: &str, more: &[&str]) -> Run {
     run
 }
 
-/// How many pieces of signed thinking are left.
-fn left(run: &Run) -> usize {
+/// Counts the remaining pieces of signed thinking.
+fn remaining(run: &Run) -> usize {
     run.stdout.matches("SIG").count()
 }
 
 #[test]
 fn it_goes_where_the_model_binds_it() {
     let new = compacted(&request(Some("claude-sonnet-5-5")), &[]);
-    assert_eq!(left(&new), 0);
+    assert_eq!(remaining(&new), 0);
     assert_eq!(
         new.stderr,
         "tcompact: standard input: thinking removed, 2 blocks in 2 kept messages: claude-sonnet-5-5 refuses it once the history before it has changed; --thinking keep keeps it\n"
     );
     assert_eq!(compacted(&request(Some("claude-sonnet-5-5")), &["-q"]).stderr, "");
     let old = compacted(&request(Some("claude-opus-4-5")), &[]);
-    assert_eq!((left(&old), old.stderr.as_str()), (2, ""), "older models need it inside a loop of tools");
+    assert_eq!((remaining(&old), old.stderr.as_str()), (2, ""), "older models need it inside a loop of tools");
     for (model, more, stay) in [
         (Some("anthropic/claude-opus-5.5"), &[][..], 0),
         (Some("claude-sonnet-5-5"), &["--for", "claude-opus-4-5"][..], 2),
@@ -60,21 +60,21 @@ fn it_goes_where_the_model_binds_it() {
         (None, &["--thinking", "drop"][..], 0),
         (None, &["--for", "claude-haiku-5-5"][..], 0),
     ] {
-        assert_eq!(left(&compacted(&request(model), more)), stay, "{model:?} {more:?}");
+        assert_eq!(remaining(&compacted(&request(model), more)), stay, "{model:?} {more:?}");
     }
 }
 
 #[test]
 fn it_stays_where_nobody_names_the_model_and_a_line_says_so() {
     let unknown = compacted(&request(None), &[]);
-    assert_eq!(left(&unknown), 2);
+    assert_eq!(remaining(&unknown), 2);
     assert_eq!(unknown.stderr.lines().count(), 1, "{unknown:?}");
     assert!(unknown.stderr.contains("signed thinking stays, since no model is named"), "{unknown:?}");
     assert_eq!(compacted(&request(None), &["-q"]).stderr, "");
     let nothing_changed = compacted(&request(None), &["--keep", "messages:50"]);
-    assert_eq!((nothing_changed.stderr.contains("thinking"), left(&nothing_changed)), (false, 3));
+    assert_eq!((nothing_changed.stderr.contains("thinking"), remaining(&nothing_changed)), (false, 3));
     let none_is_kept = compacted(&request(None), &["--keep", "messages:1"]);
-    assert_eq!((none_is_kept.stderr.as_str(), left(&none_is_kept)), ("", 0));
+    assert_eq!((none_is_kept.stderr.as_str(), remaining(&none_is_kept)), ("", 0));
     let unsigned = request(None).replace(r#","signature":"SIG2""#, "").replace("redacted_thinking", "text");
     assert_eq!(compacted(&unsigned, &[]).stderr, "", "unsigned thinking is bound to nothing");
 }
@@ -112,7 +112,7 @@ fn an_archive_gives_it_back() {
     let archive = path(folder.path(), "a.jsonl");
     for text in [request(Some("claude-sonnet-5-5")), session()] {
         let out = compacted(&text, &["-q", "--archive", &archive]);
-        assert_eq!(left(&out), 0);
+        assert_eq!(remaining(&out), 0);
         let back = run(tcompact().args(["-q", "--restore", &archive]), out.stdout.as_bytes());
         assert_eq!((back.code, back.stdout), (0, text));
     }
@@ -131,18 +131,18 @@ fn check_names_it_behind_a_compaction_and_repair_removes_it() {
     assert_eq!(check(&kept, &["--for", "claude-opus-4-5"]).code, 0);
     assert_eq!(check(&compacted(&text, &["-q"]).stdout, &[]).code, 0);
     let mended = piped(&["-q", "--repair", "drop", "--keep", "messages:50"], &kept);
-    assert_eq!((left(&mended), check(&mended.stdout, &[]).code), (0, 0), "{mended:?}");
-    // The agent's own summary was there when what follows was signed.
+    assert_eq!((remaining(&mended), check(&mended.stdout, &[]).code), (0, 0), "{mended:?}");
+    // The agent's own summary existed when the following messages were signed.
     let own = kept.replace("Here is a summary of the conversation to date:", "This session is being continued.");
     assert_eq!(check(&own, &[]).code, 0);
 }
 
-/// What is mended is another history than the one that thinking behind it was signed for.
+/// A repair changes the history that later thinking was signed for.
 #[test]
 fn repair_removes_what_was_signed_for_what_it_mends() {
     let broken = request(Some("claude-sonnet-5-5")).replacen("\"tool_use_id\":\"a\"", "\"tool_use_id\":\"z\"", 1);
     let mended = piped(&["-q", "--repair", "drop", "--keep", "messages:50"], &broken);
-    assert_eq!((mended.code, left(&mended)), (0, 0), "{mended:?}");
+    assert_eq!((mended.code, remaining(&mended)), (0, 0), "{mended:?}");
     let late = request(Some("claude-sonnet-5-5")).replacen("\"tool_use_id\":\"b\"", "\"tool_use_id\":\"z\"", 1);
     let mended = piped(&["-q", "--repair", "drop", "--keep", "messages:50"], &late);
     assert!(mended.stdout.contains("SIG1") && !mended.stdout.contains("SIG3"), "{mended:?}");
@@ -152,9 +152,9 @@ fn repair_removes_what_was_signed_for_what_it_mends() {
 fn the_presets_keep_it() {
     for preset in ["langchain", "deerflow", "deerflow-v1", "tongyi"] {
         let arguments = ["--preset", preset, "--trigger", "messages:2"];
-        assert_eq!(left(&compacted(&request(Some("claude-sonnet-5-5")), &arguments)), 2, "{preset}");
+        assert_eq!(remaining(&compacted(&request(Some("claude-sonnet-5-5")), &arguments)), 2, "{preset}");
         let both = [&arguments[..], &["--thinking", "auto"]].concat();
-        assert_eq!(left(&compacted(&request(Some("claude-sonnet-5-5")), &both)), 0, "{preset}");
+        assert_eq!(remaining(&compacted(&request(Some("claude-sonnet-5-5")), &both)), 0, "{preset}");
     }
 }
 
@@ -202,7 +202,7 @@ fn a_line_that_only_thinks_goes_and_the_others_are_led_to() {
     assert_eq!(walked.len(), lines.len(), "all of it is led to: {out}");
 }
 
-/// Arguments that are cut change the history of what follows just as a summary does.
+/// Cut arguments change the history of later messages just as a summary does.
 #[test]
 fn it_goes_behind_arguments_that_were_cut() {
     let thinks = |signature: &str| {
@@ -221,7 +221,7 @@ fn it_goes_behind_arguments_that_were_cut() {
         let run = piped(&[&["--preset", "deepagents", "--model", "extractive"], more].concat(), &text);
         assert_eq!(run.code, 0, "{run:?}");
         assert!(run.stdout.contains("argument truncated"), "{run:?}");
-        left(&run)
+        remaining(&run)
     };
     assert_eq!((run(&[]), run(&["--thinking", "auto"])), (11, 1));
 }

@@ -1,4 +1,4 @@
-//! Files that change, vanish or become links while they are worked on, places that take nothing, readers that go away.
+//! Files that change, vanish or become links during a run, unwritable outputs, and readers that hang up.
 
 #![cfg(unix)]
 #![allow(clippy::print_stdout, reason = "what could not be tried here is said")]
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::batch::{logs, tree, within};
 use crate::program::{FIXTURES, own_settings, path, tcompact};
 
-/// Runs a batch whose summarizer does something to the files before each answer.
+/// Runs a batch whose summarizer changes the files before each answer.
 fn disturbed(folder: &Path, script: &str, more: &[&str]) -> crate::program::Run {
     let command = format!("cat > /dev/null; {script}; echo Notes.");
     let rules = ["--summarizer-cmd", &command, "--keep", "messages:4", "--jobs", "1", "--report", "report.jsonl"];
@@ -55,7 +55,7 @@ fn a_file_that_vanishes_while_it_is_worked_on_does_not_come_back() {
     assert!(!logs.path().join("logs/a.json").exists());
 }
 
-/// A link is put in the place of a file after it was read; where it leads there is a file of the same length and time.
+/// A link replaces a file after it was read; its target has the same length and time.
 #[test]
 fn a_link_that_is_put_in_the_way_leads_nowhere() {
     let swapped = "cp -p logs/a.json victim.json 2>/dev/null; rm -f logs/a.json; ln -s ../victim.json logs/a.json";
@@ -71,7 +71,7 @@ fn a_link_that_is_put_in_the_way_leads_nowhere() {
     }
 }
 
-/// A file of a directory is swapped for a link after the directory was searched and before the file is opened.
+/// A link replaces a file after its directory was searched and before it is opened.
 #[test]
 fn a_link_that_appears_in_a_directory_is_not_followed() {
     let logs = logs();
@@ -95,7 +95,7 @@ fn a_link_that_appears_in_a_directory_is_not_followed() {
     assert_eq!(private, fs::read(Path::new(FIXTURES).join("agent-session.json")).expect("a file"));
 }
 
-/// A link that the user names stays one, and the file behind it is replaced.
+/// A link that the user names stays a link, and its target is replaced.
 #[test]
 fn a_link_that_is_named_is_followed() {
     let logs = logs();
@@ -142,8 +142,8 @@ fn standard_output_that_takes_nothing_is_an_error() {
     }
 }
 
-/// Where nothing can be written, nobody is asked. Only the owner of a machine can make such a place; elsewhere it is said
-/// that it was not tried.
+/// If nothing can be written, no request is sent. Only root can create such a place; elsewhere the test prints that it
+/// was skipped.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_place_that_cannot_be_written_is_found_before_anybody_is_asked() {

@@ -1,4 +1,5 @@
-//! What a run says and leaves behind: nothing where it works, one line where it did nothing, and only what is needed.
+//! The messages of a run and the files it leaves: nothing if it works, one line if it did nothing, and only necessary
+//! files.
 
 use std::fs;
 use std::path::Path;
@@ -91,7 +92,7 @@ fn nothing_is_left_behind_that_nobody_needs() {
     restore();
     let out = folder.join("out");
     let to = ["-O", out.to_str().expect("UTF-8")];
-    // Several files: only what was paid for, or what is to be resumed, is remembered.
+    // Several files: the journal has only files that were paid for, or that are to be resumed.
     for (arguments, remembers) in
         [(&["--keep", "messages:10"][..], false), (&["--keep", "messages:10", "--resume"], true), (&asked, true)]
     {
@@ -100,7 +101,7 @@ fn nothing_is_left_behind_that_nobody_needs() {
         assert_eq!(has_own(&out), remembers, "{arguments:?}");
         fs::remove_dir_all(&out).expect("removed");
     }
-    // What was replaced is remembered.
+    // The journal has the replaced files.
     let other = path(folder, "other.json");
     fs::copy(&file, &other).expect("copied");
     assert_eq!(with(&["-i", "--keep", "messages:100", &file, &other]).code, 0);

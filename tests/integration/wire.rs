@@ -1,4 +1,4 @@
-//! What can go wrong between the program and an endpoint.
+//! Failures between the program and an endpoint.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -18,7 +18,7 @@ fn what_makes_no_sense_to_repeat_is_not_repeated() {
     }
 }
 
-/// `ask` looks for the key in everything that is written.
+/// `ask` searches all output for the key.
 #[test]
 fn a_key_is_not_shown_however_it_comes_back() {
     let clipped = format!("{}{KEY}", "x".repeat(290));
@@ -111,7 +111,7 @@ fn a_redirect_says_where_it_leads() {
     assert_eq!(server.requests().len(), 1);
 }
 
-/// A header with the time so many seconds from now.
+/// Returns a header with the time `seconds` from now.
 fn retry_after_date(seconds: u64) -> &'static str {
     let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(seconds));
     Box::leak(format!("retry-after: {date}\r\n").into_boxed_str())
@@ -253,7 +253,7 @@ fn what_is_wrong_is_said_and_not_waited_for() {
     assert!(summary_of(&ask(&server, &[])).contains("At last."), "a minute's quota comes back");
 }
 
-/// Slim containers have none.
+/// Slim containers have no certificates.
 #[test]
 fn certificates_are_needed_for_https_alone() {
     let folder = tempfile::tempdir().expect("a folder");

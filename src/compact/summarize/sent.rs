@@ -2,7 +2,7 @@
 
 use crate::summary::recipe::Trim;
 use crate::summary::sections::sections;
-use crate::summary::trim_messages::{Counting, Shorter, trim_messages};
+use crate::summary::trim_messages::{Counting, PartialMessage, trim_messages};
 use crate::summary::{history, trim};
 use crate::transcript::Message;
 
@@ -19,7 +19,7 @@ impl Summarization<'_, '_> {
     }
 
     /// Returns the messages that the summarizer is sent. The oldest can be a shortened one, which lives in `shorter`.
-    pub(super) fn sent<'s>(&'s self, shorter: &'s Shorter<'s>) -> Vec<&'s Message<'s>> {
+    pub(super) fn sent<'s>(&'s self, shorter: &'s PartialMessage<'s>) -> Vec<&'s Message<'s>> {
         let SummaryPolicy { recipe, trim_tokens, .. } = &self.policy.summary;
         let Some(limit) = *trim_tokens else { return self.messages(&self.summarized).collect() };
         if recipe.trim == Trim::Own {

@@ -1,11 +1,11 @@
-//! Pieces that say something else than those of the fixtures.
+//! Variants of the fixtures' pieces with other content.
 
 use serde_json::Value;
 
 use super::{Bricks, Ids};
 
 impl Bricks {
-    /// The same with results that say this, in JSON.
+    /// Replaces the text of results by this text, as JSON.
     pub(crate) fn with_results(mut self, text: &str) -> Self {
         let text = Value::from(text).to_string();
         self.result = self.result.map(|result| match result.contains("\"r\":1.50") {
@@ -15,8 +15,8 @@ impl Bricks {
         self
     }
 
-    /// Conversations in which the user, the model, a result or a call holds these words: where its reader looks for them,
-    /// and under another name for each member around them.
+    /// Returns conversations in which the user, the model, a result or a call has these words: in the member that the
+    /// reader reads, and with each member around them renamed.
     pub(crate) fn displaced(&self, words: &str) -> Vec<String> {
         let quoted = Value::from(words).to_string();
         let with = |element: &Option<String>, places: [(&str, String); 5]| {
@@ -26,7 +26,7 @@ impl Bricks {
         };
         let member = |name: &str| format!("\"{name}\":{quoted}");
         let none = || ("\u{0}", String::new());
-        let [first, third] = ["what is asked", "what is answered"].map(|text| Bricks::said(&self.user, text).0);
+        let [first, third] = ["what is asked", "what is answered"].map(|text| Bricks::with_text(&self.user, text).0);
         let ids = ["c0".to_owned()];
         let texts = |messages: Vec<(String, Ids)>| messages.into_iter().map(|(text, _)| text);
         let (call, result) = (self.calls(&ids), self.results(&ids));
@@ -41,8 +41,8 @@ impl Bricks {
         let with_call = Bricks { call: with(&self.call, arguments), ..self.clone() }.calls(&ids);
         let with_result = Bricks { result: with(&self.result, output), ..self.clone() }.results(&ids);
         let conversations = [
-            vec![first.clone(), Bricks::said(&self.user, words).0, third.clone()],
-            vec![first.clone(), Bricks::said(&self.assistant, words).0, third.clone()],
+            vec![first.clone(), Bricks::with_text(&self.user, words).0, third.clone()],
+            vec![first.clone(), Bricks::with_text(&self.assistant, words).0, third.clone()],
             [first.clone()].into_iter().chain(texts(with_call)).chain(texts(result)).chain([third.clone()]).collect(),
             [first].into_iter().chain(texts(call)).chain(texts(with_result)).chain([third]).collect(),
         ];
@@ -67,8 +67,8 @@ impl Bricks {
     }
 }
 
-/// A message with another name for one of the members around these words, for each of them. What a line of a session is
-/// around stays: a line without it is none of the conversation.
+/// Returns a message with each of the members around these words renamed, one at a time. The member of a session line
+/// around its message keeps its name: without it the line is not part of the conversation.
 fn renamed(value: &Value, words: &str) -> Vec<Value> {
     match value {
         Value::Array(items) => {

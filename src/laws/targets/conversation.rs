@@ -1,4 +1,4 @@
-//! Transcripts: read, cut, mended.
+//! Reads, cuts and repairs transcripts.
 
 use crate::plan::breaches::breaches;
 use crate::rewrite::repair::Repair;
@@ -13,8 +13,8 @@ use serde::de::IgnoredAny;
 use crate::laws::choices::split;
 use crate::laws::lawful::{self, Rules};
 
-/// Whatever can be read stands where it says, in order, and is read the same by the format's name; and serde_json agrees
-/// on what is JSON.
+/// Checks that everything readable has correct spans, is in order, and is read alike by the format's name; and that
+/// serde_json agrees on what is JSON.
 pub(crate) fn read(bytes: &[u8]) {
     let (text, mut choices) = split(bytes);
     let json = Source::of(&text);
@@ -32,30 +32,30 @@ pub(crate) fn read(bytes: &[u8]) {
         Counter::Exact(Encoding::Cl100kBase),
     ]);
     if let Ok(document) = framing::read(&json, Some(choices.format()), lines) {
-        document.transcripts.iter().for_each(|transcript| stands(transcript, counter));
+        document.transcripts.iter().for_each(|transcript| check_positions(transcript, counter));
     }
-    let Ok(told) = framing::read(&json, None, lines) else { return };
-    for transcript in &told.transcripts {
-        stands(transcript, counter);
+    let Ok(detected) = framing::read(&json, None, lines) else { return };
+    for transcript in &detected.transcripts {
+        check_positions(transcript, counter);
     }
-    if let Some(format) = lone_format(&told.transcripts) {
+    if let Some(format) = lone_format(&detected.transcripts) {
         let named = framing::read(&json, Some(format), lines).expect("what was told can be read by name");
         let spans = |transcripts: &[Transcript<'_>]| -> Vec<Vec<std::ops::Range<usize>>> {
             let of = |one: &Transcript<'_>| one.messages.iter().map(|message| message.span()).collect();
             transcripts.iter().map(of).collect()
         };
-        assert_eq!(spans(&named.transcripts), spans(&told.transcripts), "{}: {text}", format.name());
+        assert_eq!(spans(&named.transcripts), spans(&detected.transcripts), "{}: {text}", format.name());
     }
 }
 
-/// The format that all have.
+/// Returns the format, if it is the same for all.
 fn lone_format(transcripts: &[Transcript<'_>]) -> Option<&'static dyn Format> {
     let first = transcripts.first()?.format;
     transcripts.iter().all(|one| one.format.name() == first.name()).then_some(first)
 }
 
 fn agrees_with_serde(text: &str, is_one: bool) {
-    // Python's words, which serde_json does not know.
+    // Python's words, which serde_json does not accept.
     if text.contains("NaN") || text.contains("Infinity") {
         return;
     }
@@ -63,8 +63,8 @@ fn agrees_with_serde(text: &str, is_one: bool) {
     assert_eq!(is_one, theirs.is_ok(), "{text:?}: {theirs:?} and {:?}", Source::of(text).err());
 }
 
-/// Checks where the messages of a conversation stand, and that everything that looks at them comes to an end.
-fn stands(transcript: &Transcript<'_>, counter: Counter) {
+/// Checks the spans of a conversation's messages, and that all code that inspects them terminates.
+fn check_positions(transcript: &Transcript<'_>, counter: Counter) {
     let mut end = 0;
     for message in &transcript.messages {
         let span = message.span();
@@ -83,40 +83,41 @@ fn stands(transcript: &Transcript<'_>, counter: Counter) {
     assert!(breaches(transcript).iter().all(|breach| breach.message < transcript.messages.len()));
 }
 
-/// The one format of a text's conversations, where its messages alone say what leads where.
-fn unlinked(text: &str) -> Option<(&'static dyn Format, bool)> {
+/// Returns the single format of a text's conversations, and whether its entries link to each other.
+fn read_links(text: &str) -> Option<(&'static dyn Format, bool)> {
     let json = Source::of(text).ok()?;
     let document = framing::read(&json, None, None).ok()?;
     let format = lone_format(&document.transcripts)?;
-    // Where links are torn, what leads where is anybody's guess.
+    // Where links are torn, the structure is arbitrary.
     Some((format, ["claude-code", "pi"].contains(&format.name())))
 }
 
-/// The laws, under any rules.
+/// Checks the laws under any rules.
 pub(crate) fn edit(bytes: &[u8]) {
     let (text, mut choices) = split(bytes);
-    let Some((format, linked)) = unlinked(&text) else { return };
+    let Some((format, linked)) = read_links(&text) else { return };
     let keep = choices.keep();
     let policy = lawful::policy(&Rules { keep, pin: choices.pinned() });
     lawful::assert_no_trigger_no_change(&text, Some(format));
     if linked {
         let (_, out) = lawful::compacted(&text, Some(format), &policy);
-        lawful::with(&out, Some(format), |_| ());
+        lawful::with_document(&out, Some(format), |_| ());
         return;
     }
     lawful::assert_laws(&text, Some(format), &policy);
     lawful::assert_larger_keeps_more(&text, Some(format), keep);
 }
 
-/// What had no breach stays as it was, mending comes to an end, and what is mended can be read and compacted.
+/// Checks that a text without violations stays unchanged, that repair terminates, and that the result can be read and
+/// compacted.
 pub(crate) fn repair(bytes: &[u8]) {
     let (text, mut choices) = split(bytes);
-    let Some((format, linked)) = unlinked(&text) else { return };
-    let how = choices.of(&[Repair::Drop, Repair::Synthesize]);
-    let mended = lawful::mended(&text, Some(format), how);
-    assert_eq!(lawful::mended(&text, Some(format), how), mended, "the same every time");
+    let Some((format, linked)) = read_links(&text) else { return };
+    let mode = choices.of(&[Repair::Drop, Repair::Synthesize]);
+    let mended = lawful::mended(&text, Some(format), mode);
+    assert_eq!(lawful::mended(&text, Some(format), mode), mended, "the same every time");
     let Some(mended) = mended else { return };
-    assert_eq!(lawful::mended(&mended, Some(format), how).as_ref(), Some(&mended), "it comes to an end");
+    assert_eq!(lawful::mended(&mended, Some(format), mode).as_ref(), Some(&mended), "it comes to an end");
     if lawful::found(&text, Some(format)).is_empty() {
         assert_eq!(mended, text);
     }

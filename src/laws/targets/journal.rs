@@ -1,4 +1,4 @@
-//! The journal of a directory, whatever stands in it.
+//! The journal of a directory with any content.
 
 use std::fs;
 
@@ -9,8 +9,8 @@ use crate::laws::choices::split;
 
 const RULES: &str = "rules";
 
-/// What a run notes, the next one knows, whatever stood in the journal before; what nobody noted, nobody knows; and
-/// nothing is taken out of it.
+/// Checks that a run finds what the previous one noted, whatever was in the journal before; that it finds nothing that
+/// was not noted; and that nothing is removed from the journal.
 pub(crate) fn journal(bytes: &[u8]) {
     let (text, mut choices) = split(bytes);
     let home = tempfile::tempdir().expect("a folder");
@@ -21,7 +21,7 @@ pub(crate) fn journal(bytes: &[u8]) {
     let file = home.path().join(".tcompact").join("journal.jsonl");
     fs::create_dir(home.path().join(".tcompact")).expect("a folder");
     let rules = sha256(RULES.as_bytes());
-    // So that mutation can make lines that are believed.
+    // So that mutation can produce valid lines.
     let text = text.replace("$RULES", &rules).replace("$IN", &before).replace("$OUT", &after);
     fs::write(&file, &text).expect("written");
     let open = || Journal::open(home.path(), RULES).expect("a journal");

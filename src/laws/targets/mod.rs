@@ -1,4 +1,4 @@
-//! The targets of fuzzing: a law each, for any bytes.
+//! The targets of fuzzing: one law each, for any bytes.
 
 mod conversation;
 mod journal;
@@ -8,13 +8,13 @@ mod summary;
 
 use crate::laws::whole;
 
-/// Something that reads what it did not write.
+/// A reader of untrusted input.
 pub struct Target {
-    /// Its name, that of its file in `fuzz/fuzz_targets`.
+    /// The name of its file in `fuzz/fuzz_targets`.
     pub name: &'static str,
-    /// What it does.
+    /// What it checks.
     pub about: &'static str,
-    /// Panics if some bytes break a promise.
+    /// Panics if the bytes break a promise.
     pub run: fn(&[u8]),
 }
 

@@ -1,4 +1,4 @@
-//! How Python writes what it read.
+//! Python's output of values that it read.
 
 use crate::summary::python_format;
 use crate::tokens::python;
@@ -7,14 +7,14 @@ use crate::transcript::source::Source;
 
 use crate::laws::choices::split;
 
-fn written(json: Json<'_>, how: fn(Json<'_>, &mut String)) -> String {
+fn written(json: Json<'_>, format: fn(Json<'_>, &mut String)) -> String {
     let mut out = String::new();
-    how(json, &mut out);
+    format(json, &mut out);
     out
 }
 
-/// What is written as JSON is read as the same; numbers are written as the shortest that is read as the same; no line ends
-/// stand in `repr`; and texts that are laid out are at least as long.
+/// Checks that JSON output is read as the same value; that numbers are written as the shortest text with the same
+/// value; that `repr` has no line ends; and that padded texts are not shorter.
 pub(crate) fn python(bytes: &[u8]) {
     let (text, _) = split(bytes);
     if let Ok(source) = Source::of(&text) {
@@ -39,7 +39,7 @@ fn value(value: Json<'_>) {
     let source = Source::of(&json).unwrap_or_else(|error| panic!("{error:?}: {json:?}"));
     let again = source.first().expect("a value");
     assert_eq!(written(again, python::json), json, "what was written is written the same again");
-    // Half an emoji has a name in `repr`, and none in a text.
+    // `repr` can write a lone surrogate, but a text cannot hold one.
     if !json.contains('\u{fffd}') {
         assert_eq!(written(again, python::repr), repr, "{json:?}");
     }
@@ -68,9 +68,9 @@ fn number(scalar: Json<'_>) {
     }
 }
 
-/// `str.format`: braces come in pairs, and what is filled in is there.
+/// Checks `str.format`: braces come in pairs, and the filled text is there.
 fn formats(text: &str) {
-    // Python itself would make a text of any width.
+    // Python itself would pad to any width.
     if text.bytes().filter(u8::is_ascii_digit).count() > 4 || text.len() > 4_000 {
         return;
     }

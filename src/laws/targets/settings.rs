@@ -1,4 +1,4 @@
-//! What people write: config files, variables, sizes.
+//! User input: config files, variables, sizes.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -20,24 +20,24 @@ fn resolved(words: &[&str], variable: impl Fn(&str) -> Option<OsString>) -> Resu
     line.resolve(&presets::values, variable).map_err(|error| error.to_string())
 }
 
-/// What a flag says counts, whatever the layers below say; and what is wrong in these is said by where it stands.
+/// Checks that flags override the layers below, and that errors in these name their place.
 pub(crate) fn config(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let variable = |name: &str| {
         let of_name = |line: &str| line.split_once('=').filter(|(key, _)| *key == name).map(|(_, value)| value.into());
         text.lines().find_map(of_name).filter(|_| name != "TCOMPACT_CONFIG")
     };
-    checked(&[], variable, "TCOMPACT_");
+    check_settings(&[], variable, "TCOMPACT_");
     let folder = tempfile::tempdir().expect("a folder");
     for name in ["config.toml", "config.yaml"] {
         let file = folder.path().join(name);
         fs::write(&file, bytes).expect("written");
         let file = file.display().to_string();
-        checked(&["--config", &file], |_| None, &file);
+        check_settings(&["--config", &file], |_| None, &file);
     }
 }
 
-fn checked(words: &[&str], variable: impl Fn(&str) -> Option<OsString>, place: &str) {
+fn check_settings(words: &[&str], variable: impl Fn(&str) -> Option<OsString>, place: &str) {
     let found = resolved(words, &variable);
     let (one, other) = (format!("{found:?}"), format!("{:?}", resolved(words, &variable)));
     assert_eq!(one, other, "the same every time");
@@ -50,7 +50,7 @@ fn checked(words: &[&str], variable: impl Fn(&str) -> Option<OsString>, place: &
         (found, Err(_)) => assert!(found.is_err(), "what is typed makes no error: {found:?}"),
     }
     match found {
-        // Settings open what these name.
+        // Settings open the files that these name.
         Ok(found) if found.arguments.cache.is_none() && found.arguments.prompt_file.is_none() => {
             if let Err(error) = Settings::new(found, |_| None) {
                 assert!(!error.to_string().is_empty());
@@ -62,8 +62,8 @@ fn checked(words: &[&str], variable: impl Fn(&str) -> Option<OsString>, place: &
     assert!(!Path::new("a.jsonl").exists(), "nothing is written");
 }
 
-/// What is read is written such that it is read as the same again.
-fn returns<T: FromStr + Display + PartialEq + std::fmt::Debug>(text: &str) -> Option<T> {
+/// Checks that a parsed value is displayed such that it parses to the same value.
+fn check_round_trip<T: FromStr + Display + PartialEq + std::fmt::Debug>(text: &str) -> Option<T> {
     let read: T = text.parse().ok()?;
     let again = read.to_string().parse::<T>().unwrap_or_else(|_| panic!("{read} of {text:?} is not read again"));
     assert_eq!(again, read, "{text:?}");
@@ -72,7 +72,7 @@ fn returns<T: FromStr + Display + PartialEq + std::fmt::Debug>(text: &str) -> Op
 
 pub(crate) fn size(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    match returns::<Size>(&text) {
+    match check_round_trip::<Size>(&text) {
         Some(Size::Messages(n) | Size::Tokens(n) | Size::Turns(n)) => assert!(n > 0, "{text:?}"),
         Some(Size::Fraction(part)) => {
             assert!(part > 0.0 && part <= 1.0, "{text:?}");
@@ -84,12 +84,12 @@ pub(crate) fn size(bytes: &[u8]) {
         Some(Size::Nothing) => panic!("{text:?} is not in the grammar"),
         None => {}
     }
-    returns::<Pairs>(&text);
-    if let Some(counter) = returns::<Counter>(&text) {
+    check_round_trip::<Pairs>(&text);
+    if let Some(counter) = check_round_trip::<Counter>(&text) {
         let tokens = ["", "a", "some words"].map(|text| counter.count_text(text));
         assert!(tokens.is_sorted(), "{text:?} {tokens:?}");
     }
-    // A pattern is compiled, and what is compiled may be large.
+    // A pattern is compiled, and the result may be large.
     if !text.starts_with("match:") || text.len() < 200 {
         let _ = text.parse::<Pin>();
     }

@@ -1,4 +1,4 @@
-//! Summaries: what providers answer, and what is written here.
+//! Summaries: the replies of providers, and those of the embedded summarizer.
 
 use crate::llm::providers::{Endpoint, PROVIDERS};
 use crate::rewrite::redaction::Redactor;
@@ -15,7 +15,7 @@ use serde_json::{Map, json};
 use crate::laws::choices::{Choices, split};
 use crate::laws::lawful::{self, PREFIX};
 
-/// An answer is read the same every time, and says what it says or what is missing.
+/// Checks that a reply is read deterministically, and yields a text or an error message.
 pub(crate) fn answers(bytes: &[u8]) {
     let (text, _) = split(bytes);
     for provider in PROVIDERS {
@@ -33,18 +33,18 @@ pub(crate) fn answers(bytes: &[u8]) {
                     assert!(!said.is_empty() && !refusal.to_string().is_empty());
                     assert!(thoughts == 0 || thoughts >= THOUGHTS, "{refusal} {thoughts}");
                 }
-                worded(&reply.text);
+                check_text(&reply.text);
             }
         }
     }
-    worded(&text);
+    check_text(&text);
 }
 
-/// What is made of a summary's text before it is put anywhere.
-fn worded(text: &str) {
-    assert!(text.contains(fence::unwrapped(text)));
+/// Checks the transformations of a summary's text.
+fn check_text(text: &str) {
+    assert!(text.contains(fence::strip_wrapping(text)));
     assert!(fence::opened(text).len() <= text.len());
-    // Placeholders are short, so that nothing is found in what was made.
+    // Placeholders are too short to be found as data.
     let once = inline_data::without_data(text).into_owned();
     assert_eq!(inline_data::without_data(&once), once);
     let masked = Redactor::new().mask(text).into_owned();
@@ -56,7 +56,7 @@ fn worded(text: &str) {
     assert_eq!(record::without(&without).trim_end(), without.trim_end());
 }
 
-/// A conversation that says a text in all ways: paragraphs are what is said by turns.
+/// Writes a conversation with a text in all forms: each paragraph is a message.
 fn conversation(text: &str, choices: &mut Choices<'_>) -> String {
     let pieces: Vec<&str> = if choices.below(2) == 0 { vec![text] } else { text.split("\n\n").take(40).collect() };
     let mut messages = Vec::new();
@@ -78,29 +78,29 @@ fn conversation(text: &str, choices: &mut Choices<'_>) -> String {
     json!(messages).to_string()
 }
 
-fn with(text: &str, look: impl FnOnce(&[&Message<'_>])) {
+fn with_messages(text: &str, inspect: impl FnOnce(&[&Message<'_>])) {
     let json = Source::of(text).expect("JSON");
     let document = framing::read(&json, None, None).expect("a transcript");
-    look(&document.transcripts[0].messages.iter().collect::<Vec<_>>());
+    inspect(&document.transcripts[0].messages.iter().collect::<Vec<_>>());
 }
 
-/// The laws of facts.
+/// Checks the laws of facts.
 pub(crate) fn ledger(bytes: &[u8]) {
     let (text, mut choices) = split(bytes);
-    worded(&text);
+    check_text(&text);
     let counter = choices.of(&[Counter::DEFAULT, Counter::Bytes(1), Counter::Exact(Encoding::O200kBase)]);
     let limit = [1_000_000, 0, 1, 10, 60, 300][choices.below(6)];
-    with(&conversation(&text, &mut choices), |messages| {
+    with_messages(&conversation(&text, &mut choices), |messages| {
         lawful::assert_facts(messages, counter, limit);
     });
 }
 
-/// A summary keeps to its limit, and is the same every time.
+/// Checks that a summary respects its limit and is deterministic.
 pub(crate) fn extractive(bytes: &[u8]) {
     let (text, mut choices) = split(bytes);
     let counter = choices.of(&[Counter::DEFAULT, Counter::Bytes(1), Counter::Exact(Encoding::Cl100kBase)]);
     let limit = [100, 0, 1, 7, 40, 400, 4_000][choices.below(7)];
-    with(&conversation(&text, &mut choices), |messages| {
+    with_messages(&conversation(&text, &mut choices), |messages| {
         let summary = lawful::assert_summary(messages, counter, limit);
         assert!(limit < 40 || text.trim().is_empty() || !summary.trim().is_empty(), "nothing is said of {text:?}");
     });

@@ -1,4 +1,4 @@
-//! The approximate counter against figures that LangChain gave.
+//! Compares the approximate counter with figures from LangChain.
 
 use crate::tokens::Counter;
 use crate::transcript::formats;
@@ -15,7 +15,7 @@ fn every_message_counts_as_langchain_counts_it() {
     let cases = std::fs::read_to_string(path).expect("the recorded counts");
     let mut messages = 0;
     for (number, line) in cases.lines().enumerate() {
-        // Not with serde_json: the cases hold half surrogates, which it refuses.
+        // serde_json would reject the lone surrogates in the cases.
         let case = json(line);
         let name = case.get_text("format").expect("a format").decode();
         let format = formats::by_name(&name).expect("a known format");

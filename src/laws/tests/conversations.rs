@@ -1,6 +1,6 @@
-//! The laws that hold for every conversation and all rules, on generated ones.
+//! Checks the laws for all conversations and rules on generated ones.
 //!
-//! What goes in is generated here, and what comes out is read with serde_json and paired here, not with the library.
+//! Input is generated here, and output is read with serde_json and paired here, without the library.
 
 use crate::rewrite::repair::Repair;
 use crate::summary::record;
@@ -12,7 +12,9 @@ use crate::transcript::framing;
 use crate::transcript::message::{Arguments, Message};
 use proptest::prelude::*;
 
-use crate::laws::bricks::{Bricks, Made, WAYS, assert_no_pair_is_parted, assert_thinking, file, made, pin, size};
+use crate::laws::bricks::{
+    Bricks, Generated, WAYS, assert_no_pair_is_split, assert_thinking, file, generated, pin, size,
+};
 use crate::laws::fixtures::of_format;
 use crate::laws::lawful::{
     PREFIX, Rules, assert_larger_keeps_more, assert_laws, assert_no_trigger_no_change, assert_read_again, compacted,
@@ -26,7 +28,7 @@ fn small_fixtures() -> Vec<String> {
     files.map(|file| std::fs::read_to_string(file).expect("a fixture")).collect()
 }
 
-/// A change to a text: some characters, told by parts of a thousand, are replaced by something else.
+/// A change of a text: some characters, located in thousandths, are replaced.
 #[derive(Debug, Clone)]
 pub(crate) struct Change {
     at: usize,
@@ -58,7 +60,7 @@ pub(crate) fn change() -> impl Strategy<Value = Change> {
 }
 
 impl Change {
-    pub(crate) fn made_to(&self, text: &str) -> String {
+    pub(crate) fn apply_to(&self, text: &str) -> String {
         let chars: Vec<char> = text.chars().collect();
         let start = chars.len() * self.at / 1000;
         let end = (start + self.length).min(chars.len());
@@ -66,8 +68,8 @@ impl Change {
     }
 }
 
-/// A known part that holds its text, its result or its arguments under a member that no reader looks for is never empty: its
-/// words are read, or the file is refused.
+/// A known part with its text, result or arguments under a member that no reader reads is never empty: its words are
+/// read, or the file is rejected.
 #[test]
 fn words_under_unread_members() {
     const WORDS: &str = "the words in question";
@@ -102,31 +104,31 @@ proptest! {
     #![proptest_config(cases(3_000))]
 
     #[test]
-    fn laws(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in size(), pin in pin()) {
-        let (source, ids) = file(&Bricks::of(format.name()), &made, layout);
+    fn laws(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in size(), pin in pin()) {
+        let (source, ids) = file(&Bricks::of(format.name()), &generated, layout);
         let rules = Rules { keep, pin };
         for (plan, messages) in assert_laws(&source, Some(format), &policy(&rules)) {
             prop_assert_eq!(ids.len(), messages.len(), "{}", source);
             if plan.cutoff > 0 {
-                assert_no_pair_is_parted(&ids, &plan, &rules);
+                assert_no_pair_is_split(&ids, &plan, &rules);
             }
         }
     }
 
-    /// Thinking that a model binds to the messages before it goes from all that stays, and nothing else does.
+    /// Thinking that a model binds to the messages before it is removed from all kept messages, and nothing else is.
     #[test]
-    fn bound_thinking_goes(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in size(), pin in pin(),
+    fn bound_thinking_goes(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in size(), pin in pin(),
                            way in prop::sample::select(WAYS)) {
-        assert_thinking(&Bricks::of(format.name()), format, &made, layout, &Rules { keep, pin }, way);
+        assert_thinking(&Bricks::of(format.name()), format, &generated, layout, &Rules { keep, pin }, way);
     }
 
-    /// What is mended has no breach, what had none stays as it is, and compacting makes none.
+    /// A repaired text has no violation, a text without violations stays unchanged, and compacting causes none.
     #[test]
-    fn repair(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in size(), pin in pin(),
+    fn repair(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in size(), pin in pin(),
               how in prop::sample::select(vec![Repair::Drop, Repair::Synthesize])) {
-        // Where there is nothing but results without calls, nothing can be left.
-        let made = if made.iter().any(|one| matches!(one, Made::User(_))) { made } else { [made, vec![Made::User("u".to_owned())]].concat() };
-        let (source, _) = file(&Bricks::of(format.name()), &made, layout);
+        // From nothing but results without calls, nothing could be left.
+        let generated = if generated.iter().any(|one| matches!(one, Generated::User(_))) { generated } else { [generated, vec![Generated::User("u".to_owned())]].concat() };
+        let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
         let text = mended(&source, Some(format), how).expect("a user is left");
         prop_assert_eq!(found(&text, Some(format)), Vec::<String>::new(), "{}\n{}", text, source);
         if found(&source, Some(format)).is_empty() {
@@ -137,28 +139,28 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_told_by_looking(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
-        let (source, _) = file(&Bricks::of(format.name()), &made, layout);
-        // Texts alone are of several formats, and nothing is of the first.
+    fn what_is_written_is_told_by_looking(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
+        let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
+        // Texts alone fit several formats, and an empty list the first one.
         let named = read(&source, None, None).map(|document| document.transcripts[0].format.name());
-        let known = made.iter().all(Made::is_known);
-        if known && made.iter().any(|one| matches!(one, Made::Calls(_))) && Bricks::of(format.name()).call.is_some() {
+        let known = generated.iter().all(Generated::is_known);
+        if known && generated.iter().any(|one| matches!(one, Generated::Calls(_))) && Bricks::of(format.name()).call.is_some() {
             prop_assert_eq!(named.as_ref().ok().copied(), Some(format.name()), "{:?} {}", named, source);
         }
     }
 
-    /// What is read as a format is read as that format again, whatever was cut.
+    /// A detected format is detected again after any cut.
     #[test]
-    fn what_is_left_is_read_as_what_it_was(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12,
+    fn what_is_left_is_read_as_what_it_was(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12,
                                            keep in size(), pin in pin()) {
-        let (source, _) = file(&Bricks::of(format.name()), &made, layout);
+        let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
         assert_read_again(&source, &Rules { keep, pin });
     }
 
-    /// A part that no reader knows is never nothing: it is counted, has text, and where most is like it, nothing is read.
+    /// A part that no reader knows is never ignored: it is counted and has text, and a mostly foreign file is rejected.
     #[test]
-    fn foreign_parts(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
-        let (source, _) = file(&Bricks::of(format.name()), &made, layout);
+    fn foreign_parts(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
+        let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
         let document = read(&source, Some(format), None).expect("it was named");
         let messages = &document.transcripts[0].messages;
         for message in messages.iter().filter(|message| message.json.raw().contains("hologram\":{")) {
@@ -172,7 +174,7 @@ proptest! {
         let first = messages.iter().position(foreign::is_in).map(|index| format!("message {index} has"));
         prop_assert_eq!(refused.is_some(), bytes.foreign > bytes.known);
         prop_assert!(refused.is_none_or(|refused| refused.contains(&first.expect("a message"))));
-        // What could be a call or a result is of another format, unless the user says which.
+        // A possible call or result means another format, unless the user names the format.
         let call = r#"{"type":"hologram_tool_request","part_kind":"hologram_tool_request","id":"h"}"#;
         let part = Bricks::of(format.name()).with_part(call).replace("$N", "99").replace("$P", "98");
         let named = read(&format!("[{part}]"), None, None).map(|document| document.transcripts[0].format.name());
@@ -180,22 +182,22 @@ proptest! {
     }
 
     #[test]
-    fn a_larger_keep_never_keeps_less(made in made(), format in prop::sample::select(FORMATS), keep in size()) {
-        let (source, _) = file(&Bricks::of(format.name()), &made, 0);
+    fn a_larger_keep_never_keeps_less(generated in generated(), format in prop::sample::select(FORMATS), keep in size()) {
+        let (source, _) = file(&Bricks::of(format.name()), &generated, 0);
         assert_larger_keeps_more(&source, Some(format), keep);
     }
 
     #[test]
-    fn no_trigger_no_change(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
-        let (source, _) = file(&Bricks::of(format.name()), &made, layout);
+    fn no_trigger_no_change(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
+        let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
         assert_no_trigger_no_change(&source, Some(format));
     }
 
-    /// Fixtures with pieces cut out, doubled and replaced: what can still be read keeps the laws, and nothing panics.
+    /// Fixtures with pieces removed, doubled and replaced: readable ones keep the laws, and nothing panics.
     #[test]
     fn mutated_fixtures(file in prop::sample::select(small_fixtures()), changes in prop::collection::vec(change(), 1..4),
                         keep in size(), pin in pin()) {
-        let text = changes.iter().fold(file, |text, change| change.made_to(&text));
+        let text = changes.iter().fold(file, |text, change| change.apply_to(&text));
         let Ok(document) = read(&text, None, None) else { return Ok(()) };
         for transcript in &document.transcripts {
             let messages: Vec<&Message<'_>> = transcript.messages.iter().collect();
@@ -209,13 +211,13 @@ proptest! {
             }
         }
         let one_format = document.transcripts.windows(2).all(|two| two[0].format.name() == two[1].format.name());
-        // Where links are torn, what leads where is anybody's guess; that nothing panics is seen all the same.
+        // Where links are torn, the structure is arbitrary; this only checks that nothing panics.
         let is_linked = ["claude-code", "pi"].contains(&document.transcripts[0].format.name());
         let rules = Rules { keep, pin };
         if is_linked {
             compacted(&text, Some(document.transcripts[0].format), &policy(&rules));
         } else if one_format {
-            // What a field is worth that a change has torn from its message, only the reader can say.
+            // Only the reader can judge a field that a change has torn from its message.
             assert_laws(&text, Some(document.transcripts[0].format), &policy(&rules));
         }
     }

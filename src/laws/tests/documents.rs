@@ -1,4 +1,4 @@
-//! What documents state about the program.
+//! Checks what documents state about the program.
 
 use std::fs;
 use std::path::Path;

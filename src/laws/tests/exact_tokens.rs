@@ -1,4 +1,4 @@
-//! Exact counts against tiktoken-rs, whose vocabularies and patterns are those of Python's tiktoken.
+//! Compares exact counts with tiktoken-rs, whose vocabularies and patterns are those of Python's tiktoken.
 
 use std::sync::LazyLock;
 
@@ -23,7 +23,7 @@ fn assert_equal(text: &str) {
     }
 }
 
-/// Fragments that meet at every seam of the patterns: case, marks, contractions, white space, line ends, digits.
+/// Fragments that meet at every boundary of the patterns: case, marks, contractions, white space, line ends, digits.
 fn awkward_text() -> impl Strategy<Value = String> {
     let fragment = prop_oneof![
         4 => "[a-zA-Z]{1,12}",
@@ -41,7 +41,7 @@ fn awkward_text() -> impl Strategy<Value = String> {
     prop::collection::vec(fragment, 0..24).prop_map(|fragments| fragments.concat())
 }
 
-/// Long runs of characters of three bytes, with what else stands among them here and there.
+/// Long runs of characters of three bytes, with other characters among them.
 fn text_without_spaces() -> impl Strategy<Value = String> {
     let run = prop_oneof![
         4 => "[的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能下过子说产种面而方后多定行学]{1,60}",
@@ -93,7 +93,8 @@ fn long_runs_of_one_character() {
     }
 }
 
-/// tiktoken-rs and Python's tiktoken overflow their stacks on these; what they say of shorter runs grows by rule.
+/// tiktoken-rs and Python's tiktoken overflow their stacks on this text, so its count is extrapolated from a shorter
+/// run.
 #[test]
 fn a_megabyte_of_spaces_is_counted() {
     let spaces = " ".repeat(1 << 20);

@@ -1,4 +1,4 @@
-//! Every fixture, cut at every place: what is outside the splice stays to the byte, and no pair is parted.
+//! Cuts every fixture at every place: bytes outside the edits stay unchanged, and no pair is split.
 
 use std::fs;
 

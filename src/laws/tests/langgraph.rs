@@ -1,6 +1,6 @@
-//! `--emit update`, given to LangGraph itself where Python has it, and held against the rule by which it takes messages.
+//! Feeds `--emit update` to LangGraph itself where Python has it, and checks it against LangGraph's rule for messages.
 //!
-//! `TCOMPACT_PYTHON` names the interpreter, `python3` without it; tried with LangGraph 1.2.22 on langchain-core 1.7.2.
+//! `TCOMPACT_PYTHON` names the interpreter, by default `python3`. Tried with LangGraph 1.2.22 on langchain-core 1.7.2.
 
 use std::fs;
 use std::io::Write;
@@ -13,19 +13,19 @@ use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
 use crate::exit::{Exit, Failure};
-use crate::laws::bricks::{Bricks, Made, file, made};
+use crate::laws::bricks::{Bricks, Generated, file, generated};
 use crate::laws::tests::cases;
-use crate::laws::whole::processed;
+use crate::laws::whole::process;
 
-/// The formats that a state's messages come in.
-const OF_STATES: [&str; 3] = ["langchain", "openai-chat", "anthropic"];
+/// The formats of messages in a state.
+const STATE_FORMATS: [&str; 3] = ["langchain", "openai-chat", "anthropic"];
 
 /// Sizes to keep.
 const KEPT: [&str; 4] = ["messages:1", "messages:2", "messages:6", "tokens:60"];
 
-/// The updates that tcompact makes of an input.
+/// Returns the updates that tcompact writes for an input.
 fn updates(source: &str, keep: &str) -> Vec<Value> {
-    let updates = match processed(&["--emit=update".to_owned(), format!("--keep={keep}")], source) {
+    let updates = match process(&["--emit=update".to_owned(), format!("--keep={keep}")], source) {
         Ok(processed) => processed.text,
         Err(error) => {
             assert!(error.to_string().contains("leave --emit update out"), "{source}\n{error}");
@@ -36,17 +36,18 @@ fn updates(source: &str, keep: &str) -> Vec<Value> {
     values.map(|update| update.expect("JSON")).filter(|update| !update.is_null()).collect()
 }
 
-/// Whether `convert_to_messages` of langchain-core takes a message: recorded from its source, for where it is not.
-fn is_taken(message: &Value) -> bool {
+/// Whether `convert_to_messages` of langchain-core accepts a message. The rule is copied from its source, for machines
+/// without it.
+fn is_accepted(message: &Value) -> bool {
     let kinds = ["human", "user", "ai", "assistant", "function", "tool", "system", "developer", "remove"];
     let kind = message.get("role").or(message.get("type")).and_then(Value::as_str);
     let known = kind.is_some_and(|kind| kinds.contains(&kind));
     known && message.get("content").is_some() && message.get("data").is_none() && message.get("message_type").is_none()
 }
 
-/// What LangGraph says of each update; nothing where it is not there.
+/// Returns LangGraph's response to each update; `None` if it is not installed.
 #[expect(clippy::print_stderr, reason = "it says what is not tried")]
-fn told(updates: &[Value]) -> Option<Vec<String>> {
+fn run_update_state(updates: &[Value]) -> Option<Vec<String>> {
     let python = std::env::var("TCOMPACT_PYTHON").unwrap_or("python3".to_owned());
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/langgraph/update_state.py");
     let mut command = Command::new(&python);
@@ -54,7 +55,7 @@ fn told(updates: &[Value]) -> Option<Vec<String>> {
     let mut input = child.stdin.take().expect("its input");
     let lines: String = updates.iter().map(|update| format!("{update}\n")).collect();
     let writing = std::thread::spawn(move || {
-        // It ends at once where it has no langgraph.
+        // The script ends at once without langgraph.
         let _ = input.write_all(lines.as_bytes());
     });
     let output = child.wait_with_output().expect("it ends");
@@ -67,31 +68,31 @@ fn told(updates: &[Value]) -> Option<Vec<String>> {
     Some(String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect())
 }
 
-fn assert_taken(updates: &[Value]) {
+fn assert_accepted(updates: &[Value]) {
     for update in updates {
         let messages = update["messages"].as_array().expect("messages");
         assert_eq!(messages[0]["id"], "__remove_all__", "{update}");
-        assert!(messages.iter().all(is_taken), "{update}");
+        assert!(messages.iter().all(is_accepted), "{update}");
     }
-    let Some(told) = told(updates) else { return };
-    assert_eq!(told.len(), updates.len());
-    for (update, said) in updates.iter().zip(told) {
-        assert_eq!(said, "ok", "{update}");
+    let Some(responses) = run_update_state(updates) else { return };
+    assert_eq!(responses.len(), updates.len());
+    for (update, response) in updates.iter().zip(responses) {
+        assert_eq!(response, "ok", "{update}");
     }
 }
 
 #[test]
 fn a_state_takes_the_update_of_every_fixture() {
-    let files = OF_STATES.iter().flat_map(|format| crate::laws::fixtures::of_format(format));
+    let files = STATE_FORMATS.iter().flat_map(|format| crate::laws::fixtures::of_format(format));
     let sources: Vec<String> = files.filter_map(|file| fs::read_to_string(file).ok()).collect();
     let updates: Vec<Value> =
         sources.iter().flat_map(|source| KEPT.iter().flat_map(|keep| updates(source, keep))).collect();
     assert!(updates.len() > 80, "{} updates", updates.len());
-    assert_taken(&updates);
+    assert_accepted(&updates);
 }
 
-/// A message of `messages_to_dict` as each of LangChain's other encodings writes it, in Python and in JavaScript.
-fn encoded(message: &Value, encoding: usize) -> Value {
+/// Converts a message of `messages_to_dict` to LangChain's other encodings, in Python and in JavaScript.
+fn encode(message: &Value, encoding: usize) -> Value {
     const CLASSES: [(&str, &str); 4] =
         [("human", "HumanMessage"), ("ai", "AIMessage"), ("system", "SystemMessage"), ("tool", "ToolMessage")];
     let kind = message["type"].as_str().expect("a type");
@@ -119,13 +120,13 @@ fn encoded(message: &Value, encoding: usize) -> Value {
 fn a_state_takes_the_update_of_generated_conversations_in_every_encoding() {
     let mut runner = TestRunner::deterministic();
     let mut all = Vec::new();
-    for format in OF_STATES {
+    for format in STATE_FORMATS {
         let bricks = Bricks::of(format);
         for round in 0..cases(12).cases as usize {
-            let mut made = made().new_tree(&mut runner).expect("a conversation").current();
-            // Whether a part that no reader knows may stand where calls do, is another question.
-            made.retain(Made::is_known);
-            let (source, _) = file(&bricks, &made, 0);
+            let mut generated = generated().new_tree(&mut runner).expect("a conversation").current();
+            // Foreign parts, which may be allowed where calls are, are tested elsewhere.
+            generated.retain(Generated::is_known);
+            let (source, _) = file(&bricks, &generated, 0);
             let keep = KEPT[round % KEPT.len()];
             let Some(Value::Array(messages)) = serde_json::from_str(&source).ok().filter(|_| format == "langchain")
             else {
@@ -133,16 +134,16 @@ fn a_state_takes_the_update_of_generated_conversations_in_every_encoding() {
                 continue;
             };
             for encoding in 0..6 {
-                let messages: Vec<Value> = messages.iter().map(|message| encoded(message, encoding)).collect();
+                let messages: Vec<Value> = messages.iter().map(|message| encode(message, encoding)).collect();
                 all.extend(updates(&Value::from(messages).to_string(), keep));
             }
         }
     }
     assert!(all.len() > 40, "{} updates", all.len());
-    assert_taken(&all);
+    assert_accepted(&all);
 }
 
-/// What is refused is refused by LangGraph, too, and before the summarizer is asked.
+/// LangGraph rejects what tcompact rejects, and tcompact does so before it asks the summarizer.
 #[test]
 fn what_no_state_takes_is_refused_and_named() {
     let mut wrong = Vec::new();
@@ -157,7 +158,7 @@ fn what_no_state_takes_is_refused_and_named() {
         for mode in [&[][..], &["--dry-run"]] {
             let arguments = ["--emit=update", "--keep=messages:1", "--summarizer-cmd=exit 9"];
             let arguments: Vec<String> = arguments.iter().chain(mode).map(|word| (*word).to_owned()).collect();
-            let error = processed(&arguments, &source).err().unwrap_or_else(|| panic!("{source} is taken"));
+            let error = process(&arguments, &source).err().unwrap_or_else(|| panic!("{source} is taken"));
             assert_eq!(error.downcast_ref::<Failure>().map(|failure| failure.exit), Some(Exit::Unreadable));
             let said = error.to_string();
             assert!(said.contains("message 3 ") && said.contains("no LangGraph state takes it"), "{said}");
@@ -165,7 +166,7 @@ fn what_no_state_takes_is_refused_and_named() {
         let removed = r#"{"role":"remove","content":"","id":"__remove_all__"}"#;
         wrong.push(serde_json::from_str(&format!(r#"{{"messages":[{removed},{last}]}}"#)).expect("JSON"));
     }
-    for said in told(&wrong).into_iter().flatten() {
+    for said in run_update_state(&wrong).into_iter().flatten() {
         assert_ne!(said, "ok");
     }
 }

@@ -1,8 +1,8 @@
-//! The laws of facts and of the embedded summarizer on generated lines.
+//! Checks the laws of facts and of the embedded summarizer on generated lines.
 
 use crate::laws::lines::{Tokens, assert_read, choices, conversation};
 
-/// Readers of facts take any text.
+/// Readers of facts accept any text.
 #[test]
 fn facts_are_read_out_of_any_lines() {
     let tokens = Tokens::of_ledger();

@@ -1,4 +1,4 @@
-//! The laws on fixtures and generated conversations, and tcompact against figures of other programs.
+//! Checks the laws on fixtures and generated conversations, and compares tcompact with figures of other programs.
 
 mod approx_tokens;
 mod conversations;
@@ -14,7 +14,7 @@ mod renamed;
 mod restoring;
 mod targets;
 
-/// A configuration for property tests with so many cases, or as many as `PROPTEST_CASES` says.
+/// Returns a configuration for property tests with `cases` cases, or as many as `PROPTEST_CASES` says.
 pub(crate) fn cases(cases: u32) -> proptest::prelude::ProptestConfig {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(cases);
     proptest::prelude::ProptestConfig { cases, failure_persistence: None, ..Default::default() }

@@ -1,4 +1,4 @@
-//! What pruning does to generated conversations and to fixtures of every format.
+//! Checks pruning on generated conversations and on fixtures of every format.
 
 use std::collections::BTreeSet;
 
@@ -11,19 +11,20 @@ use crate::transcript::formats::{FORMATS, Format};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::laws::bricks::{Bricks, Made, file, made};
+use crate::laws::bricks::{Bricks, Generated, file, generated};
 use crate::laws::fixtures::of_format;
-use crate::laws::lawful::{PREFIX, found, with};
+use crate::laws::lawful::{PREFIX, found, with_document};
 use crate::laws::tests::cases;
 
-/// A source with all but the last messages of each conversation pruned; with the messages that went whole.
+/// Prunes all but the last messages of each conversation of a source. Returns the text, and the messages that were
+/// removed whole.
 fn pruned(
     source: &str,
     from: Option<&'static dyn Format>,
     rules: &[Choice],
     last: usize,
 ) -> (String, Vec<BTreeSet<usize>>) {
-    with(source, from, |document| {
+    with_document(source, from, |document| {
         let mut edits = Vec::new();
         let mut gone = Vec::new();
         for transcript in &document.transcripts {
@@ -40,9 +41,9 @@ fn pruned(
     })
 }
 
-/// The messages of each conversation as they are spelled.
+/// Returns the messages of each conversation as they are spelled.
 fn spelled(source: &str, from: Option<&'static dyn Format>) -> Vec<Vec<String>> {
-    with(source, from, |document| {
+    with_document(source, from, |document| {
         let messages = |transcript: &crate::transcript::Transcript<'_>| {
             transcript.messages.iter().map(|message| message.json.raw().to_owned()).collect()
         };
@@ -50,7 +51,7 @@ fn spelled(source: &str, from: Option<&'static dyn Format>) -> Vec<Vec<String>> 
     })
 }
 
-/// All strings of a value that are ids, and the marks of errors: nothing of this may change.
+/// Collects the ids and error marks of a value, which must not change.
 fn marks(value: &Value, found: &mut Vec<String>) {
     const KEPT: [&str; 15] = [
         "id",
@@ -90,7 +91,7 @@ fn marks_of(message: &str) -> Vec<String> {
     found
 }
 
-/// What holds whatever is pruned: what is not to be touched is as it was, no pair is parted, and pruning again changes
+/// Checks the invariants of pruning: protected messages stay unchanged, no pair is split, and pruning again changes
 /// nothing.
 fn assert_pruned(source: &str, from: Option<&'static dyn Format>, rules: &[Choice], last: usize) -> String {
     let (out, gone) = pruned(source, from, rules, last);
@@ -137,31 +138,31 @@ fn long() -> String {
 proptest! {
     #![proptest_config(cases(3_000))]
 
-    /// At least the last message stays, as in any run: without it, a file of nothing but thinking would be empty.
+    /// At least the last message stays, as in any run; without it, a file of nothing but thinking would become empty.
     #[test]
-    fn laws_of_pruning(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12, rules in choices(), last in 1usize..6) {
-        let (source, _) = file(&Bricks::of(format.name()).with_results(&long()), &made, layout);
+    fn laws_of_pruning(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, rules in choices(), last in 1usize..6) {
+        let (source, _) = file(&Bricks::of(format.name()).with_results(&long()), &generated, layout);
         assert_pruned(&source, Some(format), &rules, last);
     }
 
-    /// Results that answer a call become notes, and what tells which call that was, and whether it failed, stays.
+    /// Results of a call become notes, and the marks of the call and of its failure stay.
     #[test]
-    fn marks_stay(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
-        let (source, _) = file(&Bricks::of(format.name()).with_results(&long()), &made, layout);
+    fn marks_stay(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
+        let (source, _) = file(&Bricks::of(format.name()).with_results(&long()), &generated, layout);
         let rules = ["results:0".parse().expect("a rule"), "cap:30".parse().expect("a rule"), "arguments:5".parse().expect("a rule")];
         let out = assert_pruned(&source, Some(format), &rules, 0);
         let (before, after) = (spelled(&source, Some(format)), spelled(&out, Some(format)));
         for (before, after) in before.iter().flatten().zip(after.iter().flatten()) {
             prop_assert_eq!(marks_of(before), marks_of(after));
         }
-        let results = made.iter().any(|one| matches!(one, Made::Orphan(_) | Made::Calls(_)));
+        let results = generated.iter().any(|one| matches!(one, Generated::Orphan(_) | Generated::Calls(_)));
         let has_long = source.contains("line 59");
         prop_assert!(!has_long || results || source.contains("so "), "{}", source);
         prop_assert!(!out.contains("line 58"), "all but the last line is gone: {}", out);
     }
 }
 
-/// Real files, by every rule alone and by all of them.
+/// Real files, with every rule alone and with all of them.
 #[test]
 fn fixtures_of_every_format() {
     for format in FORMATS {
@@ -175,7 +176,7 @@ fn fixtures_of_every_format() {
     }
 }
 
-/// The rules of `--fit`, for a text that is compacted in one call.
+/// Returns the policy of `--fit`, for a text that is compacted in one call.
 fn fitting(limit: u64, keep: Option<u64>, summarizer: SummarizerKind) -> CompactionPolicy {
     let all = chosen(&[Choice::All]);
     let mut policy = CompactionPolicy::keeping(Size::Messages(keep.unwrap_or(20)));
@@ -187,9 +188,9 @@ fn fitting(limit: u64, keep: Option<u64>, summarizer: SummarizerKind) -> Compact
     policy
 }
 
-/// Tokens of all conversations of a text.
+/// Counts the tokens of all conversations of a text.
 fn tokens(source: &str, from: Option<&'static dyn Format>) -> u64 {
-    with(source, from, |document| {
+    with_document(source, from, |document| {
         let messages = document.transcripts.iter().flat_map(|transcript| &transcript.messages);
         messages.map(|message| Counter::DEFAULT.count(message)).sum()
     })
@@ -198,13 +199,13 @@ fn tokens(source: &str, from: Option<&'static dyn Format>) -> u64 {
 proptest! {
     #![proptest_config(cases(6_000))]
 
-    /// What is made to fit is never larger than said, unless there is an error; made to fit again it stays as it is.
+    /// A fitted text is never larger than the limit, unless there is an error; fitted again it stays unchanged.
     #[test]
-    fn what_fits_is_never_larger(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12,
+    fn what_fits_is_never_larger(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12,
                                  limit in 20u64..1_200, keep in prop::option::of(1u64..8), summarizes in any::<bool>()) {
-        // What stands before a provider's own compaction is not sent, and not counted.
-        let made: Vec<Made> = made.into_iter().filter(|one| !matches!(one, Made::Compaction(..))).collect();
-        let (source, _) = file(&Bricks::of(format.name()).with_results(&long()), &made, layout);
+        // Messages before a provider's own compaction are neither sent nor counted.
+        let generated: Vec<Generated> = generated.into_iter().filter(|one| !matches!(one, Generated::Compaction(..))).collect();
+        let (source, _) = file(&Bricks::of(format.name()).with_results(&long()), &generated, layout);
         let summarizer = if summarizes { SummarizerKind::Embedded } else { SummarizerKind::Nobody };
         let compactor = Compactor::new(fitting(limit, keep, summarizer));
         let Ok(done) = compactor.compact_as(&source, format.name()) else { return Ok(()) };
@@ -219,7 +220,7 @@ proptest! {
     }
 }
 
-/// Cuts, pruning and thinking that goes, each of which alone would leave enough that can be read.
+/// Cuts, pruning and removed thinking together leave a readable text, as each alone would.
 #[test]
 fn what_is_made_to_fit_can_be_read() {
     let (long, foreign) = ("so many words ".repeat(80), "unknown words ".repeat(30));

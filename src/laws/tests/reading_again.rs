@@ -1,4 +1,4 @@
-//! What was read as a format is read as that format again, whatever was cut: each fixture, by every kind of summary.
+//! A detected format is detected again after any cut: each fixture, with every kind of summary.
 
 use std::fs;
 use std::panic::{self, AssertUnwindSafe};
@@ -12,7 +12,7 @@ use crate::laws::lawful::assert_reads_alike;
 /// Sizes to keep.
 const KEPT: [&str; 6] = ["messages:1", "messages:2", "messages:3", "messages:5", "turns:1", "tokens:100"];
 
-/// The ways in which something takes the place of what is cut.
+/// The kinds of replacements for what is cut.
 fn compactors(keep: &str) -> [(&'static str, Compactor); 4] {
     let policy = |change: fn(&mut CompactionPolicy)| {
         let mut policy = CompactionPolicy::keeping(keep.parse().expect("a size"));
@@ -28,7 +28,8 @@ fn compactors(keep: &str) -> [(&'static str, Compactor); 4] {
     ]
 }
 
-/// How many compactions of a text were looked at, and those that are not read as the text is; it must be a transcript.
+/// Returns how many compactions of a text were tried, and those that are not read as the text is. The text must be a
+/// transcript.
 fn read_otherwise(name: &str, text: &str) -> (usize, Vec<String>) {
     let (mut tried, mut wrong) = (0, Vec::new());
     for keep in KEPT {
@@ -50,7 +51,7 @@ fn assert_all(sources: impl Iterator<Item = (String, String)>, least: usize) {
     assert!(tried > least && wrong.is_empty(), "of {tried}:\n{}", wrong.join("\n"));
 }
 
-/// The fixtures, each with its name.
+/// Returns the fixtures with their names.
 fn fixtures() -> impl Iterator<Item = (String, String)> {
     let text =
         |(_, file): (_, std::path::PathBuf)| (file.display().to_string(), fs::read_to_string(file).expect("a fixture"));
@@ -62,7 +63,7 @@ fn every_fixture_is_read_as_its_format_again() {
     assert_all(fixtures(), 1_000);
 }
 
-/// A value that is no message stays where it is in a session, and is its first line when those before it are removed.
+/// A value that is no message stays in a session, and becomes its first line when those before it are removed.
 #[test]
 fn a_session_with_a_stray_value_is_read_as_its_format_again() {
     let stray = |(name, text): (String, String)| {
@@ -74,12 +75,12 @@ fn a_session_with_a_stray_value_is_read_as_its_format_again() {
         [(0, "42"), (1, "[]"), (2, "\"a\""), (2, "null"), (3, "[1,2]")].map(with)
     };
     let sessions = fixtures().filter(|(name, _)| name.ends_with(".jsonl"));
-    // Some formats have no such values, and refuse the file.
+    // Some formats have no such values and reject the file.
     let is_read = |(_, text): &(String, String)| crate::laws::transcripts::read(text, None, None).is_ok();
     assert_all(sessions.flat_map(stray).filter(is_read), 200);
 }
 
-/// Takes the content from the last message of each list in a value.
+/// Removes the content from the last message of each list in a value.
 fn without_last_content(value: &mut Value) {
     match value {
         Value::Array(list) if list.last().is_some_and(|last| last.get("role").is_some()) => {
@@ -103,7 +104,7 @@ fn a_last_message_without_content_changes_no_format() {
     assert_all(fixtures().filter_map(changed), 300);
 }
 
-/// What has the envelope of one format and the messages of another, before the cut and after it.
+/// The envelope of one format with messages of another, before and after the cut.
 #[test]
 fn messages_of_another_format_in_an_envelope_are_read_alike() {
     let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"r"}"#;

@@ -1,4 +1,4 @@
-//! Words under a member that no reader looks for are not lost: each member of each message of the fixtures, renamed.
+//! Text under a member that no reader reads is not lost: renames each member of each message of the fixtures.
 
 use std::fs;
 
@@ -10,9 +10,9 @@ use serde_json::Value;
 use crate::laws::transcripts::read;
 
 /// A name that no format has.
-const RENAMED: &str = "hologram";
+const NEW_NAME: &str = "hologram";
 
-/// Members of a format without which words are not a message's, and why that is right or, so far, so.
+/// Members without which text does not count as a message's, and why that is right or accepted so far.
 const EXCEPTIONS: [(&str, &[&str], &str); 6] = [
     ("pi", &["id"], "entries lead to each other by their ids: what nothing leads to is a branch that was left"),
     ("pi", &["type"], "a compaction of no type is an entry that its program does not read either"),
@@ -22,14 +22,14 @@ const EXCEPTIONS: [(&str, &[&str], &str); 6] = [
     ("pydantic-ai", &["content"], "the same, and a request for a retry, whose words nobody wrote"),
 ];
 
-/// Whether a member is one of the [`EXCEPTIONS`] in these files.
+/// Whether a member of these files is one of the [`EXCEPTIONS`].
 fn is_exception(format: &str, member: &str) -> bool {
     let last = member.rsplit('.').next().unwrap_or(member);
     let is_of = |(name, members, _): &(&str, &[&str], &str)| *name == format && members.contains(&last);
     EXCEPTIONS.iter().any(is_of)
 }
 
-/// A value with one member renamed, for each member in it; and the name that it had.
+/// Returns a value with each of its members renamed, one at a time, and the member's previous name.
 fn renamed(value: &Value) -> Vec<(String, Value)> {
     match value {
         Value::Object(members) => {
@@ -41,7 +41,7 @@ fn renamed(value: &Value) -> Vec<(String, Value)> {
                 })
             });
             let here = members.keys().map(|key| {
-                let name = |other: &String| if other == key { RENAMED.to_owned() } else { other.clone() };
+                let name = |other: &String| if other == key { NEW_NAME.to_owned() } else { other.clone() };
                 (key.clone(), members.iter().map(|(other, value)| (name(other), value.clone())).collect())
             });
             here.chain(inside).collect()
@@ -61,8 +61,8 @@ fn renamed(value: &Value) -> Vec<(String, Value)> {
     }
 }
 
-/// What a message says and calls: decoded texts, and JSON as it is spelled.
-fn said(message: &Message<'_>) -> Vec<String> {
+/// Returns the texts and arguments of a message: decoded texts, and JSON as it is spelled.
+fn texts_and_arguments(message: &Message<'_>) -> Vec<String> {
     let arguments = message.calls.iter().map(|call| match call.arguments {
         Arguments::Text(text) => text.decode().into_owned(),
         Arguments::Value(json) => json.raw().to_owned(),
@@ -71,10 +71,10 @@ fn said(message: &Message<'_>) -> Vec<String> {
     message.content.texts().iter().map(|text| text.decode().into_owned()).chain(arguments).collect()
 }
 
-/// Texts of a message that are more than a label.
+/// Returns the texts of a message that are more than a label.
 fn words(message: &Message<'_>) -> Vec<String> {
     let mut found = Vec::new();
-    for text in said(message) {
+    for text in texts_and_arguments(message) {
         match serde_json::from_str::<Value>(&text) {
             Ok(value @ (Value::Object(_) | Value::Array(_))) => strings(&value, &mut found),
             _ => found.push(text),
@@ -93,15 +93,18 @@ fn strings(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Those of some texts that no message of a document has.
+/// Returns the texts that no message of a document has.
 fn lost(texts: &[String], document: &Document<'_>) -> Vec<String> {
-    let all: Vec<String> =
-        document.transcripts.iter().flat_map(|transcript| transcript.messages.iter().flat_map(said)).collect();
+    let all: Vec<String> = document
+        .transcripts
+        .iter()
+        .flat_map(|transcript| transcript.messages.iter().flat_map(texts_and_arguments))
+        .collect();
     let is_there = |text: &&String| {
-        // As it is, and inside JSON, and inside JSON that is a text of JSON.
+        // The text itself, inside JSON, and inside JSON in a JSON string.
         let escaped = |text: &str| Value::from(text).to_string().trim_matches('"').to_owned();
         let spellings = [text.to_string(), escaped(text), escaped(&escaped(text))];
-        spellings.iter().any(|spelled| all.iter().any(|said| said.contains(spelled)))
+        spellings.iter().any(|spelled| all.iter().any(|texts_and_arguments| texts_and_arguments.contains(spelled)))
     };
     texts.iter().filter(|text| !is_there(text)).cloned().collect()
 }

@@ -1,14 +1,14 @@
-//! The way back from generated conversations.
+//! Restores generated conversations.
 
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::laws::bricks::{Bricks, file, made, pin, size};
+use crate::laws::bricks::{Bricks, file, generated, pin, size};
 use crate::laws::lawful::{Rules, policy};
 use crate::laws::tests::{cases, conversations};
 use crate::laws::transcripts::read;
 use crate::plan::plan;
-use crate::rewrite::restoring::{Change, put_back, ways_back};
+use crate::rewrite::restoring::{Change, restore_infos, restore_original};
 use crate::rewrite::{apply, splice};
 use crate::tokens::{Counter, Tally};
 use crate::transcript::formats::FORMATS;
@@ -16,11 +16,11 @@ use crate::transcript::formats::FORMATS;
 proptest! {
     #![proptest_config(cases(2_000))]
 
-    /// Whatever was cut comes back; and a record that was changed leads there as well, or nowhere.
+    /// Whatever was cut is restored; an altered record restores the same text, or fails.
     #[test]
-    fn whatever_was_cut_comes_back(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12,
+    fn whatever_was_cut_comes_back(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12,
                                    keep in size(), pin in pin(), changes in prop::collection::vec(conversations::change(), 1..3)) {
-        let (source, _) = file(&Bricks::of(format.name()), &made, layout);
+        let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
         let document = read(&source, Some(format), None).expect("a transcript");
         let transcript = &document.transcripts[0];
         let policy = policy(&Rules { keep, pin });
@@ -29,16 +29,16 @@ proptest! {
         let result = apply(&source, &edits);
         let cut: Vec<_> = decided.summarized().iter().map(|&index| &transcript.messages[index]).collect();
         let messages: Vec<&str> = cut.iter().map(|message| message.json.raw()).collect();
-        let ways = ways_back(&source, &result, &[Change::new(transcript, edits, &decided.summarized())]);
+        let ways = restore_infos(&source, &result, &[Change::new(transcript, edits, &decided.summarized())]);
         let mut record = serde_json::to_value(&ways[0]).expect("a record");
         record["messages"] = json!(messages);
         let record = record.to_string();
         let parsed = serde_json::from_str(&record).expect("a record");
         let line = ways[0].line;
         let text = |of: &str| line.map_or(of.to_owned(), |line| of.lines().nth(line - 1).expect("a line").to_owned());
-        prop_assert_eq!(put_back(&text(&result), "", line, vec![parsed]), Ok(text(&source)));
-        let changed = changes.iter().fold(record, |record, change| change.made_to(&record));
-        if let Ok(parsed) = serde_json::from_str(&changed) && let Ok(back) = put_back(&text(&result), "", line, vec![parsed]) {
+        prop_assert_eq!(restore_original(&text(&result), "", line, vec![parsed]), Ok(text(&source)));
+        let changed = changes.iter().fold(record, |record, change| change.apply_to(&record));
+        if let Ok(parsed) = serde_json::from_str(&changed) && let Ok(back) = restore_original(&text(&result), "", line, vec![parsed]) {
             prop_assert_eq!(back, text(&source), "{}", changed);
         }
     }

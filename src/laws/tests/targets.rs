@@ -1,4 +1,4 @@
-//! The targets of fuzzing on the fixtures, and some generated cases of each seed.
+//! Runs the targets of fuzzing on the fixtures, and some generated cases of each seed.
 
 use std::fs;
 

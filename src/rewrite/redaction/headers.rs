@@ -1,25 +1,26 @@
-//! The secrets in authorization and cookie headers, and in the few commands and files that give a password no name.
+//! Finds secrets in authorization and cookie headers, and in the few commands and files that pass a password without a
+//! name.
 //!
-//! The scheme of a header stays, and what is not given away by what stands behind it.
+//! The scheme of a header stays, unless it would reveal the rest.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use crate::rewrite::redaction::kinds::{AUTHORIZATION, COOKIE, PASSWORD};
-use crate::rewrite::redaction::{Found, breaks, values};
+use crate::rewrite::redaction::{SecretSpan, is_delimiter, values};
 
-/// Bytes of a header that are looked at.
+/// The most bytes of a header.
 const LONGEST_HEADER: usize = 8192;
-/// Bytes before a flag that are looked at for the command.
+/// The most bytes before a flag that are searched for the command.
 const LONGEST_COMMAND: usize = 256;
 
-/// Schemes that have one secret behind them, which ends at white space.
+/// Schemes with a single secret, which ends at white space.
 static SCHEMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new("^(?i:api-?key|basic|bearer|bot|digest|githubtoken|jwt|key|negotiate|oauth|sharedkey|sso-key|token)$")
         .ok()
 });
-/// A name and a password behind a flag of `curl`, a password behind one of others, a password in `.netrc`.
+/// A user and password after a flag of `curl`, a password after a flag of other commands, a password in `.netrc`.
 static COMMANDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let value = r#"\\*(?:["']([^"'\\\n]{3,256})["'\\]|([^\s"'\\]{3,256}))"#;
     let netrc = r"(?m:^|machine\s+\S+)\s*login\s+\S+\s+password\s+(\S{3,256})";
@@ -27,12 +28,12 @@ static COMMANDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 fn is_scheme(word: &str) -> bool {
-    // The tests see that it compiles.
+    // A test checks that it compiles.
     SCHEMES.as_ref().is_some_and(|regex| regex.is_match(word))
 }
 
-/// Where the value of a header ends that begins at `start`: at the end of the line, or at a quote, unless a parameter's
-/// value begins there.
+/// Returns where the value of a header ends that begins at `start`: at the end of the line, or at a quote unless the
+/// value of a parameter begins there.
 fn header_end(text: &str, start: usize) -> usize {
     let bytes = text.as_bytes();
     let most = bytes.len().min(start + LONGEST_HEADER);
@@ -54,12 +55,12 @@ fn header_end(text: &str, start: usize) -> usize {
         }
         at += 1;
     }
-    (start..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(start)
+    text.floor_char_boundary(at)
 }
 
-/// The secret in the value of an authorization header. It is `given` where nothing else can stand there, as on a line of
-/// its own or in quotes; elsewhere it may be a sentence or code.
-pub(super) fn authorization(text: &str, start: usize, given: impl Fn(&str, usize) -> bool) -> Option<Found> {
+/// Returns the secret in the value of an authorization header. `is_explicit` tests whether nothing else can be there,
+/// as on a line of its own or in quotes; elsewhere it may be prose or code.
+pub(super) fn authorization(text: &str, start: usize, is_explicit: impl Fn(&str, usize) -> bool) -> Option<SecretSpan> {
     let value = text.get(start..header_end(text, start))?;
     let start = start + value.len() - value.trim_start().len();
     let (first, rest) = value.trim().split_once(char::is_whitespace).unwrap_or((value.trim(), ""));
@@ -68,9 +69,10 @@ pub(super) fn authorization(text: &str, start: usize, given: impl Fn(&str, usize
     let credential = rest.trim_start();
     let (credential, is_secret) = if rest.is_empty() || !has_scheme {
         let credential = first.trim_end_matches(['.', ',', ';', ':', ')', '}']);
-        let is_given = given(credential, start + credential.len()) && !is_scheme(credential) && !value.ends_with(' ');
-        let is_drawn = values::is_random(credential, 8) && !values::is_code(credential);
-        (credential, is_drawn || (is_given && !values::is_call(credential)))
+        let is_explicit_secret =
+            is_explicit(credential, start + credential.len()) && !is_scheme(credential) && !value.ends_with(' ');
+        let is_random = values::is_random(credential, 8) && !values::is_code(credential);
+        (credential, is_random || (is_explicit_secret && !values::is_call(credential)))
     } else {
         let has_parameters = credential.contains('=') && credential.contains(char::is_whitespace);
         let is_one = !credential.contains(char::is_whitespace);
@@ -83,31 +85,31 @@ pub(super) fn authorization(text: &str, start: usize, given: impl Fn(&str, usize
     };
     let start = credential.as_ptr() as usize - text.as_ptr() as usize;
     let range = start..start + credential.len();
-    (is_secret && !values::is_nothing(credential)).then_some(Found { range, kind: AUTHORIZATION })
+    (is_secret && !values::is_nothing(credential)).then_some(SecretSpan { range, kind: AUTHORIZATION })
 }
 
-/// The secret behind the word `bearer`, which ends at `at`, where no header's name says what it is.
-pub(super) fn bearer(text: &str, at: usize) -> Option<Found> {
+/// Returns the secret after the word `bearer`, which ends at `at`, outside a named header.
+pub(super) fn bearer(text: &str, at: usize) -> Option<SecretSpan> {
     let ends =
-        |c: char| !c.is_ascii() || breaks(c as u8) || matches!(c, ',' | ';' | '<' | '>' | '(' | ')' | '\\' | '}');
+        |c: char| !c.is_ascii() || is_delimiter(c as u8) || matches!(c, ',' | ';' | '<' | '>' | '(' | ')' | '\\' | '}');
     let rest = text[at..].trim_start_matches(' ');
     let start = text.len() - rest.len();
     let credential = &rest[..rest.find(ends).unwrap_or(rest.len()).min(LONGEST_HEADER)];
     let credential = credential.trim_end_matches(['.', ':']);
     let is_secret = start > at && (values::is_random(credential, 12) || credential.len() >= 24);
     let is_secret = is_secret && !values::is_nothing(credential) && !values::is_code(credential);
-    is_secret.then(|| Found { range: start..start + credential.len(), kind: AUTHORIZATION })
+    is_secret.then(|| SecretSpan { range: start..start + credential.len(), kind: AUTHORIZATION })
 }
 
-/// The value of a cookie header, whole.
-pub(super) fn cookies(text: &str, start: usize) -> Option<Found> {
+/// Returns the whole value of a cookie header.
+pub(super) fn cookies(text: &str, start: usize) -> Option<SecretSpan> {
     let value = text.get(start..header_end(text, start))?.trim_end();
     let is_secret = value.contains('=') && !values::is_nothing(value) && !values::is_code(value);
-    is_secret.then(|| Found { range: start..start + value.len(), kind: COOKIE })
+    is_secret.then(|| SecretSpan { range: start..start + value.len(), kind: COOKIE })
 }
 
-/// The passwords that commands are given, and those in `.netrc`.
-pub(super) fn commands(text: &str, found: &mut Vec<Found>) {
+/// Finds passwords in commands and in `.netrc`.
+pub(super) fn commands(text: &str, found: &mut Vec<SecretSpan>) {
     for captures in COMMANDS.iter().flat_map(|regex| regex.captures_iter(text)) {
         let Some(mut value) = captures.get(2).or(captures.get(3)).or(captures.get(4)).map(|value| value.range()) else {
             continue;
@@ -126,7 +128,7 @@ pub(super) fn commands(text: &str, found: &mut Vec<Found>) {
         }
         let password = &text[value.clone()];
         if password.len() >= 3 && !values::is_reference(password) && password.contains(char::is_alphanumeric) {
-            found.push(Found { range: value, kind: PASSWORD });
+            found.push(SecretSpan { range: value, kind: PASSWORD });
         }
     }
 }

@@ -1,17 +1,18 @@
-//! The kinds of secrets, and the keys and tokens that are known by how they are spelled.
+//! The kinds of secrets, and the spelling of known keys and tokens.
 //!
-//! A row is what a provider documents of its keys: how they begin, which characters follow, how many. It is not how they
-//! are found in a text ([`crate::rewrite::redaction::shapes`]), and what is secret by its name alone has no row here ([`crate::rewrite::redaction::names`]).
+//! A row is what a provider documents about its keys: the prefix, the characters that follow, and their number.
+//! Searching a text for them is in [`crate::rewrite::redaction::shapes`]. Secrets recognized only by name have no row
+//! here; they are in [`crate::rewrite::redaction::names`].
 
-/// A password, by the name it stands behind.
+/// A password, by the name before it.
 pub(super) const PASSWORD: &str = "password";
-/// Another secret, by the name it stands behind, or a key of a provider too small for a kind of its own.
+/// Another secret, by the name before it, or a key of a provider too small for a kind of its own.
 pub(super) const SECRET: &str = "secret";
-/// A secret in an environment variable, by its name.
+/// A secret in an environment variable, by the variable's name.
 pub(super) const ENV_SECRET: &str = "env-secret";
 /// The password or token before the host in a URL.
 pub(super) const URL_PASSWORD: &str = "url-password";
-/// What an authorization header gives beside its scheme.
+/// The credential in an authorization header, without the scheme.
 pub(super) const AUTHORIZATION: &str = "authorization";
 /// The value of a cookie header.
 pub(super) const COOKIE: &str = "cookie";
@@ -20,7 +21,7 @@ pub(super) const JWT: &str = "jwt";
 /// A private key, whole.
 pub(super) const PRIVATE_KEY: &str = "private-key";
 
-/// The kinds that are not, or not only, known by how they begin, and how they are recognized.
+/// The kinds that are not, or not only, recognized by a prefix, and how they are recognized.
 const OTHERS: [(&str, &str); 8] = [
     (PASSWORD, "the value of a name such as password or clientSecret, of --password, and of curl -u"),
     (SECRET, "the value of a name such as api_key, accessToken or private_key"),
@@ -32,11 +33,11 @@ const OTHERS: [(&str, &str); 8] = [
     (PRIVATE_KEY, "PEM, OpenSSH, PGP and PuTTY keys, and PEM in Base64"),
 ];
 
-/// All kinds, each once: its name and how it is recognized.
+/// Returns each kind once: its name and how it is recognized.
 pub(super) fn table() -> Vec<(&'static str, String)> {
     let mut rows: Vec<(&str, String)> = Vec::new();
     for shape in SHAPES {
-        // Bytes before the beginning belong to it.
+        // Some bytes before the prefix are part of the secret.
         let dots = if shape.before.is_some() { "…" } else { "" };
         for begins in shape.prefixes.iter().map(|prefix| format!("{dots}{prefix}…")) {
             match rows.iter_mut().find(|(kind, _)| *kind == shape.kind) {
@@ -48,7 +49,7 @@ pub(super) fn table() -> Vec<(&'static str, String)> {
     }
     for (kind, about) in OTHERS {
         match rows.iter_mut().find(|(known, _)| *known == kind) {
-            // The Base64 of a marker tells a reader nothing.
+            // The Base64 of a marker means nothing to a reader.
             Some((_, begins)) if kind == PRIVATE_KEY => *begins = about.to_owned(),
             Some((_, begins)) => *begins = format!("{about}; {begins}"),
             None => rows.push((kind, about.to_owned())),
@@ -57,12 +58,12 @@ pub(super) fn table() -> Vec<(&'static str, String)> {
     rows
 }
 
-/// The kind of that name, where there is one.
+/// Returns the kind of this name, if there is one.
 pub(super) fn named(name: &str) -> Option<&'static str> {
     OTHERS.iter().map(|(kind, _)| *kind).chain(SHAPES.iter().map(|shape| shape.kind)).find(|kind| *kind == name)
 }
 
-/// Which characters a secret is made of.
+/// The set of characters in a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Digits,
@@ -72,16 +73,16 @@ pub(super) enum Class {
     Alphanumeric,
     /// Letters, digits, `_` and `-`.
     Word,
-    /// The same, dots and `~`.
+    /// `Word`, dots and `~`.
     Dotted,
-    /// The same and `=`.
+    /// `Dotted` and `=`.
     Padded,
     /// Base64 of either alphabet, percent encoded or not; also the path of a URL.
     Encoded,
 }
 
 impl Class {
-    /// Whether a byte belongs to it.
+    /// Whether the class contains a byte.
     pub(super) fn has(self, byte: u8) -> bool {
         match self {
             Class::Digits => byte.is_ascii_digit(),
@@ -95,36 +96,36 @@ impl Class {
         }
     }
 
-    /// How many bytes at the start of some belong to it.
+    /// Counts the leading bytes that the class contains.
     pub(super) fn run(self, bytes: &[u8]) -> usize {
         bytes.iter().take_while(|byte| self.has(**byte)).count()
     }
 }
 
-/// How the keys of a provider are spelled.
+/// The spelling of a provider's keys.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
-    /// What its placeholders are called.
+    /// The kind, which its placeholders name.
     pub(super) kind: &'static str,
-    /// How it begins.
+    /// The possible prefixes.
     pub(super) prefixes: &'static [&'static str],
-    /// What follows.
+    /// The characters that follow.
     pub(super) class: Class,
     /// The fewest characters that follow.
     pub(super) least: usize,
-    /// The most characters that follow; with more of them it is something else.
+    /// The most characters that follow; a longer run is something else.
     pub(super) most: usize,
-    /// Whether the beginning is no part of the secret, so that it stays.
-    pub(super) stays: bool,
-    /// The fewest and the most characters of a class before the beginning that belong to the secret.
+    /// Whether the prefix is not secret, so that it stays.
+    pub(super) keeps_prefix: bool,
+    /// The class, the fewest and the most characters before the prefix that belong to the secret.
     pub(super) before: Option<(Class, usize, usize)>,
-    /// What else the characters that follow must have, where words or code may begin in the same way.
+    /// A further condition, for prefixes that words or code may have too.
     pub(super) needs: Needs,
-    /// A pattern for what follows, where it has several parts; it ends where no character of the class follows.
+    /// A pattern for a key of several parts. The key ends where no character of the class follows.
     pub(super) parts: Option<&'static str>,
 }
 
-/// What distinguishes a secret from words and code that begin in the same way.
+/// A condition that distinguishes a secret from words and code with the same prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needs {
     Nothing,
@@ -132,12 +133,12 @@ pub(super) enum Needs {
     Mixed,
     /// Two digits or more.
     Digits,
-    /// Many letters and digits in a row.
+    /// A long run of letters and digits.
     Dense,
 }
 
 impl Needs {
-    /// Whether the characters behind the beginning meet it.
+    /// Whether the characters after the prefix meet the condition.
     pub(super) fn met_by(self, value: &str) -> bool {
         let count = |test: fn(&u8) -> bool| value.bytes().filter(test).count();
         let digits = count(u8::is_ascii_digit);
@@ -153,44 +154,44 @@ impl Needs {
     }
 }
 
-/// Keys that begin so, with at least so many characters of a class.
+/// Keys with at least `least` characters of a class.
 const fn row(kind: &'static str, prefixes: &'static [&'static str], class: Class, least: usize) -> Shape {
-    let (stays, before, needs, parts) = (false, None, Needs::Nothing, None);
-    Shape { kind, prefixes, class, least, most: usize::MAX, stays, before, needs, parts }
+    let (keeps_prefix, before, needs, parts) = (false, None, Needs::Nothing, None);
+    Shape { kind, prefixes, class, least, most: usize::MAX, keeps_prefix, before, needs, parts }
 }
 
-/// The same with exactly so many characters.
+/// Keys with exactly `count` characters of a class.
 const fn exactly(kind: &'static str, prefixes: &'static [&'static str], class: Class, count: usize) -> Shape {
     Shape { most: count, ..row(kind, prefixes, class, count) }
 }
 
-/// What follows a beginning that is itself no secret.
+/// Secrets after a prefix that is not secret.
 const fn behind(kind: &'static str, prefixes: &'static [&'static str], class: Class, least: usize) -> Shape {
-    Shape { stays: true, ..row(kind, prefixes, class, least) }
+    Shape { keeps_prefix: true, ..row(kind, prefixes, class, least) }
 }
 
-/// Keys of several parts: a pattern for what follows the beginning.
+/// Keys of several parts, with a pattern for what follows the prefix.
 const fn parts(kind: &'static str, prefixes: &'static [&'static str], class: Class, pattern: &'static str) -> Shape {
     Shape { parts: Some(pattern), ..row(kind, prefixes, class, 0) }
 }
 
 use Class::{Alphanumeric, Capitals, Digits, Dotted, Encoded, Hex, Padded, Word};
 
-/// The tail of small providers, whose beginnings words may have too.
+/// The prefixes of small providers, which words may have too.
 #[rustfmt::skip]
 const SMALL: &[&str] = &[
     "NRAK-", "phx_", "figd_", "sq0csp-", "sq0idp-", "dp.st.",
     "sqp_", "tvly-", "lsv2_", "pcsk_", "tgp_v1_", "fw_", "sbp_", "sb_secret_",
 ];
 
-/// All of them. Where the beginnings of several fit, the first row whose key is there counts.
+/// All known spellings. If several prefixes fit, the first row with a complete key counts.
 pub(super) const SHAPES: &[Shape] = &[
     // Models.
     row("anthropic-key", &["sk-ant-"], Word, 20),
     row("langfuse-key", &["sk-lf-"], Word, 20),
     row("openrouter-key", &["sk-or-"], Word, 20),
     row("openai-key", &["sk-proj-", "sk-svcacct-", "sk-admin-"], Word, 20),
-    // DeepSeek, Moonshot, LiteLLM and others write their keys as OpenAI once did.
+    // DeepSeek, Moonshot, LiteLLM and others spell their keys like OpenAI's old ones.
     Shape { needs: Needs::Dense, ..row("openai-key", &["sk-"], Word, 20) },
     row("google-key", &["AIza", "AQ.Ab8"], Word, 33),
     row("google-token", &["ya29.", "1//0"], Dotted, 30),
@@ -205,7 +206,7 @@ pub(super) const SHAPES: &[Shape] = &[
     // Clouds.
     exactly("aws-access-key", &["AKIA", "ASIA", "ABIA", "ACCA"], Capitals, 16),
     exactly("aws-access-key", &["A3T"], Capitals, 17),
-    // The Base64 of `BedrockAPIKey-`, or what is long enough without.
+    // The Base64 of `BedrockAPIKey-`, or a longer key without it.
     row("aws-bedrock-key", &["ABSKQmVkcm9ja0FQSUtleS"], Encoded, 40),
     row("aws-bedrock-key", &["ABSK"], Encoded, 109),
     // The Base64 of `bedrock.amazonaws.com`.
@@ -225,7 +226,7 @@ pub(super) const SHAPES: &[Shape] = &[
     row("scalingo-token", &["tk-us-"], Word, 48),
     row("openshift-token", &["sha256~"], Word, 43),
     row("vault-token", &["hvs.", "hvb.", "hvr."], Word, 20),
-    // What a variable `s` has is a name, which has no two digits and this length at once.
+    // The member of a variable `s` is a name, which never has two digits and this length at once.
     Shape { needs: Needs::Digits, ..exactly("vault-token", &["s."], Alphanumeric, 24) },
     Shape { before: Some((Alphanumeric, 14, 14)), ..row("terraform-token", &[".atlasv1."], Padded, 60) },
     row("pulumi-token", &["pul-"], Hex, 40),
@@ -264,12 +265,12 @@ pub(super) const SHAPES: &[Shape] = &[
     row("grafana-token", &["glsa_", "glc_"], Encoded, 32),
     // The Base64 of `{"k":"`.
     row("grafana-token", &["eyJrIjoi"], Encoded, 70),
-    // Talk.
+    // Chat.
     row("slack-token", &["xoxb-", "xoxp-", "xoxs-", "xoxc-", "xoxe-", "xoxe.xox", "xapp-"], Word, 20),
     row("slack-token", &["xoxd-"], Encoded, 20),
-    // The long ones are so also where they are glued to a word, as where tags or a dot between were lost.
+    // Long ones count even if they are glued to a word because tags or a dot between were lost.
     Shape { before: Some((Alphanumeric, 1, 64)), ..row("slack-token", &["xoxb-", "xoxp-"], Word, 165) },
-    // Shorter ones, of which the parts are known.
+    // Shorter ones with known parts.
     Shape { needs: Needs::Mixed, ..row("slack-token", &["xoxa-", "xoxr-"], Word, 8) },
     parts("slack-token", &["xoxo-", "xoxs-"], Word, "[0-9]+-[0-9]+-[0-9]+-[0-9A-Fa-f]+"),
     parts("slack-token", &["xapp-"], Word, "[0-9]-[0-9A-Z]+-[0-9]+-[0-9a-z]+"),
@@ -291,7 +292,7 @@ pub(super) const SHAPES: &[Shape] = &[
     exactly("sendgrid-key", &["SG."], Padded, 66),
     row("brevo-key", &["xkeysib-"], Word, 64),
     exactly("mailgun-key", &["key-"], Hex, 32),
-    // Money, shops, work, and keys of other kinds.
+    // Payments, shops, work, and keys of other kinds.
     Shape {
         needs: Needs::Mixed,
         ..row("stripe-key", &["sk_live_", "sk_test_", "sk_prod_", "rk_live_", "rk_test_", "rk_prod_"], Word, 10)

@@ -1,8 +1,8 @@
-//! Secrets in a conversation, masked by placeholders that say what stood there: `[github-token-1]`.
+//! Masks secrets in a conversation with placeholders that name their kind: `[github-token-1]`.
 //!
-//! The same secret has the same placeholder wherever it stands, so a summarizer can still tell that it is the same. It is
-//! told by its spelling or by the name before it; nothing here fails, and nothing is found that neither tells. Who asks
-//! for it, and what is then sent or written, is decided elsewhere.
+//! The same secret gets the same placeholder everywhere, so a summarizer can still tell that it is the same. A secret
+//! is recognized by its spelling or by the name before it, and nothing else is found. Masking cannot fail. Other
+//! modules decide when to mask, and what is then sent or written.
 
 mod assignments;
 mod headers;
@@ -26,74 +26,74 @@ use crate::transcript::text::Text;
 
 use crate::rewrite::Edit;
 
-/// Placeholders with a higher number are text like any other: no conversation has so many secrets.
+/// Placeholders with a higher number are ordinary text: no conversation has so many secrets.
 const HIGHEST_NUMBER: u64 = 1_000_000;
-/// How often a text is looked at again; two are the most that any is known to need.
+/// How often a text is searched again; no known text needs more than two rounds.
 const MOST_ROUNDS: usize = 8;
 
-/// What may be a placeholder.
+/// Matches candidates for placeholders.
 static PLACEHOLDERS: LazyLock<Option<Regex>> =
-    // The tests see that it compiles.
+    // A test checks that it compiles.
     LazyLock::new(|| Regex::new(r"\[([a-z0-9]+(?:-[a-z]+)+|[a-z]+)-([0-9]+)\]").ok());
 
-/// Masks secrets; remembers which placeholder stands for which.
+/// Masks secrets, and remembers the placeholder of each.
 #[derive(Default)]
 pub(crate) struct Redactor {
     /// The placeholder of each secret.
     placeholders: BTreeMap<String, (&'static str, u64)>,
-    /// The highest number of each kind, given here or found in a text.
+    /// The highest number of each kind, assigned here or found in a text.
     highest: BTreeMap<&'static str, u64>,
     counts: BTreeMap<&'static str, u64>,
 }
 
-/// Only the counts: the secrets are nobody's business.
+/// Formats only the counts and never the secrets.
 impl fmt::Debug for Redactor {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Redactor").field("counts", &self.counts).finish_non_exhaustive()
     }
 }
 
-/// What is masked: each kind of secret, as its placeholders name it, and how it is recognized.
+/// Returns each kind of secret, as its placeholders name it, and how it is recognized.
 pub(crate) fn secrets() -> Vec<(&'static str, String)> {
     kinds::table()
 }
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Found {
-    /// Where it stands, in bytes.
+struct SecretSpan {
+    /// Its span, in bytes.
     range: Range<usize>,
-    /// What it is.
+    /// Its kind.
     kind: &'static str,
 }
 
-/// Whether a byte ends what has no quotes around it.
-fn breaks(byte: u8) -> bool {
+/// Whether a byte ends an unquoted value.
+fn is_delimiter(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte.is_ascii_control() || matches!(byte, b'"' | b'\'' | b'`')
 }
 
 impl Redactor {
-    /// One that knows no secret.
+    /// Creates one that knows no secret.
     pub(crate) fn new() -> Self {
         Redactor::default()
     }
 
-    /// Takes note of the placeholders in a text, so that no other secret is given one of them. [`Redactor::mask`] does so
+    /// Reserves the placeholders in a text, so that no other secret gets one of them. [`Redactor::mask`] does so
     /// itself; this is for texts that come later, such as an earlier summary.
-    pub(crate) fn note(&mut self, text: &str) {
+    pub(crate) fn reserve_placeholders(&mut self, text: &str) {
         self.placeholders_in(text);
     }
 
-    /// A text with its secrets masked: a summary, an answer.
+    /// Masks the secrets in a text, such as a summary or an answer.
     pub(crate) fn mask<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         self.masked(text, Member::Unnamed)
     }
 
-    /// The edits that mask the secrets in the strings of some messages, in order; only strings with secrets are edited. The
-    /// placeholders in all messages, and in what stands around them, are taken note of first.
+    /// Returns the edits that mask the secrets in the strings of some messages, in order. Strings without secrets are
+    /// not edited. The placeholders in all messages and in the envelope are reserved first.
     pub(crate) fn edits(&mut self, transcript: &Transcript<'_>, indices: &[usize]) -> Vec<Edit> {
-        transcript.envelope.iter().for_each(|envelope| self.note(envelope.raw()));
-        transcript.messages.iter().for_each(|message| self.note(message.json.raw()));
+        transcript.envelope.iter().for_each(|envelope| self.reserve_placeholders(envelope.raw()));
+        transcript.messages.iter().for_each(|message| self.reserve_placeholders(message.json.raw()));
         let mut indices = indices.to_vec();
         indices.sort_unstable();
         indices.dedup();
@@ -101,12 +101,12 @@ impl Redactor {
         messages.flat_map(|message| self.edits_in(message.json)).collect()
     }
 
-    /// How many places were masked so far, by what stood there.
+    /// Returns how many places of each kind were masked so far.
     pub(crate) fn counts(&self) -> &BTreeMap<&'static str, u64> {
         &self.counts
     }
 
-    /// The edits of the strings in one value.
+    /// Returns the edits of the strings in one value.
     fn edits_in(&mut self, json: Json<'_>) -> Vec<Edit> {
         let mut edits = Vec::new();
         let mut open: Vec<Open> = Vec::new();
@@ -139,13 +139,13 @@ impl Redactor {
         edits
     }
 
-    /// A text with its secrets masked, knowing what it is the value of. What is masked may show what is left as a secret,
-    /// so what was changed is looked at again.
+    /// Masks the secrets in a text that is the value of `member`. Masking may expose the rest of a text as a secret, so
+    /// a changed text is searched again.
     fn masked<'t>(&mut self, text: &'t str, member: Member<'_>) -> Cow<'t, str> {
-        let mut masked = self.masked_once(text, member);
+        let mut masked = self.mask_once(text, member);
         for _ in 0..MOST_ROUNDS {
             match &masked {
-                Cow::Owned(text) => match self.masked_once(text, member) {
+                Cow::Owned(text) => match self.mask_once(text, member) {
                     Cow::Owned(again) => masked = Cow::Owned(again),
                     Cow::Borrowed(_) => break,
                 },
@@ -155,27 +155,27 @@ impl Redactor {
         masked
     }
 
-    fn masked_once<'t>(&mut self, text: &'t str, member: Member<'_>) -> Cow<'t, str> {
+    fn mask_once<'t>(&mut self, text: &'t str, member: Member<'_>) -> Cow<'t, str> {
         if member == Member::Sealed {
             return Cow::Borrowed(text);
         }
-        let kept = self.placeholders_in(text);
+        let placeholders = self.placeholders_in(text);
         let mut found = Vec::new();
         shapes::find(text, &mut found);
         if member != Member::Structural {
             if let Member::Named(name) = member {
                 found.extend(assignments::in_member(name, text));
             }
-            assignments::find(text, &kept, &mut found);
+            assignments::find(text, &placeholders, &mut found);
             headers::commands(text, &mut found);
         }
-        let found = settled(text, found, &kept);
+        let found = merge(text, found, &placeholders);
         if found.is_empty() {
             return Cow::Borrowed(text);
         }
         let mut out = String::with_capacity(text.len());
         let mut done = 0;
-        for Found { range, kind } in found {
+        for SecretSpan { range, kind } in found {
             out.push_str(&text[done..range.start]);
             done = range.end;
             let (kind, number) = self.placeholder(&text[range], kind);
@@ -186,7 +186,7 @@ impl Redactor {
         Cow::Owned(out)
     }
 
-    /// The placeholder of a secret: the one it has, or the next of its kind.
+    /// Returns the placeholder of a secret: its own, or the next one of its kind.
     fn placeholder(&mut self, secret: &str, kind: &'static str) -> (&'static str, u64) {
         if let Some(known) = self.placeholders.get(secret) {
             return *known;
@@ -197,7 +197,7 @@ impl Redactor {
         (kind, *number)
     }
 
-    /// Where placeholders stand in a text; their numbers are not given again.
+    /// Returns the spans of placeholders in a text, and reserves their numbers.
     fn placeholders_in(&mut self, text: &str) -> Vec<Range<usize>> {
         let Some(regex) = PLACEHOLDERS.as_ref() else { return Vec::new() };
         let mut ranges = Vec::new();
@@ -216,28 +216,28 @@ impl Redactor {
     }
 }
 
-/// What a string is the value of.
+/// The member whose value a string is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Member<'n> {
-    /// Of nothing with a name.
+    /// None with a name.
     Unnamed,
-    /// Of a member of that name.
+    /// A member of this name.
     Named(&'n str),
-    /// Of a member that says how a message is built.
+    /// A member that describes the structure of a message.
     Structural,
-    /// Of a member that its provider checks.
+    /// A member that its provider verifies.
     Sealed,
 }
 
-/// An object or list on the way to a string.
+/// An open object or list around a string.
 #[derive(Default)]
 struct Open {
     is_object: bool,
-    /// The key whose value comes next; a list has that of its own.
+    /// The key of the next value; a list has its own key.
     key: String,
-    /// Whether there is one.
+    /// Whether a key was read.
     has_key: bool,
-    /// The text of the member `name` or `key`, which may be the name of the one called `value`.
+    /// The text of the member `name` or `key`, which may name the member called `value`.
     label: Option<String>,
 }
 
@@ -251,7 +251,7 @@ impl Open {
         self.has_key = false;
     }
 
-    /// Passes over a value that is a list or an object; a list has the key itself.
+    /// Skips a value that is a list or an object. Returns the key that its elements inherit: a list has the key itself.
     fn value_key(&mut self, kind: Kind) -> String {
         self.has_key = false;
         if kind == Kind::Array { self.key.clone() } else { String::new() }
@@ -275,11 +275,10 @@ impl Open {
     }
 }
 
-/// What was found, in order and once: where two overlap they are one, of the kind of the larger, and placeholders stay as
-/// they are.
-fn settled(text: &str, mut found: Vec<Found>, kept: &[Range<usize>]) -> Vec<Found> {
+/// Sorts and merges secrets. Overlapping ones become one, of the kind of the larger. Placeholders stay unchanged.
+fn merge(text: &str, mut found: Vec<SecretSpan>, placeholders: &[Range<usize>]) -> Vec<SecretSpan> {
     found.sort_by_key(|secret| (secret.range.start, std::cmp::Reverse(secret.range.end)));
-    let mut joined: Vec<Found> = Vec::new();
+    let mut joined: Vec<SecretSpan> = Vec::new();
     for next in found {
         match joined.last_mut() {
             Some(last) if next.range.start < last.range.end => {
@@ -291,13 +290,13 @@ fn settled(text: &str, mut found: Vec<Found>, kept: &[Range<usize>]) -> Vec<Foun
             _ => joined.push(next),
         }
     }
-    joined.into_iter().flat_map(|secret| around_placeholders(text, secret, kept)).collect()
+    joined.into_iter().flat_map(|secret| around_placeholders(text, secret, placeholders)).collect()
 }
 
-/// The pieces of a secret between the placeholders that stand in it, those with something to mask.
-fn around_placeholders(text: &str, secret: Found, kept: &[Range<usize>]) -> Vec<Found> {
-    let first = kept.partition_point(|range| range.end <= secret.range.start);
-    let inside = kept[first..].iter().take_while(|range| range.start < secret.range.end);
+/// Returns the pieces of a secret between the placeholders inside it, if they have something to mask.
+fn around_placeholders(text: &str, secret: SecretSpan, placeholders: &[Range<usize>]) -> Vec<SecretSpan> {
+    let first = placeholders.partition_point(|range| range.end <= secret.range.start);
+    let inside = placeholders[first..].iter().take_while(|range| range.start < secret.range.end);
     let mut pieces = Vec::new();
     let mut start = secret.range.start;
     for placeholder in inside {
@@ -306,7 +305,7 @@ fn around_placeholders(text: &str, secret: Found, kept: &[Range<usize>]) -> Vec<
     }
     pieces.push(start..secret.range.end.max(start));
     let has_something = |range: &Range<usize>| text[range.clone()].chars().any(char::is_alphanumeric);
-    pieces.into_iter().filter(has_something).map(|range| Found { range, kind: secret.kind }).collect()
+    pieces.into_iter().filter(has_something).map(|range| SecretSpan { range, kind: secret.kind }).collect()
 }
 
 #[cfg(test)]

@@ -1,29 +1,30 @@
-//! Whether a name says that a secret stands behind it.
+//! Decides whether a name suggests that its value is a secret.
 //!
-//! A name is taken apart into words: `db_password` and `accessToken` end in one that says secret, and with a word such as
-//! `hash`, `name` or `max` no name does. What the value then is, [`crate::rewrite::redaction::values`] knows.
+//! A name is split into words. `db_password` and `accessToken` end in a word for secrets. A word such as `hash`, `name`
+//! or `max` means that the value is no secret. Whether the value itself is one, [`crate::rewrite::redaction::values`]
+//! decides.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What a name says of the value behind it.
+/// The kind of secret that a name suggests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Says {
-    /// A password, or what is simply called secret: it may be any word.
+pub(super) enum NameClass {
+    /// A password, or an unspecific secret: it may be any word.
     Password,
-    /// A key or a token of some service: it is no word.
+    /// A key or token of a service: it is no word.
     Key,
-    /// No more than `token`, `auth` or `pass`, which have other meanings: what stands there must look like a key.
-    Perhaps,
+    /// A name such as `token`, `auth` or `pass`, which has other meanings too: the value must look like a key.
+    Ambiguous,
     /// An authorization header: a scheme and a secret, or a secret alone.
     Authorization,
     /// A cookie header: names and values.
     Cookie,
 }
 
-/// Words with which a name says no secret: what a secret is of, or what is told of one.
-static DENIED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+/// Words in names that are no secret: what a secret is for, or metadata of one.
+static NOT_SECRET: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let kinds = "public|pub|publishable|primary|foreign|partition|sort|cache|routing|idempotency|hot|index|keyboard";
     let about = "hash|hashed|hint|name|file|path|dir|url|uri|host|port|ids?|types?|mode|expir\\w*|ttl|age|days|minutes|\
         seconds|timeout|enabled|required|algorithm|prefix|suffix|header|policy|endpoint|sock|user|username|email|method|\
@@ -33,7 +34,7 @@ static DENIED: LazyLock<Option<Regex>> = LazyLock::new(|| {
         output|prompt|completion|continuation|current|image|cancel|cancellation|class|per|sync|top|total|csrfmiddleware";
     Regex::new(&format!("(?:^|_)(?:{kinds}|{about}|{tokens})(?:_|$)|^(?:old_?)?pwd$")).ok()
 });
-/// Names of passwords; words behind the one that counts that change nothing may follow.
+/// Names of passwords; unimportant words may follow.
 static PASSWORDS: LazyLock<Option<Regex>> =
     LazyLock::new(|| ending("(?:pass(?:word|wd|phrase|code|wort)|pwd|secret|dbpass|credential)s?"));
 /// Names of keys.
@@ -42,17 +43,17 @@ static KEYS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         app|subscription)_?keys?";
     ending(&format!("{keys}|_token|(?:api|access|auth|bot|bearer|refresh)token|_pass|_pw"))
 });
-/// Names of environment variables that say secret with a word that says nothing elsewhere.
+/// Names of environment variables that end in a word which means a secret only there.
 static VARIABLES: LazyLock<Option<Regex>> =
     LazyLock::new(|| ending("(?:^|_)(?:pass|token)|_(?:key|pat|salt|pin|dsn|auth|pw)|pass|apikey"));
-/// Names that may say secret.
-static OTHERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+/// Names that may mean a secret.
+static AMBIGUOUS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         "(?:^|_)(?:token|auth|pass|pw|secret)(?:_|$)|(?:_key|passw(?:or)?d|passphrase|secret|credential)(?:_|s?$)",
     )
     .ok()
 });
-/// The names of headers with a secret, as they are spelled.
+/// The names of headers with a secret, in their own spelling.
 static HEADERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new("^(?i:(?:proxy-)?authorization|api-key|x-(?:[a-z]+-)*(?:api-?key|key|token|secret|auth|authorization))$")
         .ok()
@@ -63,35 +64,38 @@ fn ending(words: &str) -> Option<Regex> {
     Regex::new(&format!("(?:{words})(?:_?\\d+|_(?:{unimportant}))*$")).ok()
 }
 
-/// What a name says, if it says secret.
-pub(super) fn says(name: &str) -> Option<Says> {
-    // The tests see that they compile.
+/// Returns the kind of secret that a name suggests, if any.
+pub(super) fn classify(name: &str) -> Option<NameClass> {
+    // A test checks that they compile.
     let fits = |regex: &Option<Regex>, name: &str| regex.as_ref().is_some_and(|regex| regex.is_match(name));
     if fits(&HEADERS, name) {
-        return Some(Says::Authorization);
+        return Some(NameClass::Authorization);
     }
     let words = words(name);
     match words.as_str() {
-        "cookie" | "set_cookie" => Some(Says::Cookie),
-        words if fits(&DENIED, words) => None,
-        words if fits(&PASSWORDS, words) => Some(Says::Password),
-        words if is_environment(name) && fits(&VARIABLES, words) => Some(Says::Password),
-        words if fits(&KEYS, words) => Some(Says::Key),
-        words if fits(&OTHERS, words) => Some(if is_environment(name) { Says::Key } else { Says::Perhaps }),
+        "cookie" | "set_cookie" => Some(NameClass::Cookie),
+        words if fits(&NOT_SECRET, words) => None,
+        words if fits(&PASSWORDS, words) => Some(NameClass::Password),
+        words if is_environment(name) && fits(&VARIABLES, words) => Some(NameClass::Password),
+        words if fits(&KEYS, words) => Some(NameClass::Key),
+        words if fits(&AMBIGUOUS, words) => {
+            Some(if is_environment(name) { NameClass::Key } else { NameClass::Ambiguous })
+        }
         _ => None,
     }
 }
 
-/// The words of a name in small letters with `_` between: parted by what is no letter, and where small letters meet capitals.
+/// Returns the words of a name in lower case with `_` between them. Words end at other characters, and where lower case
+/// meets upper case.
 fn words(name: &str) -> String {
     let bytes = name.as_bytes();
     let mut words = String::with_capacity(name.len() + 8);
     for (index, byte) in bytes.iter().enumerate() {
         let before = index.checked_sub(1).map(|before| bytes[before]);
-        let meets = before.is_some_and(|before| before.is_ascii_lowercase() || before.is_ascii_digit())
+        let starts_word = before.is_some_and(|before| before.is_ascii_lowercase() || before.is_ascii_digit())
             || (before.is_some_and(|before| before.is_ascii_uppercase())
                 && bytes.get(index + 1).is_some_and(u8::is_ascii_lowercase));
-        if !byte.is_ascii_alphanumeric() || (byte.is_ascii_uppercase() && meets) {
+        if !byte.is_ascii_alphanumeric() || (byte.is_ascii_uppercase() && starts_word) {
             words.push('_');
         }
         if byte.is_ascii_alphanumeric() {
@@ -101,22 +105,22 @@ fn words(name: &str) -> String {
     words
 }
 
-/// Whether a name is written as those of environment variables are.
+/// Whether a name is spelled like an environment variable.
 pub(super) fn is_environment(name: &str) -> bool {
     name.len() > 2
         && name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_')
         && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-/// Whether a member of that name says how a message is built rather than what is said in it, so that only what is spelled
-/// as a secret is one there.
+/// Whether a member of this name describes the structure of a message and not its content. Only a spelled secret counts
+/// there.
 pub(super) fn is_structural(name: &str) -> bool {
     const STRUCTURAL: &str = "call_id callId event finish_reason id index kind mime_type model name object role \
         stop_reason status timestamp toolCallId tool_call_id tool_use_id type uuid";
     STRUCTURAL.split_whitespace().any(|structural| structural == name)
 }
 
-/// Whether a member of that name is for machines alone: a provider's own bytes, which it checks.
+/// Whether a member of this name is opaque: bytes that its provider verifies.
 pub(super) fn is_sealed(name: &str) -> bool {
     ["encrypted_content", "redactedContent", "signature", "thoughtSignature", "thought_signature"].contains(&name)
 }
@@ -129,20 +133,20 @@ mod tests {
     fn the_last_word_decides() {
         for (expected, names) in [
             (
-                Some(Says::Password),
+                Some(NameClass::Password),
                 "password DB_PASSWORD PGPASSWORD spring.datasource.password clientSecret AZURE_DEVOPS_PAT",
             ),
             (
-                Some(Says::Password),
+                Some(NameClass::Password),
                 "password_confirmation OPENAI_API_KEY API_KEY_2 SECRET_KEY_BASE SMTP_PASS AUTH_SALT",
             ),
             (
-                Some(Says::Key),
+                Some(NameClass::Key),
                 "apiKey APIKey SecretAccessKey client-key-data access_token _authToken STRIPE_SECRET_KEY_EU",
             ),
-            (Some(Says::Perhaps), "token _auth algolia_key password_again"),
-            (Some(Says::Authorization), "Proxy-Authorization authorization x-api-key Api-Key X-Auth-Token"),
-            (Some(Says::Cookie), "Set-Cookie cookie"),
+            (Some(NameClass::Ambiguous), "token _auth algolia_key password_again"),
+            (Some(NameClass::Authorization), "Proxy-Authorization authorization x-api-key Api-Key X-Auth-Token"),
+            (Some(NameClass::Cookie), "Set-Cookie cookie"),
             (
                 None,
                 "max_tokens total_tokens tokenizer next_page_token eos_token password_hash PASSWORD_FILE secret_name PWD",
@@ -154,7 +158,7 @@ mod tests {
             (None, "TOKEN_LIMIT STRIPE_PUBLISHABLE_KEY GIT_AUTHOR_NAME SSH_AUTH_SOCK TOKENIZERS_PARALLELISM"),
         ] {
             for name in names.split(' ') {
-                assert_eq!(says(name), expected, "{name}");
+                assert_eq!(classify(name), expected, "{name}");
             }
         }
     }

@@ -1,9 +1,8 @@
-//! Secrets that are known by how they are spelled, found in a text: provider keys, JSON web tokens, private keys,
-//! passwords in URLs.
+//! Finds secrets by their spelling: provider keys, JSON web tokens, private keys, passwords in URLs.
 //!
-//! One regular expression of literals finds where something may begin, and a look at the bytes from there on tells whether
-//! it does. Nothing that was looked at is looked at again from another beginning, so the time is linear. What is secret
-//! by the name before it is found in [`crate::rewrite::redaction::assignments`].
+//! One regular expression of literals finds candidates, and the bytes after each decide. No byte is examined again from
+//! another prefix, so the time is linear. Secrets recognized by the name before them are found in
+//! [`crate::rewrite::redaction::assignments`].
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -14,21 +13,21 @@ use memchr::memmem;
 use regex::Regex;
 
 use crate::rewrite::redaction::kinds::{Class, JWT, PRIVATE_KEY, SHAPES, Shape, URL_PASSWORD};
-use crate::rewrite::redaction::{Found, breaks, values};
+use crate::rewrite::redaction::{SecretSpan, is_delimiter, values};
 
-/// Where a JSON web token begins: the Base64 of `{"`.
+/// The prefix of a JSON web token: the Base64 of `{"`.
 const JWT_BEGINS: &str = "eyJ";
 /// The fewest characters of a part of a JSON web token.
 const JWT_PART: usize = 10;
-/// Bytes of a URL that are looked at for the end of a password.
+/// The most bytes of a URL that are searched for the end of a password.
 const LONGEST_AUTHORITY: usize = 4096;
-/// Characters of Base64 in a row that make something the body of a key.
+/// The fewest characters of a Base64 run in the body of a key.
 const KEY_LINE: usize = 16;
 
-/// Where something may begin, the longer beginning first, and which rows each beginning leads to.
+/// The prefixes of all rows, longer ones first, and the rows of each prefix.
 static BEGINNINGS: LazyLock<Option<Beginnings>> = LazyLock::new(|| {
     let mut prefixes: Vec<&str> = SHAPES.iter().flat_map(|shape| shape.prefixes.iter().copied()).collect();
-    // A single byte would make looking for all the others slow.
+    // A prefix of one byte would slow down the search for all others.
     prefixes.retain(|prefix| prefix.len() > 1);
     prefixes.push(JWT_BEGINS);
     prefixes.sort_unstable_by_key(|prefix| (Reverse(prefix.len()), *prefix));
@@ -37,16 +36,16 @@ static BEGINNINGS: LazyLock<Option<Beginnings>> = LazyLock::new(|| {
     let rows = prefixes.into_iter().map(|found| (found, rows_of(found))).collect();
     Regex::new(&literals.join("|")).ok().map(|regex| Beginnings { regex, rows })
 });
-/// The pattern of each row that has one, once it is looked for.
+/// The pattern of each row that has one, compiled on first use.
 static PARTS: [OnceLock<Option<Regex>>; SHAPES.len()] = [const { OnceLock::new() }; SHAPES.len()];
-/// The lines of a private key without its last one: headers, whole lines of Base64, and the last of them.
+/// The lines of a private key whose last line was cut off: headers, whole lines of Base64, and the last of them.
 static CUT_KEY: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let between = r"(?:[\s>|]|\\+[nr])+";
     let header = r#"[A-Za-z-]{2,40}: [^\n\\"]{0,128}"#;
     let (line, last) = ("[A-Za-z0-9+/=]{16,}", "[A-Za-z0-9+/=]{4,15}");
     Regex::new(&format!("^(?:{between}{header})*((?:{between}{line})+)({between}{last})?")).ok()
 });
-/// The private lines of a PuTTY key; the last may have the first word of `Private-MAC` behind it.
+/// The private lines of a PuTTY key; the last may be followed by the first word of `Private-MAC`.
 static PUTTY: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"Private-Lines: [0-9]+(?:\s|\\+[nr])+([A-Za-z0-9+/]{4,}={0,2}(?:(?:\s|\\+[nr])+[A-Za-z0-9+/]{4,}={0,2})*)",
@@ -59,74 +58,76 @@ struct Beginnings {
     rows: HashMap<&'static str, Vec<(usize, &'static str)>>,
 }
 
-/// The rows whose beginning is there where `found` is, as their indices, each with its beginning.
+/// Returns the indices of the rows whose prefix begins `found`, each with that prefix.
 fn rows_of(found: &str) -> Vec<(usize, &'static str)> {
     let fits = |shape: &Shape| shape.prefixes.iter().copied().find(|prefix| found.starts_with(prefix));
     SHAPES.iter().enumerate().filter_map(|(index, shape)| fits(shape).map(|prefix| (index, prefix))).collect()
 }
 
-/// All of them in a text, in no order.
-pub(super) fn find(text: &str, found: &mut Vec<Found>) {
+/// Finds all of them in a text, in no particular order.
+pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
     keys(text, found);
     marked_keys(text, found);
     private_keys(text, found);
     for captures in PUTTY.iter().flat_map(|regex| regex.captures_iter(text)) {
         let Some(lines) = captures.get(1) else { continue };
         let end = lines.start() + lines.as_str().trim_end_matches("Private").trim_end().len();
-        found.push(Found { range: lines.start()..end, kind: PRIVATE_KEY });
+        found.push(SecretSpan { range: lines.start()..end, kind: PRIVATE_KEY });
     }
     urls(text, found);
 }
 
-/// Provider keys and JSON web tokens.
-fn keys(text: &str, found: &mut Vec<Found>) {
-    // The tests see that it compiles.
+/// Finds provider keys and JSON web tokens.
+fn keys(text: &str, found: &mut Vec<SecretSpan>) {
+    // A test checks that it compiles.
     let Some(beginnings) = BEGINNINGS.as_ref() else { return };
     let mut at = 0;
-    // As far as one was looked for in vain, where a later beginning would be in vain too.
-    let mut no_jwt = 0;
-    let mut vain = [0; SHAPES.len()];
-    while let Some(hit) = beginnings.regex.find_at(text, at) {
-        let start = hit.start();
+    // Before these offsets a search has failed, so a later prefix there would fail too.
+    let mut no_jwt_before = 0;
+    let mut searched_to = [0; SHAPES.len()];
+    while let Some(found_prefix) = beginnings.regex.find_at(text, at) {
+        let start = found_prefix.start();
         at = start + 1;
-        if hit.as_str() == JWT_BEGINS {
-            let (end, is_jwt) = if start < no_jwt { (no_jwt, false) } else { jwt(text.as_bytes(), start) };
+        if found_prefix.as_str() == JWT_BEGINS {
+            let (end, is_jwt) =
+                if start < no_jwt_before { (no_jwt_before, false) } else { jwt(text.as_bytes(), start) };
             if is_jwt {
                 at = end;
-                found.push(Found { range: start..end, kind: JWT });
+                found.push(SecretSpan { range: start..end, kind: JWT });
             }
-            no_jwt = end;
+            no_jwt_before = end;
             continue;
         }
-        for (index, prefix) in beginnings.rows.get(hit.as_str()).into_iter().flatten() {
-            let vain = &mut vain[*index];
-            if start < *vain {
+        for (index, prefix) in beginnings.rows.get(found_prefix.as_str()).into_iter().flatten() {
+            let searched_to = &mut searched_to[*index];
+            if start < *searched_to {
                 continue;
             }
             match key(text, start, prefix, *index) {
                 Ok(range) => {
                     at = range.end;
-                    found.push(Found { range, kind: SHAPES[*index].kind });
+                    found.push(SecretSpan { range, kind: SHAPES[*index].kind });
                     break;
                 }
-                Err(end) => *vain = end,
+                Err(end) => *searched_to = end,
             }
         }
     }
 }
 
-/// Keys that have digits and a single byte in them as their mark.
-fn marked_keys(text: &str, found: &mut Vec<Found>) {
+/// Finds keys with a mark of a single byte after digits.
+fn marked_keys(text: &str, found: &mut Vec<SecretSpan>) {
     let bytes = text.as_bytes();
     let marks = memchr::memchr2_iter(b'|', b'%', bytes);
     for start in marks.filter(|start| *start > 0 && bytes[start - 1].is_ascii_digit()) {
         let rows = rows_of(&text[start..=start]).into_iter();
         let keys = rows.filter_map(|(index, mark)| Some((index, key(text, start, mark, index).ok()?)));
-        found.extend(keys.map(|(index, range)| Found { range, kind: SHAPES[index].kind }));
+        found.extend(keys.map(|(index, range)| SecretSpan { range, kind: SHAPES[index].kind }));
     }
 }
 
-/// The key of the row `index` that begins at `start`, or has its mark there; or as far as none is.
+/// Returns the key of row `index` that begins at `start`, or has its mark there. The error is the offset before which
+/// there is none.
 fn key(text: &str, start: usize, prefix: &str, index: usize) -> Result<Range<usize>, usize> {
     let shape = &SHAPES[index];
     let bytes = text.as_bytes();
@@ -137,20 +138,20 @@ fn key(text: &str, start: usize, prefix: &str, index: usize) -> Result<Range<usi
         first = start - before.min(most);
         let escape = escape_letters(&bytes[..start], first);
         first += escape;
-        if before < least + escape || (before > most && !begins(text, first)) {
+        if before < least + escape || (before > most && !can_begin(text, first)) {
             return Err(start);
         }
-    } else if !shape.stays && !begins(text, start) {
+    } else if !shape.keeps_prefix && !can_begin(text, start) {
         return Err(start);
     }
     if let Some(pattern) = shape.parts {
         let end = body + parts_end(&text[body..], pattern, &PARTS[index]).ok_or(start)?;
-        let goes_on = bytes.get(end).is_some_and(|byte| byte.is_ascii_alphanumeric());
-        return if goes_on { Err(start) } else { Ok(first..end) };
+        let continues = bytes.get(end).is_some_and(|byte| byte.is_ascii_alphanumeric());
+        return if continues { Err(start) } else { Ok(first..end) };
     }
     let most = bytes.len().min(body.saturating_add(shape.most).saturating_add(1));
     let ran = body + shape.class.run(&bytes[body..most]);
-    // A full stop and what else may follow a key; a key that is shorter without it ends with it.
+    // A full stop and the like may follow a key; a key that would be too short without it ends with it.
     let trimmed = body + text[body..ran].trim_end_matches(['.', '/', '~']).len();
     let end = trimmed.max(ran.min(body.saturating_add(shape.least)));
     let value = &text[body..end];
@@ -161,11 +162,11 @@ fn key(text: &str, start: usize, prefix: &str, index: usize) -> Result<Range<usi
     if !has_digits || !(shape.least..=shape.most).contains(&value.len()) {
         return Err(start);
     }
-    Ok(if shape.stays { body..end } else { first..end })
+    Ok(if shape.keeps_prefix { body..end } else { first..end })
 }
 
-/// How many letters and digits from `first` on belong to an escape that begins before it: a mask must leave them whole, so
-/// that JSON stays JSON.
+/// Counts the characters from `first` on that belong to an escape which begins before it. A mask must leave them whole
+/// so that JSON stays valid.
 fn escape_letters(before: &[u8], first: usize) -> usize {
     let (outside, inside) = before.split_at(first);
     match inside {
@@ -176,20 +177,21 @@ fn escape_letters(before: &[u8], first: usize) -> usize {
     }
 }
 
-/// How far what a pattern says goes at the start of a text.
+/// Returns the length of a pattern's match at the start of a text.
 fn parts_end(rest: &str, pattern: &str, regex: &OnceLock<Option<Regex>>) -> Option<usize> {
-    // The tests see that it compiles.
+    // A test checks that it compiles.
     let compile = || Regex::new(&format!("^(?-u:{pattern})")).ok();
     regex.get_or_init(compile).as_ref()?.find(rest).map(|found| found.end())
 }
 
-/// Whether a secret may begin there: no letter or digit stands before it, unless it belongs to an escape or a colour.
-fn begins(text: &str, start: usize) -> bool {
+/// Whether a secret can begin at `start`: no letter or digit precedes it, unless it belongs to an escape or a terminal
+/// color.
+fn can_begin(text: &str, start: usize) -> bool {
     let before = &text.as_bytes()[..start];
     match before {
         [.., byte] if !byte.is_ascii_alphanumeric() => true,
         [] | [.., b'\\', b'n' | b'r' | b't'] | [.., b'%', _, _] | [.., b'\\', b'u', _, _, _, _] => true,
-        // The end of a terminal's colour: the escape character, `[`, digits, `m`.
+        // The end of a terminal color: the escape character, `[`, digits, `m`.
         [rest @ .., b'm'] => {
             let digits = rest.iter().rev().take(16).take_while(|b| b.is_ascii_digit() || **b == b';').count();
             rest[..rest.len() - digits].ends_with(b"[")
@@ -198,13 +200,13 @@ fn begins(text: &str, start: usize) -> bool {
     }
 }
 
-/// How far a JSON web token goes that may begin at `start`, and whether it is one.
+/// Returns where the JSON web token ends that may begin at `start`, and whether it is one.
 fn jwt(bytes: &[u8], start: usize) -> (usize, bool) {
     let mut end = start;
     let mut parts = 0;
     loop {
         let length = Class::Word.run(&bytes[end..]);
-        // The signature of an unsigned token is empty, and a token with five parts has an empty one.
+        // An unsigned token has an empty signature, and a token of five parts has one empty part.
         if length < JWT_PART && parts < 2 {
             return (end + length, false);
         }
@@ -221,8 +223,9 @@ fn jwt(bytes: &[u8], start: usize) -> (usize, bool) {
     (end, parts >= 3)
 }
 
-/// Private keys as PEM and PGP write them, with their first and last lines; without a last line, as far as the key goes.
-fn private_keys(text: &str, found: &mut Vec<Found>) {
+/// Finds private keys in PEM and PGP, with their first and last lines. A key whose last line is missing ends with its
+/// last line of Base64.
+fn private_keys(text: &str, found: &mut Vec<SecretSpan>) {
     let mut at = 0;
     while let Some(start) = memmem::find(&text.as_bytes()[at..], b"-----BEGIN ").map(|next| at + next) {
         at = start + 1;
@@ -234,13 +237,13 @@ fn private_keys(text: &str, found: &mut Vec<Found>) {
             _ => cut_key_end(text, body),
         };
         if let Some(end) = end {
-            found.push(Found { range: start..end, kind: PRIVATE_KEY });
+            found.push(SecretSpan { range: start..end, kind: PRIVATE_KEY });
             at = end;
         }
     }
 }
 
-/// Where `-----BEGIN … PRIVATE KEY … -----` ends that stands at `start`, or the line with `END`.
+/// Returns where the line `-----BEGIN … PRIVATE KEY … -----` at `start` ends, or the one with `END`.
 fn marker_end(text: &str, start: usize, word: &str) -> Option<usize> {
     let label_start = start + "-----".len();
     let rest = text[label_start..].strip_prefix(word)?.as_bytes();
@@ -249,29 +252,30 @@ fn marker_end(text: &str, start: usize, word: &str) -> Option<usize> {
     (is_private && rest[label..].starts_with(b"-----")).then_some(label_start + word.len() + label + "-----".len())
 }
 
-/// Whether something between the first and the last line of a key may be one, and not dots or words in its place.
+/// Whether the text between the first and the last line can be a key, and not dots or words in its place.
 fn is_key_body(body: &str) -> bool {
-    // With brackets it would be several values of some JSON.
+    // A text with brackets would be several JSON values.
     !body.contains(['{', '}', '[', ']'])
         && body.split(|c: char| !c.is_ascii_alphanumeric() && c != '+' && c != '/').any(|run| run.len() >= KEY_LINE)
 }
 
-/// Where a key ends that was cut off before its last line: behind the last line of Base64.
+/// Returns where a key without a last line ends: after the last line of Base64.
 fn cut_key_end(text: &str, body: usize) -> Option<usize> {
     let captures = CUT_KEY.as_ref()?.captures(&text[body..])?;
-    let ends =
-        |end: &usize| text.as_bytes().get(*end).is_none_or(|byte| (breaks(*byte) && *byte != b' ') || *byte == b'\\');
+    let ends = |end: &usize| {
+        text.as_bytes().get(*end).is_none_or(|byte| (is_delimiter(*byte) && *byte != b' ') || *byte == b'\\')
+    };
     let last = captures.get(2).map(|last| body + last.end()).filter(ends);
     last.or_else(|| captures.get(1).map(|lines| body + lines.end()))
 }
 
-/// The passwords in `scheme://user:password@host`, and tokens in the place of the user.
-fn urls(text: &str, found: &mut Vec<Found>) {
+/// Finds passwords in `scheme://user:password@host`, and tokens in place of the user.
+fn urls(text: &str, found: &mut Vec<SecretSpan>) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(start) = memmem::find(&bytes[at..], b"://").map(|next| at + next + 3) {
         let ends = |at: usize| {
-            breaks(bytes[at]) || matches!(bytes[at], b'\\' | b'<' | b'>') || bytes[at..].starts_with(b"://")
+            is_delimiter(bytes[at]) || matches!(bytes[at], b'\\' | b'<' | b'>') || bytes[at..].starts_with(b"://")
         };
         let most = bytes.len().min(start + LONGEST_AUTHORITY);
         let end = (start..most).find(|at| ends(*at)).unwrap_or(most);
@@ -280,7 +284,7 @@ fn urls(text: &str, found: &mut Vec<Found>) {
         let Some(last) = memchr::memrchr(b'@', rest) else { continue };
         let authority = rest.iter().position(|byte| matches!(byte, b'/' | b'?' | b'#')).unwrap_or(rest.len());
         let colon = memchr::memchr(b':', &rest[..authority.min(last)]);
-        // Without `@` before the first slash it is a host, a port and a path, unless there is no port.
+        // Without `@` before the first slash it is a host, a port and a path, unless the port is missing.
         let has_user = rest[..authority].contains(&b'@');
         let is_port = |colon: usize| rest[colon + 1..authority].iter().all(u8::is_ascii_digit);
         let is_scope =
@@ -291,11 +295,11 @@ fn urls(text: &str, found: &mut Vec<Found>) {
         let before_host = memchr::memchr(b'@', &rest[..authority]).filter(|_| colon.is_none()).unwrap_or(last);
         let user = start..start + colon.unwrap_or(before_host).min(before_host);
         if text.get(user.clone()).is_some_and(|user| values::is_dense(user, 16) && !values::is_reference(user)) {
-            found.push(Found { range: user, kind: URL_PASSWORD });
+            found.push(SecretSpan { range: user, kind: URL_PASSWORD });
         }
         let Some(password) = colon.map(|colon| start + colon + 1..start + last) else { continue };
         if text.get(password.clone()).is_some_and(|value| !value.is_empty() && !values::is_reference(value)) {
-            found.push(Found { range: password, kind: URL_PASSWORD });
+            found.push(SecretSpan { range: password, kind: URL_PASSWORD });
         }
     }
 }

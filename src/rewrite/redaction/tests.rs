@@ -1,4 +1,5 @@
-//! Secrets found, and what is left alone. The secrets are put together here, so that no scanner takes them for some.
+//! Secrets that are found, and text that stays. The secrets are assembled here, so that no scanner mistakes them for
+//! real ones.
 
 use proptest::prelude::*;
 
@@ -10,7 +11,7 @@ fn masked(text: &str) -> String {
     Redactor::new().mask(text).into_owned()
 }
 
-/// Characters that look drawn at random: letters of both cases and digits.
+/// Returns characters that look random: letters of both cases and digits.
 fn random(count: usize) -> String {
     "a1B2c3D4e5F6g7H8i9J0kLmNoPqRsTuVwXyZ".chars().cycle().take(count).collect()
 }
@@ -27,7 +28,7 @@ fn digits(count: usize) -> String {
     "1234567890".chars().cycle().take(count).collect()
 }
 
-/// A secret of every shape but those of several parts.
+/// Returns a secret of every shape, except shapes of several parts.
 fn of_shapes() -> Vec<(&'static str, String)> {
     let fill = |class: kinds::Class, count: usize| match class {
         kinds::Class::Digits => digits(count),
@@ -67,8 +68,8 @@ fn every_shape_is_found_wherever_it_stands() {
     }
 }
 
-/// Masks what stands between `«kind:` and `»` and expects its placeholder there, and nothing else changed. `KEY`, `HEX`
-/// and `LONG` in it are put together here: 24 letters and digits, 40 hexadecimal digits, 64 of both.
+/// Asserts that text between `«kind:` and `»` is replaced by its placeholder, and nothing else changes. `KEY`, `HEX`
+/// and `LONG` in it are replaced by 24 letters and digits, 40 hexadecimal digits, and 64 letters and digits.
 fn assert_masked(rows: &[&str]) {
     let marked = Regex::new("(?s)«([a-z0-9-]+):(.*?)»").expect("a pattern");
     let mut failed = Vec::new();
@@ -235,7 +236,7 @@ fn private_keys_go_whole() {
     }
 }
 
-/// What is no secret, parted by `¦` and lines.
+/// Texts without secrets, separated by `¦` and lines.
 const NO_SECRETS: &str = r##"API_KEY=$OTHER_KEY ¦ API_KEY=${OTHER_KEY} ¦ export TOKEN=$(cat token.txt) ¦ API_KEY=<your-key>
 API_KEY=your-api-key-here ¦ API_KEY=xxxxxxxxxxxxxxxx ¦ DB_PASSWORD=**** ¦ DB_PASSWORD=changeme ¦ DB_PASSWORD=
 DB_PASSWORD="" ¦ DB_PASSWORD_FILE=/run/secrets/db_password ¦ PRIVATE_KEY=./keys/dev.pem
@@ -302,7 +303,7 @@ fn numbers_begin_above_those_that_stand_there() {
     let token = format!("{}{}", "ghp_", random(36));
     assert_eq!(masked(&format!("[github-token-7] {token}")), "[github-token-7] [github-token-8]");
     let mut redactor = Redactor::new();
-    redactor.note("earlier: [github-token-2], [no-kind-9], [github-token-99999999999999999999999]");
+    redactor.reserve_placeholders("earlier: [github-token-2], [no-kind-9], [github-token-99999999999999999999999]");
     assert_eq!(redactor.mask(&token), "[github-token-3]");
 }
 
@@ -353,7 +354,7 @@ fn keys_say_what_their_values_are() {
     assert_eq!(edited(&masked, &[0]).0, masked);
 }
 
-/// Text of the pieces that decisions depend on, so that they meet in every order.
+/// Generates text from the pieces that decisions depend on, in every order.
 fn pieces() -> impl Strategy<Value = String> {
     let fixed = concat!(
         "password¦API_KEY¦token¦Authorization¦Bearer ¦Basic ¦Cookie¦curl -u ¦a:¦=¦: ¦:¦ = ¦\"¦'¦`¦\\¦\\n¦",

@@ -1,5 +1,5 @@
-//! Tokens drawn from how their providers spell them, which is written here once more and as a pattern, so that it does not
-//! depend on how the rows of [`crate::rewrite::redaction::kinds`] are written.
+//! Random tokens from their providers' spellings. The spellings are repeated here as patterns, so that the tests do not
+//! depend on the rows of [`crate::rewrite::redaction::kinds`].
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use proptest::test_runner::TestRunner;
 
 use crate::rewrite::redaction::*;
 
-/// How often each is drawn.
-const DRAWN: usize = 12;
+/// The number of tokens of each spelling.
+const TOKENS_EACH: usize = 12;
 
-/// The kind of its placeholder, and how it is spelled. What stands in brackets of its own at the beginning stays.
+/// The kind of the placeholder, and the spelling. A leading group in brackets of its own stays.
 #[rustfmt::skip]
 const TOKENS: &[(&str, &str)] = &[
     ("1password-key", "A3-[A-Z0-9]{6}-([A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(-[A-Z0-9]{5}){3}"),
@@ -89,7 +89,7 @@ const TOKENS: &[(&str, &str)] = &[
     ("vault-token", "hvb\\.[a-zA-Z0-9_-]{138,300}|hvs\\.[a-zA-Z0-9_-]{90,120}|s\\.[0-9]{2}[a-zA-Z0-9]{22}"),
 ];
 
-/// Where tokens stand, as `¦`.
+/// The texts around a token, which is `¦`.
 const FRAMES: &[&str] = &[
     "¦",
     "it is ¦ today",
@@ -108,8 +108,8 @@ const FRAMES: &[&str] = &[
     "| ¦ | x |",
 ];
 
-/// How a frame is masked: the text before the token, at most words that say whose it is, the placeholder, and what
-/// stands behind.
+/// Whether a frame is masked correctly: the text before the token, at most words that name its owner, the placeholder,
+/// and the text after it.
 fn is_masked(masked: &str, frame: &str) -> bool {
     let (before, behind) = frame.split_once('¦').expect("a place");
     let Some(token) = masked.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind)) else { return false };
@@ -123,12 +123,12 @@ fn tokens_go_whole_wherever_they_stand() {
     let mut failed = Vec::new();
     for (kind, shape) in TOKENS {
         let strategy = string_regex(shape).expect("a pattern");
-        for _ in 0..DRAWN {
+        for _ in 0..TOKENS_EACH {
             let token = strategy.new_tree(&mut runner).expect("a token").current();
             for frame in FRAMES {
                 let mut redactor = Redactor::new();
                 let masked = redactor.mask(&frame.replace('¦', &token)).into_owned();
-                // Behind a name in capitals it may be a variable's value first.
+                // After an upper-case name it may count as a variable's value.
                 let is_kind = masked.contains(&format!("[{kind}-1]")) || masked.contains("[env-secret-1]");
                 if !is_kind || !is_masked(&masked, frame) {
                     failed.push(format!("{kind}: {token}\n  in {frame:?} became {masked:?}"));
@@ -150,7 +150,7 @@ fn every_kind_is_listed_once() {
     }
 }
 
-/// Words, code and ids that begin as tokens do, parted by `¦`.
+/// Words, code and ids with the prefixes of tokens, separated by `¦`.
 const NO_TOKENS: &str = "path/to/pattern.rs¦pat.test(x)¦sat.down.then¦s.len()¦s.assertTheVeryLongNameHere¦self.assertEqualsSomethingLong\
     ¦ext_modules.name.acc_x¦sc_widget.value¦v1.0-rc.1¦v1.0-beta-of-a-very-long-name-with-words¦SKIP¦SKILL.md¦API-VERSION¦API-KEY\
     ¦ico-arrow-left¦EAAAfter¦A3-PAPER¦A3T¦4b1d0c9f3a7e5d2b8c6f1e0a9d4b7c3e5f2a1d8b¦key-value¦key-press-event-handler-name\

@@ -1,7 +1,7 @@
-//! The AI SDK's messages, of both kinds: `UIMessage`s of typed parts, whose calls hold their own results, and
+//! Messages of the AI SDK, of both kinds: `UIMessage`s of typed parts, whose calls hold their own results, and
 //! `ModelMessage`s, whose results are parts of messages of role tool.
 //!
-//! A call of a `UIMessage` whose part has no output yet is pending. The fourth version of the SDK kept calls in
+//! A call of a `UIMessage` is pending while its part has no output. Version 4 of the SDK kept calls in
 //! `toolInvocations`, beside the content or as parts.
 
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use crate::transcript::format::{
     Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage, SummaryRole,
 };
 use crate::transcript::formats::shared::blocks::{block_types, is_foreign};
-use crate::transcript::formats::shared::fields::{has_any, id, present, role_and_name, role_of};
+use crate::transcript::formats::shared::fields::{has_any, id, non_null, role_and_name, role_of};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 use crate::transcript::outputs::{Output, Shape};
@@ -34,11 +34,11 @@ const ROLES: [(&str, Role); 5] = [
     ("data", Role::Other),
 ];
 
-/// Parts of a `UIMessage` beside those whose type has a name in it.
+/// The part types of a `UIMessage`, besides those with a name in the type.
 const UI_PARTS: [&str; 7] =
     ["reasoning", "file", "source", "source-url", "source-document", "step-start", "tool-invocation"];
 
-/// Types of what a tool gave.
+/// The types of tool output.
 const OUTPUTS: [&str; 5] = ["text", "json", "error-text", "error-json", "content"];
 
 impl Format for AiSdk {
@@ -58,15 +58,15 @@ impl MessageReader for AiSdk {
         if has_any(message, &["tool_calls", "tool_call_id", "function_call", "type"]) {
             return Fit::Mismatch;
         }
-        if let Some(parts) = present(message, "parts") {
+        if let Some(parts) = non_null(message, "parts") {
             return match parts.kind() {
                 Kind::Array if parts.items().next().is_none() => Fit::Plain,
                 Kind::Array if parts.items().all(is_ui_part) => Fit::Own("parts with types"),
                 _ => Fit::Mismatch,
             };
         }
-        let Some(content) = present(message, "content") else { return Fit::Mismatch };
-        let invocations = present(message, "toolInvocations").is_some_and(|calls| calls.kind() == Kind::Array);
+        let Some(content) = non_null(message, "content") else { return Fit::Mismatch };
+        let invocations = non_null(message, "toolInvocations").is_some_and(|calls| calls.kind() == Kind::Array);
         match content.kind() {
             Kind::String if invocations => Fit::Own("toolInvocations"),
             Kind::String if role != Role::Tool => Fit::Plain,
@@ -81,7 +81,7 @@ impl MessageReader for AiSdk {
         let elements = elements(message);
         let content: Vec<Part<'a>> = elements.iter().map(|json| part(*json)).collect();
         let mut calls: Vec<Call<'a>> = elements.iter().filter_map(|json| call(*json)).collect();
-        // The call is the part around an invocation, which is removed with it.
+        // The whole part around an invocation is the call and is removed with it.
         for part in message.get("parts").into_iter().flat_map(|parts| parts.items()) {
             let inner = part.get("toolInvocation").map(|inner| inner.span());
             calls.iter_mut().filter(|call| Some(call.json.span()) == inner).for_each(|call| call.json = part);
@@ -110,14 +110,14 @@ impl MessageWriter for AiSdk {
         let shape = if kind == "content" && typed.is_some() { Shape::Blocks("text") } else { Shape::Any };
         let is_error = holder.get("isError").is_some_and(|failed| failed.raw() == "true");
         let failed = is_error || kind.starts_with("error") || holder.get("errorText").is_some();
-        let mut found = Output::of(typed.or(Some(output)), shape)?.failing(failed);
-        // The fourth version has calls beside the parts as well.
-        let beside = message.json.get("toolInvocations").into_iter().flat_map(|calls| calls.items());
-        let is_same = |other: &Json<'a>| {
+        let mut found = Output::of(typed.or(Some(output)), shape)?.with_failure(failed);
+        // Version 4 repeats calls beside the parts.
+        let legacy_calls = message.json.get("toolInvocations").into_iter().flat_map(|calls| calls.items());
+        let is_other_copy = |other: &Json<'a>| {
             let same = other.get_text("toolCallId").zip(answer.id).is_some_and(|(id, own)| id.decode() == own.decode());
             same && other.span() != holder.span()
         };
-        found.same = beside.filter(is_same).filter_map(|other| other.get("result")).collect();
+        found.duplicates = legacy_calls.filter(is_other_copy).filter_map(|other| other.get("result")).collect();
         Some(found)
     }
 
@@ -128,7 +128,7 @@ impl MessageWriter for AiSdk {
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let messages = &at.transcript.messages;
         let neighbour = at.neighbour();
-        // Messages of the fourth version have parts or invocations. A cut may leave neither, so the summary has parts.
+        // Messages of version 4 have parts or invocations. A cut may leave neither, so the summary has parts.
         let is_ui = messages.iter().any(|message| has_any(&Object::of(message.json), &["parts", "toolInvocations"]));
         let has = |key: &str| neighbour.is_some_and(|neighbour| neighbour.get(key).is_some());
         let mut message = json!({});
@@ -136,7 +136,7 @@ impl MessageWriter for AiSdk {
             message["id"] = json!(new_id(summary.text, neighbour));
         }
         message["role"] = json!(summary.role.name());
-        // The fourth version repeats the text beside the parts.
+        // Version 4 repeats the text beside the parts.
         if !is_ui || has("content") {
             message["content"] = json!(summary.text);
         }
@@ -147,7 +147,7 @@ impl MessageWriter for AiSdk {
     }
 
     fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
-        // Calls of other messages hold their own results.
+        // Calls of `UIMessage`s hold their own results.
         call.json.get_text("type").filter(|kind| kind.is("tool-call"))?;
         let mut result =
             json!({"type": "tool-result", "toolCallId": call.id?.decode(), "toolName": call.name?.decode()});
@@ -166,30 +166,30 @@ impl MessageWriter for AiSdk {
     }
 
     fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<Json<'a>> {
-        let beside = message.json.get("toolInvocations").into_iter().flat_map(|calls| calls.items());
-        let gone = |json: &Json<'a>| {
+        let legacy_calls = message.json.get("toolInvocations").into_iter().flat_map(|calls| calls.items());
+        let is_duplicate = |json: &Json<'a>| {
             calls.iter().map(|&index| &message.calls[index]).any(|call| {
                 let same =
                     json.get_text("toolCallId").zip(call.id).is_some_and(|(id, own)| id.decode() == own.decode());
                 same && json.span() != call.json.span()
             })
         };
-        beside.filter(gone).collect()
+        legacy_calls.filter(is_duplicate).collect()
     }
 }
 
 impl OrderRules for AiSdk {
-    /// A question whether a tool may run, with its answer.
+    /// Groups a request for approval of a tool with its response.
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        let mut asked = HashMap::new();
+        let mut requests = HashMap::new();
         let mut groups = Vec::new();
         for (index, message) in messages.iter().enumerate() {
             for part in message.json.get("content").into_iter().flat_map(|content| content.items()) {
                 let approval = part.get_text("approvalId").map(|id| id.decode());
                 match (part.get_text("type"), approval) {
-                    (Some(kind), Some(id)) if kind.is("tool-approval-request") => _ = asked.insert(id, index),
+                    (Some(kind), Some(id)) if kind.is("tool-approval-request") => _ = requests.insert(id, index),
                     (Some(kind), Some(id)) if kind.is("tool-approval-response") => {
-                        groups.extend(asked.get(&id).map(|&question| (question, index)));
+                        groups.extend(requests.get(&id).map(|&question| (question, index)));
                     }
                     _ => {}
                 }
@@ -199,18 +199,18 @@ impl OrderRules for AiSdk {
     }
 }
 
-/// An id for a message that depends only on its text and its neighbour: letters and digits, like the SDK's own ids.
+/// Returns an id that depends only on the text and the neighbour: letters and digits, like the SDK's own ids.
 fn new_id(text: &str, neighbour: Option<Json<'_>>) -> String {
     const DIGITS: usize = 16;
     let text = format!("{text}\n{}", neighbour.map_or("", |neighbour| neighbour.raw()));
     sha256(text.as_bytes())[..DIGITS].to_owned()
 }
 
-/// Whether a part has the type of a `UIMessage`'s tool: a call and its result in one.
+/// Whether a part is a tool part of a `UIMessage`: a call and its result in one.
 fn is_ui_tool(part: Json<'_>) -> bool {
     let kind = part.get_text("type").filter(|kind| kind.starts_with("tool-") || kind.is("dynamic-tool"));
-    let inline = || part.get("state").is_some() && part.get("toolCallId").is_some();
-    kind.is_some() && inline()
+    let is_tool_part = || part.get("state").is_some() && part.get("toolCallId").is_some();
+    kind.is_some() && is_tool_part()
 }
 
 fn is_ui_part(part: Json<'_>) -> bool {
@@ -237,7 +237,7 @@ fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> Fit {
             Some("text" | "reasoning") if has("text") => {}
             Some("image") if has("image") => {}
             Some("redacted-reasoning") => fit = Fit::Own("its content parts"),
-            // A provider's own, such as its compactions.
+            // A part of a provider, such as a compaction.
             Some("custom") if has("kind") => fit = Fit::Own("parts of a provider's own kind"),
             _ if is_foreign => {}
             _ => return Fit::Mismatch,
@@ -249,8 +249,8 @@ fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> Fit {
     fit
 }
 
-/// The elements of a message: its parts, its content, or its content and the calls beside it. Calls are without the part
-/// around them.
+/// Returns the elements of a message: its parts, its content, or its content and the calls beside it. Calls come
+/// without the part around them.
 fn elements<'a>(message: &Object<'a>) -> Vec<Json<'a>> {
     let list = |key: &str| message.get(key).filter(|list| list.kind() == Kind::Array).into_iter();
     let parts: Vec<Json<'a>> = list("parts").flat_map(|parts| parts.items()).collect();
@@ -286,7 +286,7 @@ fn call(json: Json<'_>) -> Option<Call<'_>> {
     })
 }
 
-/// The result in an element: all of it, or what a call got.
+/// Returns the result in an element: a result part, or the output of a call.
 fn answer(json: Json<'_>) -> Option<Answer<'_>> {
     let id = id(json.get("toolCallId"))?;
     let is_answer = is_type(json, "tool-result") || json.get("state").is_some() && output(json).is_some();
@@ -295,7 +295,7 @@ fn answer(json: Json<'_>) -> Option<Answer<'_>> {
 
 fn output(json: Json<'_>) -> Option<Json<'_>> {
     let known = ["output", "result", "errorText"].iter().find_map(|key| json.get(key));
-    // A call that the user denied has no output, and is finished.
+    // A call that the user denied is finished without output.
     known.or_else(|| json.get("state").filter(|state| state.text().is_some_and(|state| state.is("output-denied"))))
 }
 
@@ -303,7 +303,7 @@ fn part(json: Json<'_>) -> Part<'_> {
     Part { json, kind: part_kind(json) }
 }
 
-/// A provider's compaction: a text that is marked as Anthropic's, or a part of `OpenAI`'s own kind.
+/// Reads a provider's compaction: a text with Anthropic's mark, or a part of `OpenAI`'s own kind.
 fn compaction(json: Json<'_>) -> Option<Compaction<'_>> {
     let kind = json.get_text("type")?;
     if kind.is("custom") {
@@ -343,15 +343,15 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
         Some("step-start" | "source" | "source-url" | "source-document" | "redacted-reasoning") => PartKind::Other,
         Some("tool-approval-request" | "tool-approval-response") => PartKind::Other,
         Some(kind) if kind.starts_with("data-") => PartKind::Other,
-        // A provider's own.
+        // A part of a provider.
         Some("custom") if json.get_text("kind").is_some() => PartKind::Other,
-        // A call that the provider runs, as long as it has no output.
+        // A call that the provider runs, without output so far.
         Some(_) if json.get("toolCallId").is_some() && json.get("providerExecuted").is_some() => PartKind::Other,
         _ => foreign::part(json),
     }
 }
 
-/// The output of a tool: the value of a typed output, or any other value, which is read as it is spelled.
+/// Reads the output of a tool: the value of a typed output, or any other value as it is spelled.
 fn tool_output(output: Json<'_>) -> Content<'_> {
     let typed = output.get("value").filter(|_| OUTPUTS.iter().any(|kind| is_type(output, kind)));
     let value = typed.unwrap_or(output);

@@ -1,8 +1,8 @@
-//! Messages API messages.
+//! Messages of the Messages API.
 //!
-//! Roles user and assistant (and, since 2026, system in the middle); calls are `tool_use` blocks, results are
+//! Roles are user and assistant (and, since 2026, system in the middle). Calls are `tool_use` blocks, results are
 //! `tool_result` blocks of the next user message. Calls that the server answers itself (`server_tool_use`,
-//! `mcp_tool_use`) have their results in the same message or the assistant's next one.
+//! `mcp_tool_use`) have their results in the same message or in the assistant's next one.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::transcript::format::{
     SummaryMessage,
 };
 use crate::transcript::formats::shared::blocks::{self, block_types};
-use crate::transcript::formats::shared::fields::{present, role_of};
+use crate::transcript::formats::shared::fields::{non_null, role_of};
 use crate::transcript::formats::shared::groups::after_thinking;
 use crate::transcript::formats::shared::tool_use::{self, ROLES, is_call, is_result};
 use crate::transcript::json::{Json, Object};
@@ -35,11 +35,11 @@ impl Format for Anthropic {
 
 impl MessageReader for Anthropic {
     fn fit(&self, message: &Object<'_>) -> Fit {
-        // Parts and calls beside the content are not read.
+        // This reader does not read parts and calls beside the content.
         if role_of(&ROLES, message).is_none()
             || message.get("content").is_none()
-            || present(message, "parts").is_some()
-            || present(message, "tool_calls").is_some_and(|calls| !calls.is_falsy())
+            || non_null(message, "parts").is_some()
+            || non_null(message, "tool_calls").is_some_and(|calls| !calls.is_falsy())
         {
             return Fit::Mismatch;
         }
@@ -65,7 +65,8 @@ impl MessageReader for Anthropic {
     }
 
     fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
-        // A request has its system prompt beside the messages. One in front is of a proxy, for models of all makers.
+        // A request has its system prompt beside the messages. A system message in front comes from a proxy for models
+        // of all makers.
         let first = envelope.get("messages").and_then(|messages| messages.items().next());
         if first.and_then(|message| message.get_text("role")).is_some_and(|role| role.is("system")) {
             return EnvelopeFit::Unknown;
@@ -91,7 +92,7 @@ impl MessageReader for Anthropic {
 
 impl MessageWriter for Anthropic {
     fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
-        // What other tools of the server give has a form of its own.
+        // Results of other server tools have their own forms.
         answer.json.get_text("type").filter(|kind| kind.is("tool_result") || kind.is("mcp_tool_result"))?;
         Output::in_content(answer.json, "text")
     }
@@ -115,7 +116,7 @@ impl MessageWriter for Anthropic {
 
 impl OrderRules for Anthropic {
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        // Messages of one speaker in a row are merged.
+        // The API merges consecutive messages of one speaker.
         Order { results_first: true, user_first: true, lenient: true, ..Order::of(Results::Grouped) }
     }
 
@@ -128,7 +129,7 @@ impl OrderRules for Anthropic {
     }
 }
 
-/// Whether a thinking block has a signature: others (Cohere) write the same block without one.
+/// Whether a thinking block has a signature; others (Cohere) write the same block without one.
 fn is_signed(block: Json<'_>) -> bool {
     block.get_text("signature").is_some()
 }

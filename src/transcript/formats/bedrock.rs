@@ -1,8 +1,8 @@
-//! Messages as Bedrock's Converse takes them.
+//! Messages of Bedrock's Converse API.
 //!
-//! Roles user and assistant; content is always a list of blocks, each an object whose one key says what it is. Calls are
-//! `toolUse` blocks, results are `toolResult` blocks of the next user message, or, where the server runs the tool, of the
-//! assistant's own. User and assistant take turns, and the user begins.
+//! Roles are user and assistant. Content is always a list of blocks, each an object whose single key gives its kind.
+//! Calls are `toolUse` blocks, results are `toolResult` blocks of the next user message or, if the server runs the
+//! tool, of the assistant's own. User and assistant alternate, and the user begins.
 
 use serde_json::{Value, json};
 

@@ -1,8 +1,9 @@
-//! Sessions of Claude Code: a line an event, among them the messages of the Messages API.
+//! Sessions of Claude Code: one event a line, among them the messages of the Messages API.
 //!
-//! The API's message stands under `message`; one message of the model may be split over several lines, a block each. Lines
-//! name their parent. Claude Code no longer sends what stands before the last `compact_boundary`, branches that the user
-//! abandoned, and what sub-agents say. `claude -p --output-format stream-json` writes the same without links.
+//! The API's message is under `message`; one message of the model may be split over several lines, one block each.
+//! Lines name their parent. Claude Code no longer sends lines before the last `compact_boundary`, branches that the
+//! user abandoned, and messages of sub-agents. `claude -p --output-format stream-json` writes the same lines without
+//! links.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -30,7 +31,7 @@ pub(super) struct ClaudeCode;
 
 const KEYS: Keys = Keys { id: "uuid", parent: "parentUuid" };
 
-/// Members that all lines of a session have, in their order.
+/// The members of all lines of a session, in order.
 const COMMON: [&str; 12] = [
     "isSidechain",
     "userType",
@@ -58,7 +59,7 @@ impl Format for ClaudeCode {
 
 impl MessageReader for ClaudeCode {
     fn fit(&self, message: &Object<'_>) -> Fit {
-        // A value that is no object is no line of a session, and stays where it is.
+        // A value that is no object is no line of a session and stays unchanged.
         if message.json.kind() != Kind::Object {
             return Fit::Neutral;
         }
@@ -85,35 +86,36 @@ impl MessageReader for ClaudeCode {
 
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let lines: Vec<Object<'_>> = values.map(Object::of).collect();
-        let speaks = |line: &Object<'_>| {
+        let is_message = |line: &Object<'_>| {
             line.get_text("type").is_some_and(is_speaker) && line.get("message").is_some() || is_foreign(line)
         };
-        // In the file of a sub-agent every line is one of a sub-agent. In other files its compactions concern it alone.
-        let all_aside = lines.iter().filter(|line| speaks(line)).all(is_sidechain);
-        let ends_all = |line: &Object<'_>| is_boundary(line) && (all_aside || !is_sidechain(line));
-        let cut = lines.iter().rposition(ends_all).unwrap_or(0);
-        let undone = undone(&lines[cut..]);
+        // In the file of a sub-agent every line is a sidechain. In other files a sub-agent's compactions concern only
+        // itself.
+        let all_sidechain = lines.iter().filter(|line| is_message(line)).all(is_sidechain);
+        let is_main_boundary = |line: &Object<'_>| is_boundary(line) && (all_sidechain || !is_sidechain(line));
+        let cut = lines.iter().rposition(is_main_boundary).unwrap_or(0);
+        let is_undone = is_undone(&lines[cut..]);
         let by_id: HashMap<_, usize> = lines
             .iter()
             .enumerate()
             .filter_map(|(index, line)| Some((line.get_text("uuid")?.decode(), index)))
             .collect();
-        let mut any = false;
+        let mut has_message = false;
         let entry = |(index, line): (usize, &Object<'_>)| {
             let is_linked = line.get("uuid").is_some() || line.get("parentUuid").is_some();
-            let of = line.get_text("messageId").and_then(|id| by_id.get(&id.decode())).copied();
-            EntryKind::Note(match of {
+            let message = line.get_text("messageId").and_then(|id| by_id.get(&id.decode())).copied();
+            EntryKind::Note(match message {
                 _ if index < cut && is_linked => Retention::Obsolete,
-                Some(of) if of < cut => Retention::Obsolete,
-                Some(of) => Retention::With(of),
-                None if ends_all(line) => Retention::Obsolete,
-                None if index >= cut && undone[index - cut] => Retention::Obsolete,
-                None if index >= cut && speaks(line) && (all_aside || !is_sidechain(line)) => {
-                    any = true;
+                Some(message) if message < cut => Retention::Obsolete,
+                Some(message) => Retention::With(message),
+                None if is_main_boundary(line) => Retention::Obsolete,
+                None if index >= cut && is_undone[index - cut] => Retention::Obsolete,
+                None if index >= cut && is_message(line) && (all_sidechain || !is_sidechain(line)) => {
+                    has_message = true;
                     return EntryKind::Message;
                 }
-                // The output of hooks before the first message, which names it as its parent.
-                None if is_linked && !any && line.get("parentUuid").is_some() => Retention::Obsolete,
+                // The output of hooks before the first message, which has it as its parent.
+                None if is_linked && !has_message && line.get("parentUuid").is_some() => Retention::Obsolete,
                 None if is_linked || line.get("snapshot").is_some() || line.get("session_id").is_some() => {
                     Retention::WithPrevious
                 }
@@ -124,7 +126,7 @@ impl MessageReader for ClaudeCode {
         lines.iter().enumerate().map(entry).collect()
     }
 
-    fn members_beside(&self) -> &'static [&'static str] {
+    fn metadata_members(&self) -> &'static [&'static str] {
         &["cwd", "gitBranch", "todos", "toolUseResult"]
     }
 
@@ -155,13 +157,13 @@ impl MessageReader for ClaudeCode {
 impl MessageWriter for ClaudeCode {
     fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
         answer.json.get_text("type").filter(|kind| kind.is("tool_result") || kind.is("mcp_tool_result"))?;
-        // What the agent shows of it, which the model is not sent.
+        // The agent displays this copy; the model is not sent it.
         let copy = message.json.get("toolUseResult").filter(|_| message.answers.len() == 1);
-        Output::in_content(answer.json, "text").map(|output| output.copied(copy))
+        Output::in_content(answer.json, "text").map(|output| output.with_copies(copy))
     }
 
     fn summary_position(&self, transcript: &Transcript<'_>) -> SummaryPosition {
-        // Claude Code does not load what stands before a boundary.
+        // Claude Code does not load lines before a boundary.
         let is_linked = transcript.messages.iter().any(|message| message.json.get("parentUuid").is_some());
         if is_linked { SummaryPosition::First } else { SummaryPosition::AfterPinned }
     }
@@ -217,13 +219,13 @@ impl OrderRules for ClaudeCode {
     }
 }
 
-/// Whether a line of whatever kind is one of a session's.
+/// Whether a line of any kind belongs to a session.
 fn is_of_session(line: &Object<'_>) -> bool {
     ["sessionId", "session_id", "parentUuid"].iter().any(|key| line.get(key).is_some())
 }
 
-/// Whether a line is a call or a result by itself, as only other agents write them, or holds a message and is no line of one:
-/// it has no type, or the message has another name.
+/// Whether a line is itself a call or a result, as only other agents write them, or holds a message without being a
+/// message line: it has no type, or the message has another name.
 fn is_foreign(line: &Object<'_>) -> bool {
     let is_message = |value: Json<'_>| value.get("role").is_some() && value.get("content").is_some();
     match (line.get_text("type"), line.get("message")) {
@@ -242,19 +244,19 @@ fn is_true(line: &Object<'_>, key: &str) -> bool {
     line.get(key).is_some_and(|value| value.raw() == "true")
 }
 
-/// Whether a line is a message to or of a sub-agent.
+/// Whether a line is a message to or from a sub-agent.
 fn is_sidechain(line: &Object<'_>) -> bool {
     is_true(line, "isSidechain") || line.get("parent_tool_use_id").is_some_and(|id| !id.is_falsy())
 }
 
-/// Whether a line says that what stands before it is no longer sent. In a stream, no summary replaces that.
+/// Whether a line marks that everything before it is no longer sent. In a stream, no summary replaces that.
 fn is_boundary(line: &Object<'_>) -> bool {
     line.get_text("subtype").is_some_and(|subtype| subtype.is("compact_boundary")) && line.get("parentUuid").is_some()
 }
 
-/// For each line, whether the user went back before it: of several prompts with the same parent, all lines from the first
-/// to the last of them.
-fn undone(lines: &[Object<'_>]) -> Vec<bool> {
+/// Returns for each line whether the user went back before it: of several prompts with the same parent, all lines from
+/// the first prompt to the last one.
+fn is_undone(lines: &[Object<'_>]) -> Vec<bool> {
     let is_prompt = |line: &Object<'_>| {
         line.get_text("type").is_some_and(|kind| kind.is("user"))
             && !is_sidechain(line)
@@ -265,23 +267,23 @@ fn undone(lines: &[Object<'_>]) -> Vec<bool> {
     };
     let prompts = || lines.iter().enumerate().filter(|(_, line)| is_prompt(line));
     let last: HashMap<_, usize> = prompts().filter_map(|(index, line)| Some((parent(line)?, index))).collect();
-    let mut again: Vec<usize> = vec![0; lines.len()];
+    let mut ends: Vec<usize> = vec![0; lines.len()];
     for (index, line) in prompts() {
-        again[index] = parent(line).and_then(|id| last.get(&id).copied()).unwrap_or_default();
+        ends[index] = parent(line).and_then(|id| last.get(&id).copied()).unwrap_or_default();
     }
     let mut until = 0;
-    let is_before = |(index, again): (usize, usize)| {
-        until = until.max(again);
+    let is_before = |(index, end): (usize, usize)| {
+        until = until.max(end);
         index < until
     };
-    again.into_iter().enumerate().map(is_before).collect()
+    ends.into_iter().enumerate().map(is_before).collect()
 }
 
 fn parent<'a>(line: &Object<'a>) -> Option<Cow<'a, str>> {
     line.get_text("parentUuid").map(|id| id.decode())
 }
 
-/// Writes lines like another of the same session.
+/// Writes lines like a neighbour of the same session.
 struct Line<'a> {
     neighbour: Json<'a>,
 }
@@ -309,7 +311,7 @@ impl Line<'_> {
         Value::Object(line)
     }
 
-    /// A line without content, which only links.
+    /// Writes a line without content that only links.
     fn empty_line(&self, id: &str) -> Value {
         let mut line = self.system(id, "informational", "");
         line.insert("isMeta".to_owned(), json!(true));
@@ -329,7 +331,7 @@ impl Line<'_> {
     }
 }
 
-/// A line with a parent, or with none.
+/// Adds a parent, or none, to a line.
 fn linked(parent: Option<&str>, line: Value) -> Value {
     let mut linked = members(json!({"parentUuid": parent}));
     linked.extend(members(line));

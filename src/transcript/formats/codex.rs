@@ -1,11 +1,13 @@
-//! Codex session files (rollouts): a line an event, of which those that are Responses items are the conversation.
+//! Session files of Codex (rollouts): one event a line. Those with Responses items are the conversation.
 //!
-//! Codex resumes a session by replaying its lines, and so does this reader. A rollback removes the last turns. A compaction
-//! replaces all items before it by its own list; one without a list keeps the user's messages and adds its text as another.
-//! Lines that the replay removes are obsolete notes, and those that it takes up again are messages like any other.
+//! Codex resumes a session by replaying its lines, and so does this reader. A rollback removes the last turns. A
+//! compaction replaces all items before it by its own list; one without a list keeps the user's messages and adds its
+//! text as another. Lines that the replay removes become obsolete notes, and lines that it restores are messages like
+//! any other.
 //!
-//! Codex writes instructions and the environment in the user's name before the first message. They count as a developer's,
-//! so that they are kept like other standing instructions. Files of old versions have bare items on their lines.
+//! Codex writes instructions and the environment in the user's name before the first message. They count as a
+//! developer's, so that they are kept like other standing instructions. Files of old versions have bare items on their
+//! lines.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +15,7 @@ use crate::transcript::foreign;
 use crate::transcript::format::{
     EntryKind, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
 };
-use crate::transcript::formats::shared::fields::{copied, present};
+use crate::transcript::formats::shared::fields::{copied, non_null};
 use crate::transcript::formats::shared::items::{self, Item};
 use crate::transcript::json::{Items, Json, Kind, Object};
 use crate::transcript::message::{Answer, Call, Content, Message, Part, PartKind, Role};
@@ -24,13 +26,13 @@ use crate::transcript::outputs::Output;
 #[derive(Debug)]
 pub(super) struct Codex;
 
-/// Beginnings of messages that Codex writes in the user's name.
+/// The prefixes of messages that Codex writes in the user's name.
 const INJECTED: [&str; 3] = ["<environment_context>", "<user_instructions>", "# AGENTS.md instructions"];
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Debug, Clone, Copy)]
 enum Line<'a> {
-    /// An item, and what kind of item it is, where that is known.
+    /// An item, and its kind if known.
     Item(Json<'a>, Option<Item>),
     /// A compaction.
     Compacted(Json<'a>),
@@ -38,7 +40,7 @@ enum Line<'a> {
     Meta,
     /// The settings from this line on.
     Context,
-    /// Something that Codex showed the user.
+    /// An event that Codex showed the user.
     Event(Json<'a>),
     /// Anything else.
     Other,
@@ -80,7 +82,7 @@ impl MessageReader for Codex {
             }
             Some(Line::Item(item, _)) => {
                 let mut read = items::item(&Object::of(item))?;
-                // A call or a result is the whole of its line.
+                // A call or result is its whole line.
                 read.calls.iter_mut().for_each(|call| call.json = json);
                 read.answers.iter_mut().for_each(|answer| answer.json = json);
                 let role = if is_injected(&read) { Role::Developer } else { read.role };
@@ -109,11 +111,11 @@ impl MessageWriter for Codex {
 
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let item = items::summary(summary);
-        // The time and the number of the last removed message are free.
+        // The timestamp and ordinal of the last removed message are free.
         let messages = &at.transcript.messages;
-        let gone = (at.removed)();
-        let is_gone = |message: &&Message<'_>| gone.binary_search(&message.span().start).is_ok();
-        let before = messages.iter().rfind(is_gone).or(messages.last());
+        let removed = (at.removed)();
+        let is_removed = |message: &&Message<'_>| removed.binary_search(&message.span().start).is_ok();
+        let before = messages.iter().rfind(is_removed).or(messages.last());
         let Some(line) = before.map(|message| message.json).filter(|line| line.get("payload").is_some()) else {
             return vec![item];
         };
@@ -158,7 +160,7 @@ impl OrderRules for Codex {
     }
 }
 
-/// What a value is among the lines of a session; nothing where it can be none.
+/// Returns the kind of a line; `None` if the value cannot be a line of a session.
 fn line<'a>(value: &Object<'a>) -> Option<Line<'a>> {
     if let Some(payload) = value.get("payload") {
         let kind = value.get_text("type").filter(|_| value.get("timestamp").is_some())?;
@@ -180,16 +182,16 @@ fn line<'a>(value: &Object<'a>) -> Option<Line<'a>> {
         return Some(Line::Other);
     }
     let is_meta = || ["id", "timestamp"].iter().all(|key| value.get_text(key).is_some());
-    if present(value, "type").is_none() && value.get("role").is_none() && is_meta() {
-        let told = ["instructions", "git"].iter().any(|key| value.get(key).is_some());
-        return told.then_some(Line::Meta);
+    if non_null(value, "type").is_none() && value.get("role").is_none() && is_meta() {
+        let has_session_member = ["instructions", "git"].iter().any(|key| value.get(key).is_some());
+        return has_session_member.then_some(Line::Meta);
     }
-    // Items in requests may lack their type; in sessions they never did.
-    present(value, "type")?;
+    // Items in requests may lack their type; items in sessions always have one.
+    non_null(value, "type")?;
     items::kind(value).map(|kind| Line::Item(value.json, Some(kind)))
 }
 
-/// Whether an item of an unknown type is a message, a call or a result, and no mark of Codex.
+/// Whether an item of an unknown type is a message, call or result, and no mark of Codex.
 fn is_foreign(item: Json<'_>) -> bool {
     let is_message = item.get_text("type").is_some_and(|kind| kind.is("message"));
     is_message
@@ -206,17 +208,17 @@ fn is_injected(message: &Message<'_>) -> bool {
     message.role == Role::User && first().is_some_and(|text| INJECTED.iter().any(|start| text.starts_with(start)))
 }
 
-/// What a compaction says: its text, and the messages that it kept, where it has a list of them.
+/// Reads a compaction: its text, and the messages that it kept, if it has a list of them.
 fn compacted(payload: Json<'_>) -> Content<'_> {
     let text = payload.get("message").and_then(|json| Some((json, json.text()?))).filter(|(_, text)| !text.is_empty());
     let replaced = payload.get("replacement_history").into_iter().flat_map(|list| list.items());
-    let left = replaced.filter_map(|item| items::item(&Object::of(item)).ok()).filter(|item| !is_injected(item));
-    let left = left.flat_map(|item| match item.compaction() {
+    let remaining = replaced.filter_map(|item| items::item(&Object::of(item)).ok()).filter(|item| !is_injected(item));
+    let remaining = remaining.flat_map(|item| match item.compaction() {
         Some(compaction) => vec![Part { json: item.json, kind: PartKind::Compaction(compaction) }],
         None => texts_of(&item).collect(),
     });
     let parts: Box<[Part<'_>]> =
-        left.chain(text.map(|(json, text)| Part { json, kind: PartKind::Text(text) })).collect();
+        remaining.chain(text.map(|(json, text)| Part { json, kind: PartKind::Text(text) })).collect();
     match (&*parts, text) {
         ([], _) => Content::empty(),
         ([_], Some((_, text))) => Content::Text(text),
@@ -224,22 +226,22 @@ fn compacted(payload: Json<'_>) -> Content<'_> {
     }
 }
 
-/// The texts of an item, a part each.
+/// Returns the texts of an item, one part each.
 fn texts_of<'a>(item: &Message<'a>) -> impl Iterator<Item = Part<'a>> {
     let texts = item.content.texts().into_iter().filter(|text| !text.is_empty());
     texts.map(|text| Part { json: item.json, kind: PartKind::Text(text) })
 }
 
-/// What is left of the lines of a session when it is resumed.
+/// Replays the lines of a session to find those that remain when it is resumed.
 #[derive(Default)]
 struct Replay {
     entries: Vec<EntryKind>,
-    /// The lines that are messages at this point.
+    /// The lines that are messages so far.
     live: Vec<usize>,
-    /// Which of the live lines begin a turn of the user's.
+    /// The indices of the live lines that begin a user turn.
     turns: Vec<usize>,
-    /// How many live lines at the front were kept by compactions; each is a turn.
-    settled: usize,
+    /// The number of leading live lines that compactions kept; each is a turn.
+    compacted_len: usize,
     /// The lines that Codex wrote in the user's name.
     injected: Vec<usize>,
 }
@@ -253,7 +255,7 @@ impl Replay {
             Some(Line::Item(item, Some(Item::Message))) => {
                 let read = items::item(&Object::of(item));
                 if read.as_ref().is_ok_and(is_injected) {
-                    // A compaction without a list keeps it, since Codex writes it anew.
+                    // A compaction without a list keeps it, because Codex writes it anew.
                     self.injected.push(self.entries.len());
                     self.entries.push(EntryKind::Message);
                     return;
@@ -275,7 +277,7 @@ impl Replay {
         self.entries.push(entry);
     }
 
-    /// Removes the live lines from one of them on, except some.
+    /// Removes the live lines from index `from` on, except some.
     fn remove_from(&mut self, from: usize, except: &[usize]) {
         for place in self.live.drain(from..) {
             if except.binary_search(&place).is_err() {
@@ -291,17 +293,17 @@ impl Replay {
             self.turns.clear();
             self.injected.drain(..).for_each(|place| self.entries[place] = EntryKind::Note(Retention::Obsolete));
         } else {
-            let users: Vec<usize> = self.turns[self.settled..].iter().map(|&turn| self.live[turn]).collect();
-            self.remove_from(self.settled, &users);
+            let users: Vec<usize> = self.turns[self.compacted_len..].iter().map(|&turn| self.live[turn]).collect();
+            self.remove_from(self.compacted_len, &users);
             self.live.extend(users);
-            self.turns.truncate(self.settled);
-            self.turns.extend(self.settled..self.live.len());
+            self.turns.truncate(self.compacted_len);
+            self.turns.extend(self.compacted_len..self.live.len());
         }
-        self.settled = self.live.len();
+        self.compacted_len = self.live.len();
         EntryKind::Message
     }
 
-    /// A rollback is removed with the turns that it removed: by itself it would remove others.
+    /// Applies a rollback. It becomes obsolete with the turns that it removes: alone it would remove others.
     fn event(&mut self, event: Json<'_>) -> EntryKind {
         let is_rollback = event.get_text("type").is_some_and(|kind| kind.is("thread_rolled_back"));
         let turns = event.get("num_turns").and_then(|turns| turns.raw().parse::<usize>().ok());
@@ -312,7 +314,7 @@ impl Replay {
         if let Some(&from) = self.turns.get(first) {
             self.remove_from(from, &[]);
             self.turns.truncate(first);
-            self.settled = self.settled.min(from);
+            self.compacted_len = self.compacted_len.min(from);
         }
         EntryKind::Note(Retention::Obsolete)
     }

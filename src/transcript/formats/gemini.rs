@@ -1,8 +1,8 @@
 //! Gemini's `contents`: messages of parts.
 //!
-//! Roles user, model and (in old files) function; a message without a role is the user's. Calls are `functionCall` parts,
-//! results are `functionResponse` parts of the next message; ids are optional, and without them the results follow the
-//! order of the calls. Python writes the keys with underscores.
+//! Roles are user, model and (in old files) function; a message without a role is the user's. Calls are `functionCall`
+//! parts, results are `functionResponse` parts of the next message. Ids are optional, and without them the results
+//! follow the order of the calls. Python writes the keys with underscores.
 
 use serde_json::{Value, json};
 
@@ -10,8 +10,8 @@ use crate::transcript::format::{
     EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
     SummaryRole,
 };
-use crate::transcript::formats::shared::fields::{begins_with, id, present, role_in};
-use crate::transcript::formats::shared::parts::{held, is_part, output, part};
+use crate::transcript::formats::shared::fields::{begins_with, id, non_null, role_in};
+use crate::transcript::formats::shared::parts::{is_part, member, output, part};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, Rest, Role};
 use crate::transcript::order::{Order, Results};
@@ -34,10 +34,10 @@ impl Format for Gemini {
 impl MessageReader for Gemini {
     fn fit(&self, message: &Object<'_>) -> Fit {
         let Some(parts) = parts(message) else {
-            // An empty message of the model has no parts; then its role decides.
-            let silent = present(message, "parts").is_none() && present(message, "content").is_none();
+            // An empty message of the model has no parts; its role decides.
+            let lacks_content = non_null(message, "parts").is_none() && non_null(message, "content").is_none();
             let is_model = message.get_text("role").is_some_and(|role| role.is("model"));
-            return if silent && is_model { Fit::Plain } else { Fit::Mismatch };
+            return if lacks_content && is_model { Fit::Plain } else { Fit::Mismatch };
         };
         match role(message) {
             Some(_) if parts.items().next().is_none() => Fit::Plain,
@@ -55,11 +55,11 @@ impl MessageReader for Gemini {
         if json.kind() != Kind::Object {
             return Err(format!("is {}, not an object with parts", json.kind().noun()));
         }
-        if parts(message).is_none() && present(message, "parts").is_some() {
+        if parts(message).is_none() && non_null(message, "parts").is_some() {
             return Err("has no list of parts".to_owned());
         }
         let parts: Vec<Json<'a>> = parts(message).into_iter().flat_map(|parts| parts.items()).collect();
-        let all = |key| parts.iter().filter_map(move |part| held(*part, key).map(|held| (*part, held)));
+        let all = |key| parts.iter().filter_map(move |part| member(*part, key).map(|member| (*part, member)));
         let (calls, answers) = (all("functionCall"), all("functionResponse"));
         Ok(Message {
             role: role(message).unwrap_or(Role::Other),
@@ -84,7 +84,7 @@ impl MessageWriter for Gemini {
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let role = if summary.role == SummaryRole::Assistant { "model" } else { "user" };
         let parts = json!([{"text": summary.text}]);
-        // The order of the keys is the neighbour's.
+        // The keys are in the neighbour's order.
         let parts_first = begins_with("parts", at.neighbour());
         let message =
             if parts_first { json!({"parts": parts, "role": role}) } else { json!({"role": role, "parts": parts}) };
@@ -115,7 +115,7 @@ fn parts<'a>(message: &Object<'a>) -> Option<Json<'a>> {
 }
 
 fn role(message: &Object<'_>) -> Option<Role> {
-    let Some(role) = present(message, "role") else { return Some(Role::User) };
+    let Some(role) = non_null(message, "role") else { return Some(Role::User) };
     let role = role.text()?;
     role_in(&[("user", Role::User), ("function", Role::User), ("model", Role::Assistant)], role)
 }

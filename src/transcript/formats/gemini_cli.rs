@@ -1,8 +1,8 @@
-//! Sessions of Gemini CLI: an object around the messages, or, newer, a record a line.
+//! Sessions of Gemini CLI: an object around the messages, or, in newer versions, one record a line.
 //!
 //! Calls hold their results, so no cut splits them. Gemini CLI replays the records in order: a record with a known id
-//! replaces the earlier one, `$rewindTo` removes a message and all after it, `$set` changes what the first record says of
-//! the session.
+//! replaces the earlier one, `$rewindTo` removes a message and everything after it, and `$set` changes the session data
+//! of the first record.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use crate::transcript::format::{
     SummaryMessage, Transcript,
 };
 use crate::transcript::formats::shared::blocks::output_text;
-use crate::transcript::formats::shared::fields::{copied, id, present, role_in};
+use crate::transcript::formats::shared::fields::{copied, id, non_null, role_in};
 use crate::transcript::formats::shared::links::uuid;
 use crate::transcript::formats::shared::parts;
 use crate::transcript::json::{Items, Json, Kind, Object};
@@ -44,8 +44,8 @@ impl MessageReader for GeminiCli {
             return Fit::Neutral;
         }
         let Some(kind) = message.get_text("type") else {
-            let aside = ["$set", "$rewindTo", "projectHash"].iter().any(|key| message.get(key).is_some());
-            return if aside { Fit::Neutral } else { Fit::Mismatch };
+            let is_record = ["$set", "$rewindTo", "projectHash"].iter().any(|key| message.get(key).is_some());
+            return if is_record { Fit::Neutral } else { Fit::Mismatch };
         };
         let has = |key| message.get(key).is_some();
         if !has("content") || !has("id") || !has("timestamp") || has("role") || has("message") {
@@ -66,27 +66,27 @@ impl MessageReader for GeminiCli {
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let records: Vec<Object<'_>> = values.map(Object::of).collect();
         let mut entries: Vec<EntryKind> = records.iter().map(entry).collect();
-        // The records that count, in the order of the replay; each is the last of its id.
-        let mut live: Vec<usize> = Vec::new();
+        // The current records in the order of the replay; each is the last with its id.
+        let mut current: Vec<usize> = Vec::new();
         let mut by_id: HashMap<Cow<'_, str>, usize> = HashMap::new();
         let make_obsolete = |entries: &mut Vec<EntryKind>, indices: &[usize]| {
             indices.iter().for_each(|index| entries[*index] = EntryKind::Note(Retention::Obsolete));
         };
         for (index, record) in records.iter().enumerate() {
             if let Some(target) = record.get_text("$rewindTo") {
-                let at = by_id.get(&target.decode()).copied().unwrap_or(live.len());
-                make_obsolete(&mut entries, &live.split_off(at));
+                let at = by_id.get(&target.decode()).copied().unwrap_or(current.len());
+                make_obsolete(&mut entries, &current.split_off(at));
                 by_id.retain(|_, place| *place < at);
                 make_obsolete(&mut entries, &[index]);
             } else if let Some(id) = record.get_text("id").filter(|_| record.get("type").is_some()) {
                 match by_id.get(&id.decode()) {
                     Some(place) => {
-                        make_obsolete(&mut entries, &[live[*place]]);
-                        live[*place] = index;
+                        make_obsolete(&mut entries, &[current[*place]]);
+                        current[*place] = index;
                     }
                     None => {
-                        by_id.insert(id.decode(), live.len());
-                        live.push(index);
+                        by_id.insert(id.decode(), current.len());
+                        current.push(index);
                     }
                 }
             }
@@ -101,7 +101,7 @@ impl MessageReader for GeminiCli {
             return Ok(Message { content: Content::Parts(Box::new([part])), ..Message::empty(json) });
         };
         let role = role(kind).unwrap_or(Role::Other);
-        let calls = || present(message, "toolCalls").into_iter().flat_map(|calls| calls.items());
+        let calls = || non_null(message, "toolCalls").into_iter().flat_map(|calls| calls.items());
         let results = || calls().filter_map(|call| Some((call, call.get("result").filter(|list| !list.is_falsy())?)));
         let said = content_of(message.get("content"));
         let content = match said {
@@ -154,7 +154,7 @@ impl MessageReader for GeminiCli {
                 last.insert(id.decode(), note.before);
             }
         }
-        // In the replay, a record stands where its id came first.
+        // In the replay, a record stays where its id first occurred.
         transcript.messages.iter().enumerate().find_map(|(index, message)| {
             let id = message.json.get_text("id")?.decode();
             let elsewhere = first.get(&id).is_some_and(|before| *before < index);
@@ -166,14 +166,14 @@ impl MessageReader for GeminiCli {
 impl MessageWriter for GeminiCli {
     fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
         let result = answer.json;
-        let is_its = |call: &&Call<'a>| call.json.get("result").is_some_and(|own| own.span() == result.span());
-        let call = message.calls.iter().find(is_its)?.json;
+        let is_own = |call: &&Call<'a>| call.json.get("result").is_some_and(|own| own.span() == result.span());
+        let call = message.calls.iter().find(is_own)?.json;
         let output = match result.items().find_map(parts::output) {
             Some(output) => output,
             None => Output::of(Some(result), Shape::Blocks(""))?,
         };
         let failed = call.get_text("status").is_some_and(|status| status.is("error"));
-        Some(output.failing(failed).copied(call.get("resultDisplay")))
+        Some(output.with_failure(failed).with_copies(call.get("resultDisplay")))
     }
 
     fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
@@ -200,7 +200,7 @@ impl MessageWriter for GeminiCli {
 
 impl OrderRules for GeminiCli {
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        // A call holds its result, and one that was cancelled has none.
+        // A call holds its result, and a cancelled one has none.
         Order::of(Results::Unchecked)
     }
 }
@@ -209,7 +209,7 @@ fn role(kind: Text<'_>) -> Option<Role> {
     role_in(&[("user", Role::User), ("gemini", Role::Assistant)], kind)
 }
 
-/// What a record is by itself, before others replace or remove it.
+/// Returns the kind of a record by itself, before others replace or remove it.
 fn entry(record: &Object<'_>) -> EntryKind {
     // A message without a type is foreign.
     let is_message = || ["id", "timestamp", "content"].iter().all(|key| record.get(key).is_some());
@@ -217,11 +217,11 @@ fn entry(record: &Object<'_>) -> EntryKind {
         return EntryKind::Message;
     }
     let only_updated = |set: Json<'_>| set.entries().all(|(key, _)| key.is("lastUpdated"));
-    let passes = record.get("type").is_some() || record.get("$set").is_some_and(only_updated);
-    EntryKind::Note(if passes { Retention::WithPrevious } else { Retention::Always })
+    let is_transient = record.get("type").is_some() || record.get("$set").is_some_and(only_updated);
+    EntryKind::Note(if is_transient { Retention::WithPrevious } else { Retention::Always })
 }
 
-/// Content: a string, a part, or a list of both.
+/// Reads content: a string, a part, or a list of both.
 fn content_of(content: Option<Json<'_>>) -> Content<'_> {
     match content.filter(|content| !content.is_falsy()) {
         None => Content::empty(),
@@ -230,7 +230,7 @@ fn content_of(content: Option<Json<'_>>) -> Content<'_> {
     }
 }
 
-/// The result of a call: the parts that the model was sent.
+/// Reads the result of a call: the parts that the model was sent.
 fn result(list: Json<'_>) -> Content<'_> {
     match list.text() {
         Some(text) => Content::Text(text),

@@ -1,7 +1,7 @@
-//! Samples of Inspect's evaluation logs.
+//! Samples in Inspect's evaluation logs.
 //!
-//! The `function` of a call is its name, and `arguments` stand beside it. Results name the function as well, and messages
-//! say where they came from. Long texts may be references into the sample's attachments, and stay unchanged.
+//! The `function` of a call is its name, with `arguments` beside it. Results name the function too, and messages name
+//! their source. Long texts may be references into the sample's attachments, and stay unchanged.
 
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ impl MessageReader for Inspect {
         }
         match message.get_text("source") {
             Some(source) if source.is("input") || source.is("generate") => Fit::Own("a source"),
-            // Many formats write such messages: the envelope decides.
+            // Many formats write such messages, so the envelope decides.
             _ => Fit::Neutral,
         }
     }
@@ -68,7 +68,7 @@ impl MessageReader for Inspect {
     fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
         let has = |key: &str| envelope.get(key).is_some();
         let is_logged = ["scores", "store", "events", "model_usage"].iter().any(|key| has(key));
-        // A cut removes none of these, so that the result is read as the same format. Without them the messages decide.
+        // A cut removes none of these, so the result is read as the same format. Without them the messages decide.
         if has("messages") && has("epoch") && has("input") && is_logged {
             EnvelopeFit::Sure
         } else {
@@ -97,14 +97,14 @@ impl MessageReader for Inspect {
 impl MessageWriter for Inspect {
     fn output<'a>(&self, message: &Message<'a>, _answer: &Answer<'a>) -> Option<Output<'a>> {
         let failed = message.json.get("error").is_some_and(|error| !error.is_falsy());
-        Output::in_content(message.json, "text").map(|output| output.failing(failed))
+        Output::in_content(message.json, "text").map(|output| output.with_failure(failed))
     }
 
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let neighbour = at.neighbour();
         let mut message = json!({});
         if let Some(json) = neighbour.filter(|neighbour| neighbour.get_text("id").is_some()) {
-            // Ids of messages are 22 letters and digits.
+            // Message ids have 22 letters and digits.
             message["id"] = json!(digest(&[summary.text, json.raw()])[..22]);
         }
         let role_first = begins_with("role", neighbour);
@@ -134,12 +134,13 @@ impl MessageWriter for Inspect {
 
 impl OrderRules for Inspect {}
 
-/// Whether a message is marked as the summary of what was before it. A cut may leave nothing else that tells the format.
+/// Whether a message is marked as the summary of the earlier ones. After a cut this may be the only evidence for the
+/// format.
 fn has_summary_mark(message: &Object<'_>) -> bool {
     message.at(&["metadata", "summary"]).is_some_and(|mark| mark.raw() == "true")
 }
 
-/// Whether the function of a call is its name, as it is here.
+/// Whether the function of a call is its name, as in this format.
 fn is_call(call: &Object<'_>) -> bool {
     call.get("function").is_some_and(|function| function.kind() == Kind::String)
 }
@@ -158,7 +159,7 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     if kind.is("data") {
         PartKind::Media
     } else if kind.is("tool_use") {
-        // The provider ran it: call and result are one part.
+        // The provider ran the tool: call and result are one part.
         json.get_text("result").map_or(PartKind::Other, PartKind::Text)
     } else {
         common_block(json, kind)

@@ -1,7 +1,7 @@
-//! Messages of `LangChain` and `LangGraph`, in the three ways they are written.
+//! Messages of `LangChain` and `LangGraph` in their three encodings.
 //!
 //! `messages_to_dict` puts the fields under `data`, `model_dump` puts them beside `type`, and `dumps` puts them under
-//! `kwargs` of a constructor. The messages of a file show which it uses, and a summary is written the same way.
+//! `kwargs` of a constructor. The messages of a file show its encoding, and a summary is written in the same one.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::transcript::format::{
     SummaryRole,
 };
 use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
-use crate::transcript::formats::shared::fields::{id, name, present, provider, with_first};
+use crate::transcript::formats::shared::fields::{id, name, non_null, provider, with_first};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
 use crate::transcript::outputs::Output;
@@ -22,7 +22,7 @@ use crate::transcript::text::Text;
 #[derive(Debug)]
 pub(super) struct LangChain;
 
-/// Message types with the class that `dumps` names; the chunk classes are also types of their own.
+/// Message types with their class in `dumps`; the chunk classes are also types of their own.
 const TYPES: [(&str, &str, Role); 6] = [
     ("human", "HumanMessage", Role::User),
     ("ai", "AIMessage", Role::Assistant),
@@ -32,7 +32,7 @@ const TYPES: [(&str, &str, Role); 6] = [
     ("chat", "ChatMessage", Role::Other),
 ];
 
-/// How a message is written.
+/// The encoding of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Encoding {
     Dict,
@@ -52,7 +52,7 @@ impl Format for LangChain {
 
 impl MessageReader for LangChain {
     fn fit(&self, message: &Object<'_>) -> Fit {
-        // Lines of session files may have the type `system`, too.
+        // Lines of session files may have the type `system` too.
         if ["sessionId", "session_id", "uuid"].iter().any(|key| message.get(key).is_some()) {
             return Fit::Mismatch;
         }
@@ -104,8 +104,8 @@ impl MessageWriter for LangChain {
             return Output::in_content(answer.json, "text");
         }
         let (_, fields) = fields(&Object::of(message.json))?;
-        // What the tool kept for the program beside the model.
-        Output::in_content(fields.json, "text").map(|output| output.copied(fields.get("artifact")))
+        // The artifact is for the program and not for the model.
+        Output::in_content(fields.json, "text").map(|output| output.with_copies(fields.get("artifact")))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {
@@ -130,7 +130,7 @@ impl MessageWriter for LangChain {
             fields["tool_calls"] = json!([]);
             fields["invalid_tool_calls"] = json!([]);
         }
-        vec![encoded(kind, class, fields, at.neighbour())]
+        vec![encode(kind, class, fields, at.neighbour())]
     }
 
     fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
@@ -139,7 +139,7 @@ impl MessageWriter for LangChain {
             "name": call.name.map(|name| name.decode()), "id": null, "tool_call_id": call.id?.decode(), "artifact": null,
             "status": "error",
         });
-        Some(encoded("tool", "ToolMessage", fields, Some(calling.json)))
+        Some(encode("tool", "ToolMessage", fields, Some(calling.json)))
     }
 
     fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<Json<'a>> {
@@ -149,11 +149,11 @@ impl MessageWriter for LangChain {
         let own: HashSet<usize> = calls.iter().map(|call| call.json.span().start).collect();
         let raw = additional(&fields, "tool_calls");
         let lists = [raw, fields.get("tool_calls"), fields.get("tool_call_chunks"), fields.get("content")];
-        let same = |json: &Json<'_>| {
+        let is_duplicate = |json: &Json<'_>| {
             let id = json.get_text("call_id").or_else(|| json.get_text("id"));
             !own.contains(&json.span().start) && id.is_some_and(|id| ids.contains(&id.decode()))
         };
-        lists.into_iter().flatten().flat_map(|list| list.items()).filter(same).collect()
+        lists.into_iter().flatten().flat_map(|list| list.items()).filter(is_duplicate).collect()
     }
 
     fn remove_all(&self) -> Option<Value> {
@@ -168,7 +168,7 @@ impl MessageWriter for LangChain {
         let (kind, ..) = TYPES.iter().find(|(_, _, known)| *known == role)?;
         let raw = fields.json.raw();
         match fields.get("type") {
-            // JavaScript has no type among the fields.
+            // JavaScript writes no type among the fields.
             None => Some(with_first(fields.json, &format!("\"type\": \"{kind}\""))),
             Some(named) if named.text().is_some_and(|named| named.is(kind)) => {
                 (encoding(message) != Some(Encoding::Dump)).then(|| raw.to_owned())
@@ -183,8 +183,8 @@ impl MessageWriter for LangChain {
 
 impl OrderRules for LangChain {}
 
-/// A new message with its fields where its neighbour has them.
-fn encoded(kind: &str, class: &str, fields: Value, neighbour: Option<Json<'_>>) -> Value {
+/// Writes a new message in the encoding of its neighbour.
+fn encode(kind: &str, class: &str, fields: Value, neighbour: Option<Json<'_>>) -> Value {
     match neighbour.and_then(|neighbour| encoding(&Object::of(neighbour))).unwrap_or(Encoding::Dump) {
         Encoding::Dump => fields,
         Encoding::Dict => json!({"type": kind, "data": fields}),
@@ -211,7 +211,7 @@ fn is_removal(message: &Object<'_>) -> bool {
     message.get_text("type").is_some_and(|kind| kind.is("remove"))
 }
 
-/// The role that a message's type, or the class of its constructor, names.
+/// Returns the role of a message's type, or of the class of its constructor.
 fn role_of(message: &Object<'_>, encoding: Encoding) -> Option<Role> {
     match encoding {
         Encoding::Dict | Encoding::Dump => role(message.get_text("type")?),
@@ -219,7 +219,7 @@ fn role_of(message: &Object<'_>, encoding: Encoding) -> Option<Role> {
     }
 }
 
-/// The role, and the object that holds the message's fields.
+/// Returns the role, and the object with the message's fields.
 fn fields<'a>(message: &Object<'a>) -> Option<(Role, Object<'a>)> {
     let encoding = encoding(message)?;
     let fields = match encoding {
@@ -230,12 +230,12 @@ fn fields<'a>(message: &Object<'a>) -> Option<(Role, Object<'a>)> {
     Some((role_of(message, encoding)?, fields))
 }
 
-/// A member of the fields that are no fields of the class.
+/// Returns a member of the additional fields that the class does not define.
 fn additional<'a>(fields: &Object<'a>, key: &str) -> Option<Json<'a>> {
     fields.get("additional_kwargs")?.get(key)
 }
 
-/// What else is known of a message, in the fields `LangChain` keeps it in.
+/// Reads the rare fields of a message.
 fn rest<'a>(fields: &Object<'a>, role: Role) -> Option<Box<Rest<'a>>> {
     let tokens = fields.get("usage_metadata").and_then(|usage| usage.get("total_tokens"));
     let rest = Rest {
@@ -247,21 +247,22 @@ fn rest<'a>(fields: &Object<'a>, role: Role) -> Option<Box<Rest<'a>>> {
     rest.boxed()
 }
 
-/// The role behind `human`, `HumanMessage` or `HumanMessageChunk`.
+/// Returns the role of `human`, `HumanMessage` or `HumanMessageChunk`.
 fn role(name: Text<'_>) -> Option<Role> {
     let name = name.decode();
     let class = name.strip_suffix("Chunk").unwrap_or(&name);
     TYPES.iter().find(|(kind, full, _)| name == *kind || class == *full).map(|(_, _, role)| *role)
 }
 
-/// The calls of a message: those that LangChain parsed, or else their raw copies, or else the one in the style before tools,
-/// or else those in the content. Calls that LangChain could not parse come last; they have results like the others.
+/// Returns the calls of a message: those that LangChain parsed, or else their raw copies, or else the single
+/// `function_call`, or else those in the content. Calls that LangChain could not parse come last; they have results
+/// like the others.
 fn calls<'a>(fields: &Object<'a>) -> Vec<Call<'a>> {
-    let list = |key: &str| present(fields, key).into_iter().flat_map(|calls| calls.items());
+    let list = |key: &str| non_null(fields, key).into_iter().flat_map(|calls| calls.items());
     let mut calls: Vec<Call<'a>> =
         list("tool_calls").map(|json| call(json, json.get("args"), CallPlace::List)).collect();
     if calls.is_empty() {
-        // The arguments in chunks of a stream are text.
+        // The arguments in the chunks of a stream are text.
         calls = list("tool_call_chunks").map(|json| call(json, json.get("args"), CallPlace::List)).collect();
     }
     if calls.is_empty() {
@@ -277,7 +278,7 @@ fn calls<'a>(fields: &Object<'a>) -> Vec<Call<'a>> {
         let in_content = block_types(fields).filter(|(_, kind)| kind.is_some_and(is_call));
         calls = in_content.map(|(block, _)| call(block, block.get("input"), CallPlace::Content)).collect();
     }
-    // The raw copies include them.
+    // The raw copies include the invalid calls.
     let known: HashSet<_> = calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect();
     let invalid = list("invalid_tool_calls").map(|json| call(json, json.get("args"), CallPlace::Invalid));
     calls.extend(invalid.filter(|call| call.id.is_none_or(|id| !known.contains(&id.decode()))));
@@ -289,7 +290,7 @@ fn call<'a>(json: Json<'a>, arguments: Option<Json<'a>>, place: CallPlace) -> Ca
     Call { json, id, name: json.get_text("name"), arguments: Arguments::of(arguments), place }
 }
 
-/// A call as the provider wrote it, in `additional_kwargs`.
+/// Reads a call of the provider in `additional_kwargs`.
 fn raw_call(json: Json<'_>) -> Call<'_> {
     let function = json.get("function").unwrap_or(json);
     Call { name: function.get_text("name"), ..call(json, function.get("arguments"), CallPlace::List) }
@@ -299,7 +300,7 @@ fn is_call(kind: Text<'_>) -> bool {
     ["tool_use", "function_call", "tool_call"].iter().any(|name| kind.is(name))
 }
 
-/// Blocks of `content` are the provider's own, and calls among them are copies of those in `tool_calls`.
+/// Reads a block. Blocks of `content` are the provider's own, and calls among them are copies of those in `tool_calls`.
 fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     if is_call(kind) {
         PartKind::Call
@@ -312,14 +313,15 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     }
 }
 
-/// Blocks of calls that a provider answers itself, and pieces of calls that [`calls`] has: there are many, all named alike.
+/// Whether a block belongs to a call that the provider answers itself, or is a piece of a call that [`calls`] has.
+/// There are many types with common endings.
 fn is_of_provider(kind: Text<'_>) -> bool {
     const ENDINGS: [&str; 6] = ["_call", "_call_chunk", "_call_output", "tool_use", "_tool_result", "_delta"];
     let kind = kind.decode();
     ENDINGS.iter().any(|ending| kind.ends_with(ending)) || kind == "server_tool_result"
 }
 
-/// The module path a neighbour's class has, with the class replaced: Python and JavaScript write different ones.
+/// Returns the module path of a neighbour's class with the class replaced: Python and JavaScript write different paths.
 fn class_path(neighbour: Option<Json<'_>>, class: &str) -> Vec<String> {
     let path: Vec<String> = neighbour
         .and_then(|message| message.get("id"))

@@ -1,9 +1,9 @@
-//! The formats, a file and a row each.
+//! The formats: one file and one row each.
 //!
-//! A format knows one message at a time, and itself alone: how well a value fits it, how to read it, and how a summary is
-//! written among its like. Where the list of messages stands in a file is the same for all
-//! ([`crate::transcript::framing`]), and which format a list is in, [`crate::transcript::detect`] finds by comparing.
-//! What several formats share is in `shared`.
+//! A format knows only itself and one message at a time: how well a value fits it, how to read it, and how to write a
+//! summary among its messages. The place of the message list in a file is the same for all formats
+//! ([`crate::transcript::framing`]), and [`crate::transcript::detect`] finds the format of a list by comparing them.
+//! Code that several formats share is in `shared`.
 
 mod ai_sdk;
 mod anthropic;
@@ -30,7 +30,7 @@ use crate::transcript::json::{Items, Object};
 use crate::transcript::message::Message;
 use crate::transcript::source::Source;
 
-/// Every format, in the order of the tables that are drawn from it.
+/// Every format, in the order of the tables generated from it.
 pub(crate) static FORMATS: &[&dyn Format] = &[
     &openai_chat::OpenAiChat,
     &openai_responses::OpenAiResponses,
@@ -51,12 +51,12 @@ pub(crate) static FORMATS: &[&dyn Format] = &[
     &tau_bench::TauBench,
 ];
 
-/// The format called `name`.
+/// Returns the format called `name`.
 pub(crate) fn by_name(name: &str) -> Option<&'static dyn Format> {
     FORMATS.iter().copied().find(|format| format.name() == name)
 }
 
-/// Reads an entry that stands alone, and has `then` look at the message; nothing where it is none.
+/// Reads a single entry and passes the message to `then`; `None` if the entry is no message.
 pub(crate) fn read_entry<T>(format: &dyn Format, written: &str, then: impl FnOnce(&Message<'_>) -> T) -> Option<T> {
     let source = Source::of(written).ok()?;
     let json = source.first()?;
@@ -69,7 +69,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// The modules of this folder that are formats, and the text of each file without its tests.
+    /// Returns the format modules of this folder, each with the text of its file without tests.
     fn rows() -> Vec<(String, String)> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/transcript/formats");
         let files = fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry").path());

@@ -1,8 +1,8 @@
-//! Messages as Ollama's chat takes them.
+//! Messages of Ollama's chat API.
 //!
-//! Like chat messages elsewhere, but the arguments of a call are an object, and a call need not have an id: results follow
-//! the order of the calls, and may name the tool. Pictures and the model's thinking stand beside the text. Ollama checks
-//! nothing; the template of a model decides how it reads the messages.
+//! They resemble chat messages elsewhere, but the arguments of a call are an object, and a call need not have an id:
+//! results follow the order of the calls, and may name the tool. Pictures and the model's thinking are beside the text.
+//! Ollama checks nothing; the template of a model decides how it reads the messages.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::blocks::{block_types, is_call_or_unread};
 use crate::transcript::formats::shared::chat;
-use crate::transcript::formats::shared::fields::{list, present};
+use crate::transcript::formats::shared::fields::{list, non_null};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, PartKind};
 use crate::transcript::order::{Order, Results};
@@ -36,8 +36,8 @@ impl Format for Ollama {
 impl MessageReader for Ollama {
     fn fit(&self, message: &Object<'_>) -> Fit {
         let is_known = message.get_text("role").is_some_and(|role| ROLES.iter().any(|name| role.is(name)));
-        // Ollama takes no list. A list of readable blocks is no evidence against the envelope all the same: what is left
-        // when the list is removed must be read as the same format.
+        // Ollama accepts no list. A list of readable blocks is still no evidence against the envelope: the rest of the
+        // file must be read as the same format when the list is removed.
         let is_read = message.get("content").is_none_or(|content| content.kind() != Kind::Object)
             && !block_types(message).any(|(_, kind)| kind.is_some_and(is_call_or_unread));
         if !is_known || !is_read {
@@ -60,7 +60,7 @@ impl MessageReader for Ollama {
         if thinking(message).is_some() {
             return Fit::Own("thinking");
         }
-        // Many formats write such messages: the others decide, and the envelope.
+        // Many formats write such messages, so the others and the envelope decide.
         Fit::Neutral
     }
 
@@ -71,10 +71,10 @@ impl MessageReader for Ollama {
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let mut read = chat::message(message)?;
-        let mut beside: Vec<Part<'a>> = Vec::new();
-        beside.extend(thinking(message).map(|(json, thought)| Part { json, kind: PartKind::Reasoning(thought) }));
-        beside.extend(images(message).map(|json| Part { json, kind: PartKind::Image }));
-        if !beside.is_empty() {
+        let mut extra_parts: Vec<Part<'a>> = Vec::new();
+        extra_parts.extend(thinking(message).map(|(json, thought)| Part { json, kind: PartKind::Reasoning(thought) }));
+        extra_parts.extend(images(message).map(|json| Part { json, kind: PartKind::Image }));
+        if !extra_parts.is_empty() {
             let mut said = match read.content {
                 Content::Text(text) if text.is_empty() => Vec::new(),
                 Content::Text(text) => {
@@ -82,7 +82,7 @@ impl MessageReader for Ollama {
                 }
                 Content::Parts(parts) => parts.into_vec(),
             };
-            said.append(&mut beside);
+            said.append(&mut extra_parts);
             read.content = Content::Parts(said.into());
         }
         Ok(read)
@@ -91,7 +91,7 @@ impl MessageReader for Ollama {
 
 impl MessageWriter for Ollama {
     fn text_block(&self, _part: Json<'_>, _text: &str) -> Option<Value> {
-        // Pictures stand beside the text, in a list of nothing else.
+        // Pictures are beside the text, in a list of nothing else.
         None
     }
 
@@ -122,7 +122,7 @@ impl OrderRules for Ollama {
 }
 
 /// Whether the arguments of a call are an object. A call with both a type and an id comes from a server that copies
-/// OpenAI's.
+/// OpenAI's format.
 fn is_call(call: &Object<'_>) -> bool {
     (call.get("type").is_none() || call.get("id").is_none())
         && call.at(&["function", "arguments"]).is_some_and(|arguments| arguments.kind() == Kind::Object)
@@ -130,16 +130,16 @@ fn is_call(call: &Object<'_>) -> bool {
 
 /// Whether a result names its tool.
 fn names_tool(message: &Object<'_>) -> bool {
-    message.get_text("role").is_some_and(|role| role.is("tool")) && present(message, "tool_name").is_some()
+    message.get_text("role").is_some_and(|role| role.is("tool")) && non_null(message, "tool_name").is_some()
 }
 
-/// The thinking beside the text of a message: the member, and what it says.
+/// Returns the thinking beside the text of a message: the member and its text.
 fn thinking<'a>(message: &Object<'a>) -> Option<(Json<'a>, Text<'a>)> {
     let json = message.get("thinking")?;
     json.text().filter(|thought| !thought.is_empty()).map(|thought| (json, thought))
 }
 
-/// The pictures of a message, in base 64.
+/// Returns the pictures of a message, in Base64.
 fn images<'a>(message: &Object<'a>) -> impl Iterator<Item = Json<'a>> + use<'a> {
     let images = message.get("images").into_iter().flat_map(|images| images.items());
     images.filter(|image| image.kind() == Kind::String)
@@ -185,12 +185,12 @@ mod tests {
             "openai-chat"
         );
         assert_eq!(called(r#"{"id":"a","function":{"name":"f","arguments":"{}"}}"#, bare), "openai-chat");
-        // Where both have evidence, the one that fits all of it.
+        // If both formats have evidence, the one that fits all messages wins.
         assert_eq!(called(r#"{"id":"a","function":{"name":"f","arguments":{}}}"#, named), "ollama");
         let typed = r#"{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}"#;
         assert_eq!(called(typed, r#"{"role":"tool","content":"r","tool_name":"f"}"#), "openai-chat");
         assert_eq!(called(typed, r#"{"role":"user","content":"u","images":["AA=="]}"#), "openai-chat");
-        // A list is no evidence against what stands around it; blocks that only others have are.
+        // A list is no evidence against the envelope, but blocks that only other formats have are.
         let listed = |kind: &str| {
             format!(r#"{{"options":{{}},"messages":[{{"role":"user","content":[{{"type":"{kind}","text":"u"}}]}}]}}"#)
         };

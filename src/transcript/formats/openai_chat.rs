@@ -1,9 +1,9 @@
-//! Chat Completions messages and every clone of them.
+//! Messages of Chat Completions and all its clones.
 //!
-//! Roles system, developer, user, assistant, tool and function; calls in `tool_calls` (or the older `function_call`),
-//! results in messages of role `tool` that name the call by `tool_call_id`. SWE-agent names a list, `tool_call_ids`, and
-//! where it has no tools its users' messages report the result of the action before; mini-swe-agent ends on a message of
-//! role `exit`. Mistral's models want user and model to take turns.
+//! Roles are system, developer, user, assistant, tool and function. Calls are in `tool_calls` (or the older
+//! `function_call`), results in messages of role `tool` that name the call by `tool_call_id`. SWE-agent names a list,
+//! `tool_call_ids`; without tools its user messages report the result of the previous action. mini-swe-agent ends on a
+//! message of role `exit`. Mistral's models require that user and model alternate.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::blocks::{block_types, has_key, is_call_or_unread};
 use crate::transcript::formats::shared::chat;
-use crate::transcript::formats::shared::fields::{has_any, list, present, role_of, with_first};
+use crate::transcript::formats::shared::fields::{has_any, list, non_null, role_of, with_first};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Call, Message, Role};
 use crate::transcript::order::{Order, Results};
@@ -23,13 +23,13 @@ use crate::transcript::text::Text;
 #[derive(Debug)]
 pub(super) struct OpenAiChat;
 
-/// Block types that this format alone has.
+/// The block types that only this format has.
 const OWN_BLOCKS: [&str; 5] = ["image_url", "input_audio", "refusal", "video_url", "tool_call"];
 
-/// What names of Mistral's models begin with.
+/// The prefixes of the names of Mistral's models.
 const MISTRAL: [&str; 7] = ["mistral", "mixtral", "magistral", "codestral", "devstral", "ministral", "pixtral"];
 
-/// Where a request, or what is logged of one, names its model.
+/// The paths to the model in a request, or in the log of one.
 const MODEL: [&[&str]; 5] =
     [&["model"], &["body", "model"], &["request", "model"], &["request_params", "model"], &["kwargs", "model"]];
 
@@ -54,7 +54,7 @@ impl MessageReader for OpenAiChat {
             // A message without content could be of any format.
             return Fit::Neutral;
         }
-        if present(message, "tool_calls").is_some_and(|calls| !calls.is_falsy()) {
+        if non_null(message, "tool_calls").is_some_and(|calls| !calls.is_falsy()) {
             return Fit::Shared("tool_calls");
         }
         match role {
@@ -64,7 +64,7 @@ impl MessageReader for OpenAiChat {
             Role::Developer => return Fit::Own("the role developer"),
             _ => {}
         }
-        if present(message, "function_call").is_some() {
+        if non_null(message, "function_call").is_some() {
             return Fit::Own("function_call");
         }
         let own = |kind: Text<'_>| OWN_BLOCKS.iter().any(|own| kind.is(own));
@@ -98,10 +98,10 @@ impl MessageWriter for OpenAiChat {
 
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let mut message = chat::summary(summary, at);
-        // Such a mark tells that the model is Mistral's, and the summary may replace the last message that has it.
+        // The mark identifies Mistral's models, and the summary may replace the last message with it.
         let transcript = at.transcript;
         let is_assistant = summary.role == SummaryRole::Assistant;
-        if is_assistant && transcript.order.alternates && ends_on_no_prefix(&transcript.messages) {
+        if is_assistant && transcript.order.alternates && last_answer_denies_prefix(&transcript.messages) {
             message["prefix"] = json!(false);
         }
         vec![message]
@@ -116,7 +116,7 @@ impl MessageWriter for OpenAiChat {
     }
 
     fn in_state(&self, message: &Object<'_>) -> Option<String> {
-        // Chat Completions lets a message of calls leave its content out; langchain-core does not.
+        // In Chat Completions a message with calls may lack content; langchain-core requires it.
         message.get("content").is_none().then(|| with_first(message.json, "\"content\": null"))
     }
 }
@@ -136,7 +136,7 @@ impl OrderRules for OpenAiChat {
     }
 }
 
-/// Whether the reader finds all that a message says, calls and answers: its blocks have types, calls and results stand
+/// Whether the reader finds all content, calls and results of a message: its blocks have types, calls and results are
 /// beside them, and a result has no function.
 fn is_readable(message: &Object<'_>) -> bool {
     let mut blocks = block_types(message).peekable();
@@ -149,55 +149,56 @@ fn is_readable(message: &Object<'_>) -> bool {
     !has_unread_blocks && !has_unread_members && calls.all(|call| is_call(&call))
 }
 
-/// Whether a call is written in this format: its function is an object and the arguments are a text. Clones that have an
-/// object for the arguments give the call its type and its id.
+/// Whether a call has this format: its function is an object with text arguments. Clones with object arguments give the
+/// call a type and an id.
 fn is_call(call: &Object<'_>) -> bool {
     let is_typed = call.get("type").is_some() && call.get("id").is_some();
     let is = |value: Option<Json<'_>>, kind: Kind| value.is_some_and(|value| value.kind() == kind);
     !is(call.get("function"), Kind::String) && (is_typed || !is(call.at(&["function", "arguments"]), Kind::Object))
 }
 
-/// Whether a result names its call, and not its tool as well: others do that.
+/// Whether a result names its call but not its tool, as other formats do.
 fn names_only_its_call(result: &Object<'_>) -> bool {
     ["tool_call_id", "tool_call_ids"].iter().any(|key| result.get(key).is_some())
-        && present(result, "tool_name").is_none()
+        && non_null(result, "tool_name").is_none()
 }
 
-/// Whether a message only says that the run is over; no model is sent it.
+/// Whether a message only marks the end of the run; no model is sent it.
 fn is_exit(message: &Message<'_>) -> bool {
     message.rest().role_name.is_some_and(|role| role.is("exit"))
 }
 
-/// Whether the second of two messages says what came of the action in the first: SWE-agent's, in the user's name.
+/// Whether the second of two messages reports the result of the first one's action, as SWE-agent does in the user's
+/// name.
 fn is_observed(action: &Message<'_>, observation: &Message<'_>) -> bool {
-    let is_agents = |json: Json<'_>| {
+    let is_by_agent = |json: Json<'_>| {
         json.get_text("message_type").is_some_and(|kind| kind.is("observation")) || json.get_text("agent").is_some()
     };
     (action.role, observation.role) == (Role::Assistant, Role::User)
-        && is_agents(observation.json)
+        && is_by_agent(observation.json)
         && action.json.get_text("action").is_some()
 }
 
-/// Whether the model is one of Mistral's: by its name, or by `"prefix": false`, which only its answers have. The last
-/// answer tells, for it is the last to be summarized: what is left of a conversation is read as the whole was.
+/// Whether the model is one of Mistral's, by its name or by `"prefix": false`, which only its answers have. The last
+/// answer decides because it is summarized last, so the rest of a conversation is read like the whole.
 fn is_for_mistral(envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> bool {
     let model = envelope.and_then(|envelope| MODEL.iter().find_map(|path| envelope.at(path)?.text()));
     match model.map(|model| model.decode().to_lowercase()) {
         Some(model) => MISTRAL.iter().any(|name| model.contains(name)),
-        None => ends_on_no_prefix(messages),
+        None => last_answer_denies_prefix(messages),
     }
 }
 
-/// Whether the last of the model's messages says `"prefix": false`; one at the end that the model is to go on with says
-/// that it is one, which others have, too.
-fn ends_on_no_prefix(messages: &[Message<'_>]) -> bool {
-    let says =
+/// Whether the last message of the model has `"prefix": false`. A message at the end that the model should continue has
+/// `"prefix": true`, which other providers have too.
+fn last_answer_denies_prefix(messages: &[Message<'_>]) -> bool {
+    let has_prefix =
         |message: &Message<'_>, spelled: &str| message.json.get("prefix").is_some_and(|prefix| prefix.raw() == spelled);
     let before = match messages {
-        [before @ .., last] if says(last, "true") => before,
+        [before @ .., last] if has_prefix(last, "true") => before,
         all => all,
     };
-    before.iter().rfind(|message| message.role == Role::Assistant).is_some_and(|answer| says(answer, "false"))
+    before.iter().rfind(|message| message.role == Role::Assistant).is_some_and(|answer| has_prefix(answer, "false"))
 }
 
 #[cfg(test)]
@@ -282,10 +283,10 @@ mod tests {
         assert!(!alternates(&format!(r#"{{"model":"gpt-5","messages":{messages}}}"#)));
         assert!(alternates(&messages.replace(r#""content":"a""#, r#""content":"a","prefix":false"#)));
         assert!(!alternates(&messages.replace(r#""content":"a""#, r#""content":"a","prefix":true"#)));
-        // A mark that a summary would take with it tells nothing.
+        // A mark in a message that would be summarized is no evidence.
         let marked = r#"[{"role":"assistant","content":"a","prefix":false},{"role":"assistant","content":"b"}]"#;
         assert!(!alternates(marked));
-        // What the model is to go on with tells nothing either, and hides nothing.
+        // A message that the model should continue is no evidence, and hides none.
         let going_on = r#"[{"role":"assistant","content":"a","prefix":false},{"role":"user","content":"u"},{"role":"assistant","content":"It","prefix":true}]"#;
         assert!(alternates(going_on));
     }

@@ -1,9 +1,9 @@
-//! Responses API items: messages, calls, results and reasoning are entries of one list.
+//! Items of the Responses API: messages, calls, results and reasoning are entries of one list.
 //!
 //! An item without a type is a message. Calls and results of all kinds are paired by `call_id`; a call that the server
-//! answers is one item with its result. A compaction item is the earlier context in a form that only the provider can
-//! read, so it always stays. Messages before it are summarized like all others, since some servers read them beside the
-//! compaction item and some do not.
+//! answers is one item with its result. A compaction item holds the earlier context in a form that only the provider
+//! can read, so it always stays. Messages before it are summarized like all others, because some servers read them
+//! besides the compaction item and some do not.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use crate::transcript::format::{
     EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage, SummaryRole,
     Transcript,
 };
-use crate::transcript::formats::shared::fields::{has_any, present, role_of};
+use crate::transcript::formats::shared::fields::{has_any, non_null, role_of};
 use crate::transcript::formats::shared::items::{self, Item, ROLES, kind};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Call, Content, Message, Role};
@@ -24,11 +24,11 @@ use crate::transcript::outputs::Output;
 #[derive(Debug)]
 pub(super) struct OpenAiResponses;
 
-/// Content parts that this format alone has.
+/// The content parts that only this format has.
 const OWN_PARTS: [&str; 4] = ["input_text", "output_text", "input_image", "input_file"];
 
-/// Members of a request that name a history which the provider keeps.
-const KEPT: [&str; 2] = ["previous_response_id", "conversation"];
+/// The members of a request that name a history stored by the provider.
+const SERVER_HISTORY: [&str; 2] = ["previous_response_id", "conversation"];
 
 impl Format for OpenAiResponses {
     fn name(&self) -> &'static str {
@@ -43,11 +43,11 @@ impl Format for OpenAiResponses {
 impl MessageReader for OpenAiResponses {
     fn fit(&self, message: &Object<'_>) -> Fit {
         match (message.json.kind(), kind(message)) {
-            // The input of a request may be one text.
+            // The input of a request may be a string.
             (Kind::String, _) => Fit::Neutral,
             (_, None) => Fit::Mismatch,
             (_, Some(Item::Message)) => fit_of_message(message),
-            (_, Some(Item::Reference)) if present(message, "type").is_none() => Fit::Neutral,
+            (_, Some(Item::Reference)) if non_null(message, "type").is_none() => Fit::Neutral,
             (_, Some(_)) if items::is_known(message) => Fit::Own("the type of an item"),
             (_, Some(_)) => Fit::Neutral,
         }
@@ -84,13 +84,13 @@ impl MessageReader for OpenAiResponses {
                     .to_owned(),
             );
         }
-        let kept_by = KEPT.into_iter().find(|key| {
+        let history_key = SERVER_HISTORY.into_iter().find(|key| {
             let value = transcript.state.and_then(|request| request.get(key));
             value.is_some_and(|value| value.kind() != Kind::Null)
         })?;
-        // Without such results, these items need none that the provider keeps.
+        // Without orphaned results, these items are independent of the stored history.
         has_orphans(messages).then(|| {
-            format!("its beginning is kept by the provider ({kept_by}), with the calls of results that are here")
+            format!("its beginning is kept by the provider ({history_key}), with the calls of results that are here")
         })
     }
 }
@@ -136,11 +136,12 @@ impl OrderRules for OpenAiResponses {
         let body = inside.as_ref().or(envelope);
         let model = body.and_then(|body| body.get_text("model"));
         let is_deepseek = model.is_some_and(|model| model.decode().to_lowercase().contains("deepseek"));
-        let kept =
-            body.is_some_and(|body| KEPT.iter().any(|key| body.get(key).is_some_and(|by| by.kind() != Kind::Null)));
-        let named = || items::unknown_references(messages.iter().map(|message| message.json));
+        let has_server_history = body.is_some_and(|body| {
+            SERVER_HISTORY.iter().any(|key| body.get(key).is_some_and(|by| by.kind() != Kind::Null))
+        });
+        let has_unknown_references = || items::unknown_references(messages.iter().map(|message| message.json));
         let results = if is_deepseek { Results::Grouped } else { Results::Behind };
-        Order { calls_elsewhere: kept || named(), ..Order::of(results) }
+        Order { calls_elsewhere: has_server_history || has_unknown_references(), ..Order::of(results) }
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
@@ -162,8 +163,8 @@ fn fit_of_message(message: &Object<'_>) -> Fit {
     if role_of(&ROLES, message).is_none() || has_any(message, &unread) {
         return Fit::Mismatch;
     }
-    let typed = present(message, "type").is_some();
-    let Some(said) = present(message, "content") else { return Fit::Mismatch };
+    let typed = non_null(message, "type").is_some();
+    let Some(said) = non_null(message, "content") else { return Fit::Mismatch };
     let mut fit = if typed { Fit::Own("the type message") } else { Fit::Plain };
     match said.kind() {
         Kind::String => {}
@@ -181,7 +182,7 @@ fn fit_of_message(message: &Object<'_>) -> Fit {
     fit
 }
 
-/// Whether there is a result without a call before it.
+/// Whether a result has no call before it.
 fn has_orphans(messages: &[Message<'_>]) -> bool {
     let mut called = HashSet::new();
     messages.iter().any(|message| {

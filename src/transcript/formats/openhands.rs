@@ -1,8 +1,8 @@
 //! Events of OpenHands: actions, and the observations that answer them.
 //!
-//! A call is an action of the agent, its result an observation. Both name the model's call, or the observation names the
-//! action by its number. Runs from before mid-2024 hold an action and its observation in a list of two. A `condensation`
-//! replaces events by a summary.
+//! A call is an action of the agent, its result an observation. Both name the model's call, or the observation names
+//! the action by its number. Runs from before mid-2024 hold an action and its observation in a list of two. A
+//! `condensation` replaces events by a summary.
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ use crate::transcript::outputs::Output;
 #[derive(Debug)]
 pub(super) struct OpenHands;
 
-/// Kinds of actions and observations that no model is sent.
+/// The kinds of actions and observations that no model is sent.
 const NOT_SENT: [&str; 12] = [
     "agent_state_changed",
     "change_agent_state",
@@ -53,8 +53,8 @@ impl MessageReader for OpenHands {
     fn fit(&self, message: &Object<'_>) -> Fit {
         if message.json.kind() == Kind::Array {
             let events: Vec<Json<'_>> = message.json.items().collect();
-            let is_pair = matches!(events.as_slice(), [action, seen]
-                if is_event(&Object::of(*action)) && action.get("action").is_some() && seen.get_text("observation").is_some());
+            let is_pair = matches!(events.as_slice(), [action, observation]
+                if is_event(&Object::of(*action)) && action.get("action").is_some() && observation.get_text("observation").is_some());
             return if is_pair { Fit::Own("actions with their observations") } else { Fit::Mismatch };
         }
         if is_event(message) { Fit::Own("actions and observations") } else { Fit::Mismatch }
@@ -62,18 +62,18 @@ impl MessageReader for OpenHands {
 
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let events: Vec<Object<'_>> = values.map(Object::of).collect();
-        let summarizes = |event: &Object<'_>| is_condensation(event) && of_args(event, "summary").is_some();
+        let summarizes = |event: &Object<'_>| is_condensation(event) && argument(event, "summary").is_some();
         let last = events.iter().rposition(summarizes);
         let mut forgotten: HashSet<&str> = HashSet::new();
         let mut ranges: Vec<(u64, u64)> = Vec::new();
-        // From the end: a condensation forgets only what came before it, and a number may come again.
+        // Iterates from the end: a condensation forgets only events before it, and numbers may repeat.
         let entry = |index: usize| {
             let event = &events[index];
             if is_condensation(event) {
                 forgotten.extend(
-                    of_args(event, "forgotten_event_ids").into_iter().flat_map(|ids| ids.items()).map(|id| id.raw()),
+                    argument(event, "forgotten_event_ids").into_iter().flat_map(|ids| ids.items()).map(|id| id.raw()),
                 );
-                let end = |key| of_args(event, key).and_then(|id| id.raw().parse().ok());
+                let end = |key| argument(event, key).and_then(|id| id.raw().parse().ok());
                 ranges.extend(end("forgotten_events_start_id").zip(end("forgotten_events_end_id")));
                 return if Some(index) == last { EntryKind::Message } else { EntryKind::Note(Retention::Obsolete) };
             }
@@ -92,7 +92,7 @@ impl MessageReader for OpenHands {
         entries
     }
 
-    fn members_beside(&self) -> &'static [&'static str] {
+    fn metadata_members(&self) -> &'static [&'static str] {
         &["extras", "message", "tool_call_metadata"]
     }
 
@@ -110,11 +110,14 @@ impl MessageReader for OpenHands {
         let mut read = event(json, first);
         let mut answers = read.answers.into_vec();
         let mut parts = Vec::new();
-        for seen in events.iter().skip(1).filter(|seen| !is_kind(seen, "null")) {
-            let text = seen.get_text("content").map_or_else(Content::empty, Content::Text);
+        for observation in events.iter().skip(1).filter(|observation| !is_kind(observation, "null")) {
+            let text = observation.get_text("content").map_or_else(Content::empty, Content::Text);
             // In a pair whose action is no call, the user ran the command.
-            answers.extend(read.calls.first().map(|call| Answer { json: seen.json, id: call.id }));
-            parts.push(Part { json: seen.get("content").unwrap_or(seen.json), kind: PartKind::Result(text) });
+            answers.extend(read.calls.first().map(|call| Answer { json: observation.json, id: call.id }));
+            parts.push(Part {
+                json: observation.get("content").unwrap_or(observation.json),
+                kind: PartKind::Result(text),
+            });
         }
         if !parts.is_empty() {
             let said = match read.content {
@@ -136,11 +139,11 @@ impl MessageWriter for OpenHands {
         let code = ["metadata", "exit_code"].iter().find_map(|key| event.at(&["extras", key]));
         let code = code.and_then(|code| code.get("exit_code").or(Some(code)));
         let failed = code.and_then(|code| code.raw().parse::<i64>().ok()).is_some_and(|code| code > 0);
-        Output::in_content(event, "text").map(|output| output.failing(kind || failed))
+        Output::in_content(event, "text").map(|output| output.with_failure(kind || failed))
     }
 
     fn summary_position(&self, _transcript: &Transcript<'_>) -> SummaryPosition {
-        // Events are numbered in order, and only there a number is free.
+        // Events are numbered in order, and only a removed event has a free number.
         SummaryPosition::InPlace
     }
 
@@ -148,11 +151,11 @@ impl MessageWriter for OpenHands {
         let neighbour = at.neighbour();
         let is_pair = neighbour.is_some_and(|neighbour| neighbour.kind() == Kind::Array);
         let mut event = Map::new();
-        // Numbers grow, and that of the last removed event is free.
+        // Numbers ascend, and that of the last removed event is free.
         let before = &at.transcript.messages[..at.cutoff.min(at.transcript.messages.len())];
-        let gone = (at.removed)();
-        let is_gone = |message: &&Message<'_>| gone.binary_search(&message.span().start).is_ok();
-        let replaced = before.iter().rfind(is_gone).or(before.last()).map(|message| message.json);
+        let removed = (at.removed)();
+        let is_removed = |message: &&Message<'_>| removed.binary_search(&message.span().start).is_ok();
+        let replaced = before.iter().rfind(is_removed).or(before.last()).map(|message| message.json);
         let number = replaced.and_then(action).and_then(|event| event.get("id"));
         event.extend(number.map(|id| ("id".to_owned(), copied(id))));
         let time = neighbour.and_then(action).and_then(|event| event.get("timestamp"));
@@ -188,14 +191,14 @@ impl OrderRules for OpenHands {
     }
 }
 
-/// The event that a message is, or the first of its two.
+/// Returns the event of a message, or the first of its two.
 fn action(message: Json<'_>) -> Option<Json<'_>> {
     if message.kind() == Kind::Array { message.items().next() } else { Some(message) }
 }
 
 fn is_event(event: &Object<'_>) -> bool {
     let has = |key| event.get_text(key).is_some();
-    // Other files with actions and observations have both in one object.
+    // Other programs write the action and the observation into one object.
     has("action") != has("observation") && (has("source") || event.get("cause").is_some())
 }
 
@@ -208,18 +211,18 @@ fn is_condensation(event: &Object<'_>) -> bool {
     event.get_text("action").is_some_and(|action| action.is("condensation"))
 }
 
-fn of_args<'a>(event: &Object<'a>, key: &str) -> Option<Json<'a>> {
+fn argument<'a>(event: &Object<'a>, key: &str) -> Option<Json<'a>> {
     event.get("args")?.get(key).filter(|value| value.kind() != Kind::Null)
 }
 
 /// Reads an event of the message `json`.
 fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
-    let by_agent = event.get_text("source").is_some_and(|source| source.is("agent"));
+    let is_by_agent = event.get_text("source").is_some_and(|source| source.is("agent"));
     let mut read = Message { role: Role::User, earlier: is_condensation(event), ..Message::empty(json) };
-    let of_call = || event.get("tool_call_metadata").and_then(|call| id(call.get("tool_call_id")));
+    let call_id = || event.get("tool_call_metadata").and_then(|call| id(call.get("tool_call_id")));
     let text = |json: Option<Json<'a>>| json.and_then(|json| json.text()).map_or_else(Content::empty, Content::Text);
     let Some(action) = event.get_text("action") else {
-        let answered = of_call().or_else(|| id(event.get("cause")));
+        let answered = call_id().or_else(|| id(event.get("cause")));
         if answered.is_some() {
             read.role = Role::Tool;
             read.answers = Box::new([Answer { json, id: answered }]);
@@ -227,12 +230,12 @@ fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
         read.content = text(event.get("content"));
         return read;
     };
-    let said = ["content", "summary", "final_thought"].iter().find_map(|key| of_args(event, key));
+    let said = ["content", "summary", "final_thought"].iter().find_map(|key| argument(event, key));
     let speaks = ["message", "system", "condensation", "finish", "reject"].iter().any(|kind| action.is(kind));
-    if speaks || !by_agent {
-        let own = said.or_else(|| of_args(event, "thought")).or_else(|| of_args(event, "command"));
+    if speaks || !is_by_agent {
+        let own = said.or_else(|| argument(event, "thought")).or_else(|| argument(event, "command"));
         read.content = text(own.or_else(|| event.get("message")));
-        read.role = match by_agent {
+        read.role = match is_by_agent {
             _ if action.is("system") => Role::System,
             true if !read.earlier => Role::Assistant,
             _ => Role::User,
@@ -241,14 +244,15 @@ fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
     }
     read.role = Role::Assistant;
     let args = event.get("args");
-    let thought = of_args(event, "thought").and_then(|json| Some((json, json.text().filter(|text| !text.is_empty())?)));
+    let thought =
+        argument(event, "thought").and_then(|json| Some((json, json.text().filter(|text| !text.is_empty())?)));
     let thought = thought.map(|(json, text)| Part { json, kind: PartKind::Text(text) });
     let call = args.map(|json| Part { json, kind: PartKind::Call });
     read.content = Content::of_parts(thought.into_iter().chain(call).collect());
     let name = event.get("tool_call_metadata").and_then(|call| call.get_text("function_name"));
     read.calls = Box::new([Call {
         json: event.json,
-        id: of_call().or_else(|| id(event.get("id"))),
+        id: call_id().or_else(|| id(event.get("id"))),
         name: name.or(Some(action)),
         arguments: args.map_or(Arguments::Absent, Arguments::Value),
         place: CallPlace::Content,

@@ -1,8 +1,8 @@
-//! Sessions of pi: a header, then a line an event, among them the messages.
+//! Sessions of pi: a header, then one event a line, among them the messages.
 //!
-//! Calls are `toolCall` blocks, results are messages of the role `toolResult`. A `compaction` line holds a summary of all
-//! before the entry it names, by its place in the file or, since entries have ids, by its id. Entries with ids name their
-//! parent, and those that are no ancestors of the last are abandoned branches.
+//! Calls are `toolCall` blocks, results are messages of the role `toolResult`. A `compaction` line holds a summary of
+//! everything before the entry it names, by its index in the file or, since entries have ids, by its id. Entries with
+//! ids name their parent; entries that are no ancestors of the last one are abandoned branches.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -28,7 +28,7 @@ pub(super) struct Pi;
 
 const KEYS: Keys = Keys { id: "id", parent: "parentId" };
 
-/// Entries that say how things stand from there on.
+/// Entries that set a state from there on.
 const STATES: [&str; 4] = ["model_change", "thinking_level_change", "session_info", "custom"];
 
 impl Format for Pi {
@@ -83,7 +83,7 @@ impl MessageReader for Pi {
         lines.iter().enumerate().map(entry).collect()
     }
 
-    fn members_beside(&self) -> &'static [&'static str] {
+    fn metadata_members(&self) -> &'static [&'static str] {
         &["details", "errorMessage"]
     }
 
@@ -126,7 +126,7 @@ impl MessageReader for Pi {
 impl MessageWriter for Pi {
     fn output<'a>(&self, message: &Message<'a>, _answer: &Answer<'a>) -> Option<Output<'a>> {
         let inner = message.json.get("message")?;
-        Output::in_content(inner, "text").map(|output| output.copied(inner.get("details")))
+        Output::in_content(inner, "text").map(|output| output.with_copies(inner.get("details")))
     }
 
     fn summary_position(&self, transcript: &Transcript<'_>) -> SummaryPosition {
@@ -134,7 +134,7 @@ impl MessageWriter for Pi {
         if is_linked { SummaryPosition::InPlace } else { SummaryPosition::AfterPinned }
     }
 
-    /// A message of the user's: a `compaction` would have to say how many tokens there were.
+    /// Writes a message of the user: a `compaction` would need the previous token count.
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let Some(neighbour) = at.neighbour() else { return vec![line("message", None, None, summary.text)] };
         if neighbour.get("parentId").is_none() {
@@ -143,12 +143,12 @@ impl MessageWriter for Pi {
         let links = Links::of(at, KEYS);
         let (before, behind) =
             links.kept.split_at(links.kept.partition_point(|entry| entry.span().start < links.last_removed));
-        let own = behind.iter().find_map(|entry| links.removed_parent(*entry));
-        let own = own.unwrap_or_else(|| Cow::Owned(uuid(&[summary.text, neighbour.raw()])[..8].to_owned()));
+        let new_id = behind.iter().find_map(|entry| links.removed_parent(*entry));
+        let new_id = new_id.unwrap_or_else(|| Cow::Owned(uuid(&[summary.text, neighbour.raw()])[..8].to_owned()));
         let bridge = |id: &str, parent: Option<&str>| line("custom", Some(neighbour), Some((id, parent)), "");
         let mut lines = Vec::new();
-        let mut bridged = HashSet::from([own.clone()]);
-        // Pinned entries are on the way up, before the summary or after it.
+        let mut bridged = HashSet::from([new_id.clone()]);
+        // Pinned entries are part of the chain, before the summary or after it.
         let mut last: Option<Cow<'_, str>> = None;
         for entry in before {
             if let Some(gap) = links.removed_parent(*entry).filter(|gap| bridged.insert(gap.clone())) {
@@ -156,9 +156,9 @@ impl MessageWriter for Pi {
             }
             last = links.id(*entry).or(last);
         }
-        lines.push(line("message", Some(neighbour), Some((&own, last.as_deref())), summary.text));
+        lines.push(line("message", Some(neighbour), Some((&new_id, last.as_deref())), summary.text));
         let gaps = behind.iter().filter_map(|entry| links.removed_parent(*entry));
-        lines.extend(gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| bridge(&gap, Some(&own))));
+        lines.extend(gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| bridge(&gap, Some(&new_id))));
         lines
     }
 
@@ -188,7 +188,7 @@ impl OrderRules for Pi {
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        // pi would read a compaction wrongly without the entry that it names.
+        // pi would misread a compaction without the entry that it names.
         let compaction = messages.iter().rposition(|message| is_compaction(&Object::of(message.json)));
         compaction.filter(|at| *at > 0).map(|at| (0, at)).into_iter().collect()
     }
@@ -202,7 +202,7 @@ fn is_compaction(line: &Object<'_>) -> bool {
     line.get_text("type").is_some_and(|kind| kind.is("compaction"))
 }
 
-/// For each line, whether it is the last or an ancestor of it; a line without a parent counts as one.
+/// Returns for each line whether it is the last one or an ancestor of it; a line without a parent counts as one.
 fn on_path(lines: &[Object<'_>]) -> Vec<bool> {
     let is_linked = |line: &Object<'_>| line.get("parentId").is_some();
     let mut live: Vec<bool> = lines.iter().map(|line| !is_linked(line)).collect();
@@ -213,15 +213,15 @@ fn on_path(lines: &[Object<'_>]) -> Vec<bool> {
         .filter_map(|(index, line)| Some((line.get_text("id")?.decode(), index)))
         .collect();
     let mut next = lines.iter().rposition(is_linked);
-    let mut seen = HashSet::new();
-    while let Some(index) = next.filter(|index| seen.insert(*index)) {
+    let mut visited = HashSet::new();
+    while let Some(index) = next.filter(|index| visited.insert(*index)) {
         live[index] = true;
         next = lines[index].get_text("parentId").and_then(|id| by_id.get(&id.decode()).copied());
     }
     live
 }
 
-/// The first line that a compaction keeps.
+/// Returns the first line that a compaction keeps.
 fn first_kept(lines: &[Object<'_>], compaction: usize) -> Option<usize> {
     let compaction = &lines[compaction];
     if let Some(id) = compaction.get_text("firstKeptEntryId").map(|id| id.decode()) {
@@ -234,7 +234,7 @@ fn message_of<'a>(json: Json<'a>, role: Role, content: Content<'a>, earlier: boo
     Message { role, content, earlier, ..Message::empty(json) }
 }
 
-/// A command that the user ran, and its output.
+/// Reads a command that the user ran, with its output.
 fn command_and_output<'a>(inner: &Object<'a>) -> Content<'a> {
     let text = |key| {
         let json = inner.get(key)?;
@@ -261,7 +261,7 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     if is_call(json) { PartKind::Call } else { common_block(json, kind) }
 }
 
-/// A line that says `text`, or nothing; with an id and a parent where the others have them.
+/// Writes a line with `text`, or without, and with an id and a parent if the other lines have them.
 fn line(kind: &str, neighbour: Option<Json<'_>>, link: Option<(&str, Option<&str>)>, text: &str) -> Value {
     let mut line = Map::new();
     line.insert("type".to_owned(), json!(kind));

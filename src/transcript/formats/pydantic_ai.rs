@@ -1,8 +1,8 @@
 //! pydantic-ai's `ModelMessage`s: requests and responses, each a list of parts.
 //!
-//! Calls are parts of responses; results and requests to retry are parts of the next request. Call and result of a
-//! provider's own tool are parts of one response. The system prompt is a part of a request too, most often of the first,
-//! beside the user's prompt: such a request counts as standing instructions as a whole, so that it is kept like these.
+//! Calls are parts of responses; results and retry requests are parts of the next request. Call and result of a
+//! provider's own tool are parts of one response. The system prompt is a part of a request too, usually of the first,
+//! beside the user's prompt. Such a request counts as standing instructions as a whole, so that it is kept.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::transcript::foreign;
 use crate::transcript::format::{
     Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
 };
-use crate::transcript::formats::shared::fields::{id, present};
+use crate::transcript::formats::shared::fields::{id, non_null};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
 use crate::transcript::outputs::{Output, Shape};
@@ -78,17 +78,17 @@ impl MessageWriter for PydanticAi {
         let part = answer.json;
         let outcome = part.get_text("outcome").is_some_and(|outcome| outcome.is("failed"));
         let output = Output::of(part.get("content"), Shape::Any)?;
-        Some(output.failing(outcome || is(part, "retry-prompt")))
+        Some(output.with_failure(outcome || is(part, "retry-prompt")))
     }
 
     fn text_block(&self, part: Json<'_>, text: &str) -> Option<Value> {
-        // A file that the model made is a part, and no part of what somebody gives.
+        // A file from the model is a part of its own, and no element of a prompt or result.
         part.get("part_kind").is_none().then(|| Value::from(text))
     }
 
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let messages = &at.transcript.messages;
-        // A message before the cut is older than those that stay.
+        // A request before the cut is older than the kept messages, so its timestamp fits.
         let cutoff = at.cutoff.min(messages.len());
         let mut near = messages[..cutoff].iter().rev().chain(&messages[cutoff..]);
         let request = near.find(|message| message.role != Role::Assistant).map(|message| message.json);
@@ -123,7 +123,7 @@ impl MessageWriter for PydanticAi {
 
 impl OrderRules for PydanticAi {}
 
-/// Whether a message is a response, and not a request; nothing where it is neither.
+/// Whether a message is a response and not a request; `None` if it is neither.
 fn is_response(message: &Object<'_>) -> Option<bool> {
     let kind = message.get_text("kind")?;
     [("request", false), ("response", true)].into_iter().find(|(name, _)| kind.is(name)).map(|(_, is)| is)
@@ -133,7 +133,7 @@ fn is(part: Json<'_>, kind: &str) -> bool {
     part.get_text("part_kind").is_some_and(|is| is.is(kind))
 }
 
-/// Whether a part is the result of a call. A request to retry is one if it names a tool.
+/// Whether a part is the result of a call. A retry request is one if it names a tool.
 fn is_answer(part: Json<'_>) -> bool {
     is(part, "tool-return") || is(part, "retry-prompt") && part.get_text("tool_name").is_some()
 }
@@ -143,12 +143,12 @@ fn call(part: Json<'_>) -> Call<'_> {
         json: part,
         id: id(part.get("tool_call_id")),
         name: part.get_text("tool_name"),
-        arguments: Arguments::of(present(&Object::of(part), "args")),
+        arguments: Arguments::of(non_null(&Object::of(part), "args")),
         place: CallPlace::Content,
     }
 }
 
-/// The parts of a message that a part is read as: a user's prompt may be a list of texts and media.
+/// Reads a part as one or more parts: a user's prompt may be a list of texts and media.
 fn parts(part: Json<'_>) -> Vec<Part<'_>> {
     let kind = part.get_text("part_kind").unwrap_or_else(|| Text::plain(""));
     let content = part.get("content").filter(|content| content.kind() != Kind::Null);
@@ -178,7 +178,7 @@ fn parts(part: Json<'_>) -> Vec<Part<'_>> {
     }
 }
 
-/// The output of a tool: a text, texts and media, or a value that is read as it is spelled.
+/// Reads the output of a tool: a text, texts and media, or a value as it is spelled.
 fn tool_output(content: Option<Json<'_>>) -> Content<'_> {
     let Some(content) = content else { return Content::empty() };
     match (content.kind(), content.text()) {
@@ -194,7 +194,7 @@ fn readable(json: Json<'_>) -> Part<'_> {
     Part { json, kind: PartKind::Text(json.text().unwrap_or_else(|| Text::plain(json.raw()))) }
 }
 
-/// A text or a medium among what the user or a tool gives.
+/// Reads a text or a medium from the user or a tool.
 fn text_or_media(json: Json<'_>) -> Part<'_> {
     let Some(kind) = json.get_text("kind") else { return readable(json) };
     let is_image = || json.get_text("media_type").is_some_and(|kind| kind.starts_with("image/"));

@@ -1,8 +1,8 @@
-//! Conversations as ShareGPT has them, and trainers read them.
+//! Conversations of ShareGPT, as training programs read them.
 //!
-//! Turns of `from` and `value`, in a `conversations` list or bare. A call is JSON in the value of a `function_call` turn,
-//! or text between `<tool_call>` marks in a turn of the model; its result is the next turn. Training programs want user
-//! and model to take turns, the user first, and drop other conversations.
+//! Turns have `from` and `value`, in a `conversations` list or bare. A call is JSON in the value of a `function_call`
+//! turn, or text between `<tool_call>` marks in a turn of the model; its result is the next turn. Training programs
+//! require that user and model alternate, the user first, and drop other conversations.
 
 use serde_json::{Value, json};
 
@@ -43,10 +43,10 @@ const ROLES: [(&str, Role); 20] = [
     ("ai", Role::Assistant),
 ];
 
-/// Who speaks in a turn that is nothing but a call.
+/// The speakers of turns that are nothing but a call.
 const CALLS: [&str; 2] = ["function_call", "tool_call"];
 
-/// What begins a call in the text of a model's turn.
+/// The marks that begin a call in the text of a model's turn.
 const MARKS: [&str; 3] = ["<tool_call>", "<functioncall>", "<function_call>"];
 
 impl Format for ShareGpt {
@@ -126,7 +126,7 @@ impl OrderRules for ShareGpt {
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        // The call of a result is in the turn before it, whatever that says.
+        // The call of a result is in the previous turn, whatever its content.
         let is_result = |message: &Message<'_>| message.role == Role::Tool;
         let behind_another = (1..messages.len()).filter(|&index| is_result(&messages[index]));
         behind_another.map(|index| (index - 1, index)).collect()
@@ -137,7 +137,7 @@ fn role(message: &Object<'_>) -> Option<Role> {
     role_in(&ROLES, message.get_text("from")?)
 }
 
-/// The call in a value, or several calls with one result.
+/// Reads the call in a value, or several calls with one result.
 fn call<'a>(json: Json<'a>, value: Json<'a>, text: Text<'a>) -> Call<'a> {
     Call { json, id: None, name: name_inside(value), arguments: Arguments::Text(text), place: CallPlace::Content }
 }

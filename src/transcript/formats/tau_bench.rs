@@ -1,8 +1,8 @@
 //! Trajectories of tau-bench and tau2.
 //!
-//! tau-bench keeps Chat Completions messages under `traj`. tau2 keeps its own under `messages`: the name and the arguments
-//! of a call stand in the call itself, a result names its call as its own `id`, several results may stand in one message,
-//! and the simulated user calls tools as the model does.
+//! tau-bench keeps Chat Completions messages under `traj`. tau2 keeps its own messages under `messages`: the name and
+//! the arguments are members of the call itself, a result has the id of its call as its own `id`, one message may hold
+//! several results, and the simulated user calls tools as the model does.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::blocks::{common_block, content};
 use crate::transcript::formats::shared::chat;
-use crate::transcript::formats::shared::fields::{id, list, present};
+use crate::transcript::formats::shared::fields::{id, list, non_null};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
 use crate::transcript::outputs::Output;
@@ -37,7 +37,7 @@ impl MessageReader for TauBench {
         } else if is_of_tau2(message) {
             Fit::Variant("a requestor")
         } else {
-            // Messages of tau-bench have nothing of their own: the envelope decides.
+            // Messages of tau-bench have no trait of their own, so the envelope decides.
             Fit::Neutral
         }
     }
@@ -74,7 +74,7 @@ impl MessageWriter for TauBench {
     fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
         let failed = answer.json.get("error").is_some_and(|error| error.raw() == "true");
         let holder = if answer.json.kind() == Kind::Object { answer.json } else { message.json };
-        Output::in_content(holder, "text").map(|output| output.failing(failed))
+        Output::in_content(holder, "text").map(|output| output.with_failure(failed))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {
@@ -98,10 +98,10 @@ impl MessageWriter for TauBench {
 
 impl OrderRules for TauBench {}
 
-/// Whether a message has what only tau2 writes: for whom it, or one of its calls, asks for a tool, or several results.
+/// Whether a message has a trait of tau2: a requestor of it or one of its calls, or several results.
 fn is_of_tau2(message: &Object<'_>) -> bool {
-    present(message, "requestor").is_some()
-        || present(message, "tool_messages").is_some_and(|list| list.kind() == Kind::Array)
+    non_null(message, "requestor").is_some()
+        || non_null(message, "tool_messages").is_some_and(|list| list.kind() == Kind::Array)
         || list(message, "tool_calls").any(|call| call.get("requestor").is_some())
 }
 

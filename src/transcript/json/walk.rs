@@ -1,10 +1,10 @@
-//! Skipping over valid JSON: where long values end is known, and where short ones end is looked for.
+//! Skips over valid JSON. The ends of long values are known; the ends of short ones are searched for.
 
 use std::ops::Range;
 
-use crate::transcript::source::{Long, Source};
+use crate::transcript::source::{LongValue, Source};
 
-/// The place of a value that is not kept among the long ones.
+/// The index of a value that is not among the long ones.
 pub(super) const SHORT: u32 = u32::MAX;
 
 /// A position inside an array or object, or among the values of a source.
@@ -13,38 +13,38 @@ pub(super) struct Walk<'a> {
     source: &'a Source<'a>,
     at: usize,
     end: usize,
-    /// The place among the long values of the first that begins here or further on, or [`SHORT`].
+    /// The index of the first long value that begins here or later, or [`SHORT`].
     next: u32,
 }
 
 impl<'a> Walk<'a> {
-    /// Over a value as a whole; `place` is its place among the long values.
-    pub(super) fn over(source: &'a Source<'a>, span: Range<usize>, place: u32) -> Self {
-        Walk { source, at: span.start, end: span.end, next: place }
+    /// Walks over a whole value; `index` is its index among the long values.
+    pub(super) fn over(source: &'a Source<'a>, span: Range<usize>, index: u32) -> Self {
+        Walk { source, at: span.start, end: span.end, next: index }
     }
 
-    /// Over the values of a source, which stand from `start` to `end`.
+    /// Walks over the values of a source, from byte `start` to `end`.
     pub(super) fn of_source(source: &'a Source<'a>, start: usize, end: usize) -> Self {
         Walk { source, at: start, end, next: 0 }
     }
 
-    /// Over what is between the brackets of a value.
-    pub(super) fn inside(source: &'a Source<'a>, span: Range<usize>, place: u32) -> Self {
-        let next = if place == SHORT { SHORT } else { place + 1 };
+    /// Walks over what is between the brackets of a value.
+    pub(super) fn inside(source: &'a Source<'a>, span: Range<usize>, index: u32) -> Self {
+        let next = if index == SHORT { SHORT } else { index + 1 };
         Walk { source, at: span.start + 1, end: span.end - 1, next }
     }
 
-    /// Over nothing.
+    /// Walks over nothing.
     pub(super) fn empty(source: &'a Source<'a>) -> Self {
         Walk { source, at: 0, end: 0, next: SHORT }
     }
 
-    /// The text that the walk goes over.
+    /// Returns the source of the walk.
     pub(super) fn source(&self) -> &'a Source<'a> {
         self.source
     }
 
-    /// The next byte that is no separator.
+    /// Returns the next byte that is no separator.
     pub(super) fn peek(&mut self) -> Option<u8> {
         let bytes = &self.source.text.as_bytes()[..self.end];
         while matches!(bytes.get(self.at)?, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':') {
@@ -53,28 +53,28 @@ impl<'a> Walk<'a> {
         Some(bytes[self.at])
     }
 
-    /// The long value that begins here.
-    fn long(&self) -> Option<&'a Long> {
+    /// Returns the long value that begins here.
+    fn long(&self) -> Option<&'a LongValue> {
         self.source.long.get(self.next as usize).filter(|long| long.start as usize == self.at)
     }
 
-    /// Where the next value stands, and its place among the long values.
+    /// Returns the span of the next value and its index among the long values.
     pub(super) fn value(&mut self) -> Option<(Range<usize>, u32)> {
         let first = self.peek()?;
         let start = self.at;
-        let place = match self.long() {
+        let index = match self.long() {
             Some(long) => {
-                let place = self.next;
+                let index = self.next;
                 self.at = long.end as usize;
-                self.next = if first == b'"' { place + 1 } else { long.more };
-                place
+                self.next = if first == b'"' { index + 1 } else { long.more };
+                index
             }
             None => {
                 self.at = value_end(&self.source.text.as_bytes()[..self.end], start);
                 SHORT
             }
         };
-        Some((start..self.at, place))
+        Some((start..self.at, index))
     }
 
     /// Skips a bracket.
@@ -86,14 +86,14 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Where the value that begins at `start` ends.
+/// Returns where the value that begins at `start` ends.
 fn value_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start;
     let mut depth = 0usize;
     while let Some(byte) = bytes.get(at) {
         match byte {
             b',' | b':' | b' ' | b'\t' | b'\n' | b'\r' | b'}' | b']' if depth == 0 => return at,
-            // Values of a source may stand side by side.
+            // Values of a source may follow each other without a separator.
             b'"' | b'{' | b'[' if depth == 0 && at > start => return at,
             b'"' => at = string_end(bytes, at),
             b'{' | b'[' => {
@@ -116,7 +116,7 @@ fn value_end(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// One past the quote that closes the string opened at `open`.
+/// Returns the offset after the quote that closes the string opened at `open`.
 fn string_end(bytes: &[u8], open: usize) -> usize {
     let mut at = open + 1;
     while let Some(byte) = bytes.get(at) {

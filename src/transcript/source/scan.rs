@@ -1,52 +1,52 @@
-//! The grammar of JSON, gone over once from left to right. Nothing recurses: nesting is bounded by memory.
+//! One pass over the grammar of JSON from left to right. Nothing recurses: nesting is bounded by memory.
 
-use crate::transcript::source::{Long, Wrong};
+use crate::transcript::source::{LongValue, ScanError};
 use crate::transcript::specials::Specials;
 use crate::transcript::text::Text;
 
-/// Bytes from which on a value counts as long. Of a text that is itself short every value is kept; in others what is
-/// shorter is walked over, so that the list stays small beside the text.
+/// A value counts as long from this many bytes on. In a short text every value is indexed; in others shorter values are
+/// scanned again, so that the index stays small compared to the text.
 const LONG: usize = 64;
 
-/// Bytes from which on a text is not short.
+/// A text counts as short below this many bytes.
 pub(super) const LARGE: usize = 1 << 20;
 
-/// Values that are nested deeper than this are not kept: they are few or hostile.
+/// Values nested deeper than this are not indexed: they are few or hostile.
 const DEEPEST: usize = 64;
 
-/// Whether control characters may stand in strings.
+/// Whether strings may contain control characters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Controls {
     Refused,
     Allowed,
 }
 
-/// A position in a text up to which it is JSON.
+/// A position in a text. Everything before it is valid JSON.
 pub(super) struct Scan<'t> {
     text: &'t str,
     bytes: &'t [u8],
     at: usize,
     controls: Controls,
-    /// The brackets that are open.
+    /// The open brackets.
     open: Vec<u8>,
-    /// Where the outermost of these stand among the long values.
+    /// The indices of the outermost open brackets among the long values.
     places: Vec<u32>,
-    long: Vec<Long>,
-    /// How deep brackets are kept; a text whose offsets are too large for the list has none.
+    long: Vec<LongValue>,
+    /// The depth to which brackets are indexed; 0 if offsets of the text do not fit into the index.
     deepest: usize,
-    /// Bytes from which on values are kept.
+    /// The fewest bytes of an indexed value.
     least: usize,
     specials: Specials<'t>,
 }
 
-type Scanned = Result<(), Wrong>;
+type Scanned = Result<(), ScanError>;
 
 impl<'t> Scan<'t> {
-    /// The long values of a text from byte `from` on.
-    pub(super) fn over(text: &'t str, controls: Controls, from: usize) -> Result<Vec<Long>, Wrong> {
+    /// Scans a text from byte `from` on and returns its long values.
+    pub(super) fn long_values(text: &'t str, controls: Controls, from: usize) -> Result<Vec<LongValue>, ScanError> {
         let deepest = if u32::try_from(text.len()).is_ok() { DEEPEST } else { 0 };
         let least = if text.len() < LARGE { 0 } else { LONG };
-        // Arguments of tools are many short texts.
+        // Tool arguments are many short texts.
         let (open, places, long) = (Vec::with_capacity(8), Vec::with_capacity(8), Vec::with_capacity(16));
         let specials = Specials::of(text.as_bytes());
         let mut scan =
@@ -64,12 +64,12 @@ impl<'t> Scan<'t> {
         self.bytes.get(self.at).copied()
     }
 
-    fn wrong<T>(&self, what: &'static str) -> Result<T, Wrong> {
-        Err(Wrong { at: self.at, what, is_early_end: false })
+    fn wrong<T>(&self, what: &'static str) -> Result<T, ScanError> {
+        Err(ScanError { at: self.at, what, is_early_end: false })
     }
 
-    fn ends_early<T>(&self, what: &'static str) -> Result<T, Wrong> {
-        Err(Wrong { at: self.at, what, is_early_end: true })
+    fn ends_early<T>(&self, what: &'static str) -> Result<T, ScanError> {
+        Err(ScanError { at: self.at, what, is_early_end: true })
     }
 
     fn space(&mut self) {
@@ -78,7 +78,7 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// Passes over a value and all that is in it.
+    /// Skips a value with everything in it.
     fn value(&mut self) -> Scanned {
         loop {
             self.space();
@@ -100,14 +100,14 @@ impl<'t> Scan<'t> {
                 Some(_) => self.scalar()?,
                 None => return self.ends_early("EOF while parsing a value"),
             }
-            if self.ends()? {
+            if self.skip_separators()? {
                 return Ok(());
             }
         }
     }
 
-    /// What stands behind a value, up to the next one; whether it was the last.
-    fn ends(&mut self) -> Result<bool, Wrong> {
+    /// Skips the separators after a value, up to the next one. Returns whether the value was the last.
+    fn skip_separators(&mut self) -> Result<bool, ScanError> {
         while let Some(&bracket) = self.open.last() {
             self.space();
             match (bracket, self.byte()) {
@@ -135,7 +135,7 @@ impl<'t> Scan<'t> {
     fn open(&mut self, bracket: u8) {
         if self.open.len() < self.deepest {
             self.places.push(self.long.len() as u32);
-            self.long.push(Long { start: self.at as u32, end: 0, more: 0 });
+            self.long.push(LongValue { start: self.at as u32, end: 0, more: 0 });
         }
         self.open.push(bracket);
         self.at += 1;
@@ -151,7 +151,7 @@ impl<'t> Scan<'t> {
         let behind = self.long.len() as u32;
         let Some(long) = self.long.get_mut(place as usize) else { return };
         if self.at - (long.start as usize) < self.least {
-            // Nothing in it is long either, so it is the last of the list.
+            // No value in it is long either, so it is the last of the list.
             self.long.pop();
         } else {
             (long.end, long.more) = (self.at as u32, behind);
@@ -199,13 +199,13 @@ impl<'t> Scan<'t> {
             // Two surrogates may be one character.
             let inside = || Text::escaped(&self.text[start + 1..self.at - 1]);
             let more = if surrogates { inside().excess() } else { excess as u32 };
-            self.long.push(Long { start: start as u32, end: self.at as u32, more });
+            self.long.push(LongValue { start: start as u32, end: self.at as u32, more });
         }
         Ok(())
     }
 
-    /// Passes over an escape; whether it is half of a character.
-    fn escape(&mut self) -> Result<bool, Wrong> {
+    /// Skips an escape. Returns whether it is a surrogate, half of a character.
+    fn escape(&mut self) -> Result<bool, ScanError> {
         match self.bytes.get(self.at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
                 self.at += 2;
@@ -234,13 +234,13 @@ impl<'t> Scan<'t> {
         match words.into_iter().find(|word| rest.starts_with(word)) {
             Some(word) => self.at += word.len(),
             None if matches!(rest[0], b'-' | b'0'..=b'9') => self.number()?,
-            // What a word begins with is where a file was cut off.
+            // The file was cut off inside a word.
             None if words.iter().any(|word| word.starts_with(rest)) => {
                 return self.ends_early("EOF while parsing a value");
             }
             None => return self.wrong("expected value"),
         }
-        // Neither tells where it ends.
+        // Neither a word nor a number marks its own end.
         match self.byte() {
             None | Some(b' ' | b'\n' | b'\t' | b'\r' | b'"' | b'[' | b']' | b'{' | b'}' | b',' | b':') => Ok(()),
             Some(_) => self.wrong("trailing characters"),

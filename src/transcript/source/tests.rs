@@ -1,4 +1,4 @@
-//! What is JSON, what is found in it, and what is said of what is none.
+//! Valid JSON, the values found in it, and the errors of invalid text.
 
 use proptest::prelude::*;
 use serde::de::IgnoredAny;
@@ -75,7 +75,7 @@ fn what_python_writes_beyond_json_is_read() {
     assert!(Source::of_arguments("{} {}").is_none() && Source::of_arguments(" ").is_none());
 }
 
-/// Pieces of JSON, so that what is made of them is often JSON, and often nearly.
+/// Generates text from pieces of JSON, which is often valid, and often almost.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "{",
@@ -114,7 +114,7 @@ fn pieces() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
 
-/// Values with strings and lists long enough to be kept.
+/// Generates values with strings and lists long enough to be indexed.
 fn value() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         "[a-z\"\\\\\n\u{e9}]{0,200}".prop_map(|text| serde_json::Value::from(text).to_string()),
@@ -132,7 +132,7 @@ fn value() -> impl Strategy<Value = String> {
     })
 }
 
-/// Whether walking finds in a value what `serde_json` does.
+/// Whether a walk finds the same in a value as `serde_json`.
 fn is_same(found: Json<'_>, known: &serde_json::Value) -> bool {
     match known {
         serde_json::Value::Array(items) => {
@@ -154,7 +154,7 @@ proptest! {
     fn what_is_json_serde_json_says_too(text in pieces()) {
         let known: Result<Vec<IgnoredAny>, _> = serde_json::Deserializer::from_str(&text).into_iter().collect();
         let found = Source::of(&text);
-        // A last line may be broken off.
+        // The last line may be incomplete.
         let whole = found.as_ref().is_ok_and(|source| source.broken.is_none());
         prop_assert_eq!(whole, known.is_ok(), "{:?} {:?}", found.map(|_| ()), known.map(|_| ()));
         if let (Ok(source), Ok(known)) = (Source::of(&text), serde_json::Deserializer::from_str(&text).into_iter().collect::<Result<Vec<IgnoredAny>, _>>()) {
@@ -164,7 +164,7 @@ proptest! {
 
     #[test]
     fn every_value_is_found_however_long(text in value()) {
-        // Of a large text only what is long is kept.
+        // Only long values of a large text are indexed.
         let large = format!("{text}{}", " ".repeat(LARGE));
         let known = serde_json::from_str(&text).expect("valid");
         for source in [&text, &large] {

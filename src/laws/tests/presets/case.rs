@@ -1,4 +1,4 @@
-//! A recorded case: what it gives, as tcompact's settings; and a model that answers from its script.
+//! A recorded case: its input as tcompact's settings, and a model that answers from its script.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ use crate::tokens::python;
 use crate::transcript::formats;
 use crate::transcript::json::{Json, Kind as JsonKind};
 
-/// Where the recorded `DeepAgents` kept the history.
+/// The path of the recorded `DeepAgents` history.
 const ARCHIVE: &str = "/conversation_history/session_recorded.md";
 
 /// One recorded case.
@@ -27,7 +27,7 @@ pub(super) struct Case<'a> {
     pub(super) json: Json<'a>,
 }
 
-/// A model that answers as a case says, and remembers what it was sent.
+/// A model that answers as a case says, and records its prompts.
 pub(super) struct Script {
     patience: RetryPolicy,
     reply: String,
@@ -65,15 +65,15 @@ pub(super) fn text(value: Option<Json<'_>>) -> Option<String> {
     Some(value?.text()?.decode().into_owned())
 }
 
-pub(super) fn whole(value: Option<Json<'_>>) -> Option<u64> {
+pub(super) fn unsigned(value: Option<Json<'_>>) -> Option<u64> {
     value?.raw().parse().ok()
 }
 
-/// A size as Python has it, in tcompact's words: `["tokens", 5]`.
+/// Converts a Python size, `["tokens", 5]`, to tcompact's syntax.
 fn size(pair: Json<'_>) -> String {
     let items: Vec<Json<'_>> = pair.items().collect();
     match items.as_slice() {
-        // LangChain compares with a broken number, which is reached where the next whole one is.
+        // LangChain compares with a fraction, which is reached at the next integer.
         [kind, value] => {
             let least = value.raw().parse::<f64>().ok().filter(|value| *value > 1.0 && value.fract() != 0.0);
             let value = least.map_or(value.raw().to_owned(), |value| value.ceil().to_string());
@@ -83,7 +83,7 @@ fn size(pair: Json<'_>) -> String {
     }
 }
 
-/// What is kept, of which `LangChain` takes the whole part.
+/// Converts the size to keep, of which `LangChain` takes the integer part.
 fn kept(pair: Json<'_>) -> String {
     match pair.items().collect::<Vec<_>>().as_slice() {
         [kind, value] if text(Some(*kind)).as_deref() == Some("tokens") && value.raw().contains('.') => {
@@ -104,7 +104,7 @@ fn clause(value: Json<'_>) -> String {
     }
 }
 
-/// The clauses of a trigger; nothing where there is no trigger.
+/// Returns the clauses of a trigger; none if there is no trigger.
 fn clauses(trigger: Json<'_>) -> Vec<String> {
     let is_pair = trigger.items().count() == 2 && trigger.items().next().is_some_and(|first| first.text().is_some());
     match trigger.kind() {
@@ -131,7 +131,7 @@ impl<'a> Case<'a> {
         self.expected(key).is_some_and(|value| value.raw() == "true")
     }
 
-    /// The flags that say what the case gives.
+    /// Returns the flags for the input of the case.
     pub(super) fn words(&self) -> Vec<String> {
         let mut words = vec!["tcompact".to_owned(), format!("--preset={}", self.system), "-q".to_owned()];
         let mut flag = |name: &str, value: String| words.push(format!("--{name}={value}"));
@@ -140,7 +140,7 @@ impl<'a> Case<'a> {
                 flag("trigger", format!("tokens:{}", self.given("max_tokens_before_summary").expect("given").raw()));
                 let keep = self.given("messages_to_keep").expect("given").raw();
                 flag("keep", format!("messages:{}", if keep == "0" { "1" } else { keep }));
-                // As that class does, and no preset does by itself.
+                // That class does so, but no preset does by default.
                 flag("on-error", "embed".to_owned());
             }
             "synaptic" => {
@@ -183,9 +183,9 @@ impl<'a> Case<'a> {
         let resolved = resolved.resolve(&presets::values, |_| None).map_err(|error| error.to_string())?;
         let mut settings = Settings::new(resolved, |_| None).map_err(|error| error.to_string())?;
         settings.input.from = formats::by_name(&text(self.json.get("format")).expect("a format"));
-        // The archive of a preset is not looked for on the disk.
+        // The archive of a preset is not looked up on the disk.
         settings.output.archive_chosen = true;
-        // What no flag can say, since it makes no sense on a command line.
+        // Settings without a flag, because they make no sense on a command line.
         let none = self.given("trigger").is_none_or(|trigger| clauses(trigger).is_empty());
         if self.system == "deepagents" && none && !self.is_given("deepagents_defaults") {
             settings.policy.cut.triggers.clear();
@@ -199,7 +199,7 @@ impl<'a> Case<'a> {
             settings.policy.cut.rules.last_stays = false;
         }
         if self.given("max_tokens").is_some_and(|most| most.raw() == "1") {
-            // Half of one token is none.
+            // Half of one token is zero.
             settings.policy.cut.keep = Size::Tokens(0);
         }
         if self.system == "deepagents" && !self.is_given("deepagents_defaults") {
@@ -234,8 +234,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The transcript, with an earlier summary where there is one: in the state around the messages, or as the first of
-    /// them; with how many messages that puts before the others.
+    /// Returns the transcript, with an earlier summary if there is one: in the state around the messages, or as the
+    /// first message. Also returns how many messages that adds in front.
     pub(super) fn source(&self, in_state: bool, settings: &Settings) -> (String, usize) {
         let messages = self.json.get("messages").expect("messages").raw();
         let Some(earlier) = text(self.given("previous_summary")).filter(|earlier| !earlier.is_empty()) else {
@@ -271,7 +271,7 @@ fn truncation(settings: Json<'_>, window: bool) -> Option<Truncation> {
     let mark = text(settings.get("truncation_text"));
     Some(Truncation {
         mark: mark.map_or(MARK, |mark| Box::leak(mark.into_boxed_str())),
-        longest: whole(settings.get("max_length")).unwrap_or(2_000) as usize,
+        longest: unsigned(settings.get("max_length")).unwrap_or(2_000) as usize,
         tools: presets::WRITING_TOOLS,
         sizes: Some((
             // Without a trigger nothing is ever cut.

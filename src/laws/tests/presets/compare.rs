@@ -1,4 +1,4 @@
-//! What tcompact makes of a case, held against what is recorded of it.
+//! Compares tcompact's output for a case with the recorded one.
 
 use std::fmt::Write;
 
@@ -12,14 +12,14 @@ use crate::tokens::Tally;
 use crate::transcript::json::{Json, Kind as JsonKind};
 use crate::transcript::source::Source;
 
-use super::case::{Case, repr, text, whole};
+use super::case::{Case, repr, text, unsigned};
 
-/// Total, trigger and cutoff.
+/// Compares total, trigger and cutoff.
 pub(super) fn compare_plan(case: &Case<'_>, settings: &Settings, source: &str, before: usize, out: &mut String) {
     let Ok(document) = read(source, settings.input.from, None) else { return };
     let transcript = &document.transcripts[0];
     let tally = Tally::new(settings.policy.counter, &transcript.messages);
-    if let Some(expected) = whole(case.expected("total_tokens")) {
+    if let Some(expected) = unsigned(case.expected("total_tokens")) {
         let found = total(transcript, &tally, &settings.policy.cut);
         if found != expected {
             let _ = writeln!(out, "total {found} and not {expected}");
@@ -45,7 +45,7 @@ pub(super) fn compare_plan(case: &Case<'_>, settings: &Settings, source: &str, b
     let forced = Policy { triggers: Vec::new(), budget: None, ..settings.policy.cut.clone() };
     let rules = crate::plan::Rules { without_trigger: true, ..forced.rules };
     let forced = plan(transcript, &tally, &Policy { rules, ..forced });
-    if let Some(expected) = whole(case.expected("cutoff")) {
+    if let Some(expected) = unsigned(case.expected("cutoff")) {
         let expected = if expected == 0 { 0 } else { expected as usize + before };
         let all_stay = forced.reason.as_deref() == Some("every message before the cut is pinned");
         let left = all_stay && !case.is_expected("summarized");
@@ -104,7 +104,7 @@ pub(super) fn compare_result(
     for (found, expected) in found.into_iter().zip(expected) {
         match expected.kind() {
             JsonKind::Number => {
-                let index = whole(Some(expected)).expect("an index") as usize + before;
+                let index = unsigned(Some(expected)).expect("an index") as usize + before;
                 if found.raw() != input[index].raw() {
                     let _ = writeln!(out, "{} and not message {index}", found.raw());
                 }
@@ -114,30 +114,31 @@ pub(super) fn compare_result(
     }
 }
 
-/// The messages of a source.
+/// Returns the messages of a source.
 fn values(source: &str) -> Vec<Json<'_>> {
     let value = json(source);
     value.get("messages").unwrap_or(value).items().collect()
 }
 
-/// What is recorded of a note on a result that became a file.
-fn moved(expected: Json<'_>) -> Option<Json<'_>> {
+/// Returns the recorded note on a result that was moved to a file.
+fn moved_note(expected: Json<'_>) -> Option<Json<'_>> {
     let content = expected.get("content")?;
     let in_list = || content.items().find_map(|block| block.at(&["text", "moved"]));
     content.get("moved").or_else(in_list)
 }
 
-/// Whether a content with a note is as long as the recorded one, names the same file, and shows the same of the result.
-fn says(fields: Json<'_>, moved: Json<'_>) -> bool {
+/// Whether content with a note is as long as the recorded one, names the same file, and shows the same part of the
+/// result.
+fn matches_note(fields: Json<'_>, moved_note: Json<'_>) -> bool {
     let content = fields.get("content").expect("content");
     let note = text(Some(content)).or_else(|| text(content.items().next()?.get("text"))).expect("a note");
-    Some(note.chars().count() as u64) == whole(moved.get("characters"))
-        && note.contains(&text(moved.get("path")).expect("a path"))
-        && text(moved.get("ends")).is_none_or(|ends| note.ends_with(&format!(":\n\n{ends}")))
-        && text(moved.get("begins")).is_none_or(|begins| note.starts_with(&format!("{begins}\n\n[")))
+    Some(note.chars().count() as u64) == unsigned(moved_note.get("characters"))
+        && note.contains(&text(moved_note.get("path")).expect("a path"))
+        && text(moved_note.get("ends")).is_none_or(|ends| note.ends_with(&format!(":\n\n{ends}")))
+        && text(moved_note.get("begins")).is_none_or(|begins| note.starts_with(&format!("{begins}\n\n[")))
 }
 
-/// A message that is not one of the input's, in what the recorded one has.
+/// Compares a new message with the recorded one, in the members that the latter has.
 fn compare_message(found: Json<'_>, expected: Json<'_>, out: &mut String) {
     let fields = found.get("data").unwrap_or(found);
     let role = text(found.get("role").or(found.get("type"))).unwrap_or_default();
@@ -147,11 +148,11 @@ fn compare_message(found: Json<'_>, expected: Json<'_>, out: &mut String) {
         other => other,
     };
     let mut differs = text(expected.get("role")).as_deref() != Some(role);
-    let is_note = moved(expected);
-    if let Some(moved) = is_note
-        && !says(fields, moved)
+    let is_note = moved_note(expected);
+    if let Some(moved_note) = is_note
+        && !matches_note(fields, moved_note)
     {
-        let _ = writeln!(out, "note\n{}\nand not\n{}", found.raw(), moved.raw());
+        let _ = writeln!(out, "note\n{}\nand not\n{}", found.raw(), moved_note.raw());
     }
     let blocks = |json: Json<'_>| json.get("content").map(|content| content.items().count());
     differs |= blocks(fields) != blocks(expected) && is_note.is_none_or(|_| blocks(expected) != Some(0));
@@ -186,7 +187,7 @@ fn compare_message(found: Json<'_>, expected: Json<'_>, out: &mut String) {
     }
 }
 
-/// What is kept elsewhere.
+/// Compares the archived files.
 fn compare_files(case: &Case<'_>, outcome: &Outcome, out: &mut String) {
     if case.system != "deepagents" {
         return;
@@ -232,7 +233,7 @@ fn compare_files(case: &Case<'_>, outcome: &Outcome, out: &mut String) {
         let named = |path: &std::path::Path| path.file_name().is_some_and(|file| name.is(&file.to_string_lossy()));
         let file = outcome.archived.files.iter().find(|(path, _)| named(path));
         let text = text.text().expect("text").decode();
-        // Where DeepAgents writes over the first result of an id, this has both.
+        // Where DeepAgents overwrites the first result of an id, tcompact keeps both.
         if !file.is_some_and(|(_, bytes)| bytes.ends_with(text.as_bytes())) {
             let _ = writeln!(out, "the result in {} is another", name.decode());
         }

@@ -1,14 +1,14 @@
-//! Every preset on every fixture.
+//! Runs every preset on every fixture.
 
 use std::fs;
 
 use crate::laws::fixtures::of_format;
 use crate::laws::transcripts::read;
-use crate::laws::whole::processed;
+use crate::laws::whole::process;
 use crate::settings::presets::PRESETS;
 use crate::transcript::formats::FORMATS;
 
-/// Whatever a preset is given, what it keeps is as it was (`DeepAgents` alone changes some of it), and the result is a
+/// Kept messages stay unchanged under every preset (only `DeepAgents` changes some of them), and the result is a
 /// transcript of the same format.
 #[test]
 fn every_fixture_survives_every_preset() {
@@ -22,7 +22,7 @@ fn every_fixture_survives_every_preset() {
                     let more = ["--trigger=tokens:1", "--summary-role=user", "--archive=a.md", "--report=a.jsonl"]
                         .map(str::to_owned);
                     let arguments = [&[preset_flag, keep], &more[..]].concat();
-                    let result = match processed(&arguments, &text) {
+                    let result = match process(&arguments, &text) {
                         Err(error) if error.to_string().contains("without --preset it is read all the same") => {
                             continue;
                         }
@@ -37,7 +37,7 @@ fn every_fixture_survives_every_preset() {
                         let kept = &before.messages[cut..];
                         let end = &after.messages[after.messages.len().saturating_sub(kept.len())..];
                         let same = kept.iter().zip(end).all(|(one, other)| one.json.raw() == other.json.raw());
-                        // These change what stays, too.
+                        // These change kept messages too.
                         let changes = ["deepagents", "anthropic-context-editing"].contains(&preset.name);
                         assert!(same || changes, "{arguments:?}");
                     }

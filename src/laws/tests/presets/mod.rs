@@ -1,7 +1,7 @@
-//! What the presets do, held against what the known systems did: every recorded case, with none left out.
+//! Compares the presets with the known systems on every recorded case.
 //!
-//! `fixtures/presets/README.md` says how the cases were recorded and what they hold. `TCOMPACT_CASES` names a folder with
-//! other files of the same kind.
+//! `fixtures/presets/README.md` describes how the cases were recorded and what they contain. `TCOMPACT_CASES` names a
+//! folder with other files of the same kind.
 
 mod case;
 mod compare;
@@ -25,7 +25,7 @@ use crate::laws::FIXTURES;
 use case::{Case, text};
 use compare::{compare_plan, compare_prompts, compare_result};
 
-/// Differences of one case.
+/// Returns the differences of one case.
 fn differences(case: &Case<'_>, in_state: bool) -> String {
     let mut out = String::new();
     let stage = case.expected("error").and_then(|error| text(error.get("stage")));
@@ -64,20 +64,20 @@ fn differences(case: &Case<'_>, in_state: bool) -> String {
     out
 }
 
-/// Whether an error is of the kind that is recorded: of the input, of the prompt in Python's words, of the model, or of
-/// what is left being too much.
+/// Checks that an error is of the recorded kind: of the input, of the prompt in Python's words, of the model, or an
+/// excess of the budget.
 fn compare_error(error: &anyhow::Error, expected: Json<'_>, out: &mut String) {
-    let said = |key: &str| text(expected.get(key)).unwrap_or_default();
+    let recorded_text = |key: &str| text(expected.get(key)).unwrap_or_default();
     let exit = error.downcast_ref::<Failure>().map(|failure| failure.exit);
-    let (found, message) = (error.to_string(), said("message"));
-    let right = match (said("stage").as_str(), said("class").as_str()) {
+    let (found, message) = (error.to_string(), recorded_text("message"));
+    let right = match (recorded_text("stage").as_str(), recorded_text("class").as_str()) {
         ("convert", _) => exit == Some(Exit::Unreadable),
         (_, "RuntimeError" | "ModelInvalidRequestError" | "SynapticError") => {
             exit == Some(Exit::SummarizerFailed) && found.contains(message.trim_start_matches("model error: "))
         }
         (_, "ContextOverflowError") if message.contains("input budget") => exit == Some(Exit::SummaryRefused),
         (_, "ContextOverflowError") => exit == Some(Exit::SummarizerFailed) && found.contains("prompt is too long"),
-        // What cannot be counted is refused when it is read.
+        // tcompact rejects what cannot be counted when it reads it.
         (_, "TypeError") if exit == Some(Exit::Unreadable) => true,
         _ => exit == Some(Exit::Usage) && found.contains(&message),
     };
@@ -86,11 +86,11 @@ fn compare_error(error: &anyhow::Error, expected: Json<'_>, out: &mut String) {
     }
 }
 
-/// Cases that are shown, and characters of each.
+/// The most cases shown, and characters of each.
 const SHOWN: usize = 20;
 const LONGEST: usize = 2_000;
 
-/// Tries all cases of a system; there are so many at least.
+/// Runs all cases of a system, of which there are at least `least`.
 fn recorded(system: &'static str, least: usize) {
     let folder = std::env::var("TCOMPACT_CASES").unwrap_or(format!("{FIXTURES}/presets"));
     let Ok(lines) = std::fs::read_to_string(format!("{folder}/{system}.jsonl")) else {

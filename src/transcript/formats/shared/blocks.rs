@@ -1,7 +1,7 @@
-//! Content as most formats write it: a string, or a list of strings and blocks.
+//! Content in most formats: a string, or a list of strings and blocks.
 //!
-//! A block has a `type`, or its only key says what it is. [`common_block`] reads the types that formats have in common;
-//! those of one family alone are read in the file of the family.
+//! A block has a `type`, or its only key gives its kind. [`common_block`] reads the types that formats share; the file
+//! of each family reads the family's own types.
 
 use crate::transcript::compaction::Compaction;
 use crate::transcript::foreign;
@@ -9,14 +9,14 @@ use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Content, Part, PartKind};
 use crate::transcript::text::Text;
 
-/// Types of blocks that are calls or results. A format that has its calls beside the content does not read them.
+/// The types of blocks that are calls or results. Formats with calls beside the content do not read them.
 pub(crate) const CALLS: [&str; 3] = ["tool_use", "tool_result", "server_tool_use"];
 
-/// Types of blocks that [`common_block`] does not read, although families of formats have them.
+/// The types of blocks of some families that [`common_block`] does not read.
 pub(crate) const UNREAD: [&str; 6] =
     ["input_text", "output_text", "input_image", "input_file", "tool-call", "tool-result"];
 
-/// Keys of blocks that have no type.
+/// The keys of blocks without a type.
 pub(crate) const KEYS: [&str; 13] = [
     "text",
     "toolUse",
@@ -38,12 +38,12 @@ pub(crate) fn has_key(block: Json<'_>) -> bool {
     KEYS.iter().any(|key| block.get(key).is_some())
 }
 
-/// Whether a type is one of [`CALLS`] or of [`UNREAD`].
+/// Whether a type is in [`CALLS`] or [`UNREAD`].
 pub(crate) fn is_call_or_unread(kind: Text<'_>) -> bool {
     CALLS.iter().chain(&UNREAD).any(|name| kind.is(name))
 }
 
-/// Whether no reader knows what a block is: it tells no format, and rules none out.
+/// Whether no reader knows a block. Such a block is no evidence for or against a format.
 pub(crate) fn is_foreign(block: Json<'_>, kind: Option<Text<'_>>) -> bool {
     match kind {
         None => !has_key(block),
@@ -51,7 +51,7 @@ pub(crate) fn is_foreign(block: Json<'_>, kind: Option<Text<'_>>) -> bool {
     }
 }
 
-/// The blocks of a message's content, each with its type.
+/// Returns the blocks of a message's content, each with its type.
 pub(crate) fn block_types<'a>(message: &Object<'a>) -> impl Iterator<Item = (Json<'a>, Option<Text<'a>>)> + use<'a> {
     message
         .get("content")
@@ -61,7 +61,7 @@ pub(crate) fn block_types<'a>(message: &Object<'a>) -> impl Iterator<Item = (Jso
         .map(|block| (block, block.get_text("type")))
 }
 
-/// Reads content; `block` reads what is no string.
+/// Reads content; `block` reads elements other than strings.
 pub(crate) fn content<'a>(value: Option<Json<'a>>, block: fn(Json<'a>, Text<'a>) -> PartKind<'a>) -> Content<'a> {
     let Some(value) = value.filter(|value| !value.is_falsy()) else {
         return Content::empty();
@@ -81,7 +81,7 @@ fn part<'a>(json: Json<'a>, block: fn(Json<'a>, Text<'a>) -> PartKind<'a>) -> Pa
     Part { json, kind }
 }
 
-/// Reads the types of blocks that formats have in common.
+/// Reads the types of blocks that formats share.
 pub(crate) fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     const MEDIA: [&str; 7] = ["input_audio", "audio", "file", "video", "document", "container_upload", "video_url"];
     let inner = |key| json.get_text(key);
@@ -102,18 +102,18 @@ pub(crate) fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     } else if let Some(compaction) = compaction_inside(json, kind) {
         PartKind::Compaction(compaction)
     } else {
-        foreign::unread(json, kind)
+        foreign::opaque_or_foreign(json, kind)
     }
 }
 
-/// A compaction in the block that `LangChain` wraps around types that it does not know.
+/// Returns the compaction in a block that `LangChain` wraps around types it does not know.
 fn compaction_inside<'a>(json: Json<'a>, kind: Text<'a>) -> Option<Compaction<'a>> {
     let value = json.get("value").filter(|_| kind.is("non_standard"))?;
     let is_compaction = value.get_text("type").is_some_and(|kind| kind.is("compaction"));
     is_compaction.then(|| Compaction::of(value))
 }
 
-/// A value that a tool gave, as text: the text that is all it holds, or the value as it is spelled.
+/// Reads the output of a tool as text: the only text that it holds, or the value as it is spelled.
 pub(crate) fn output_text(value: Json<'_>) -> PartKind<'_> {
     let mut entries = value.entries();
     let only = match (entries.next(), entries.next()) {

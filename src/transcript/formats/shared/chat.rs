@@ -1,12 +1,12 @@
-//! Messages as Chat Completions has them, with what its clones add: a role, content, calls in `tool_calls` or in the
-//! older `function_call`, results that are messages.
+//! Messages of Chat Completions and its clones: a role, content, calls in `tool_calls` or the older `function_call`,
+//! and results as messages.
 
 use serde_json::{Value, json};
 
 use crate::transcript::format::{InsertionPoint, SummaryMessage, SummaryRole};
 use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
 use crate::transcript::formats::shared::fields::{
-    id, list, name, name_inside, present, provider, role_and_name, role_of,
+    id, list, name, name_inside, non_null, provider, role_and_name, role_of,
 };
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
@@ -25,7 +25,7 @@ pub(crate) const ROLES: [(&str, Role); 9] = [
     ("exit", Role::Other),
 ];
 
-/// The roles a summary may be given.
+/// The roles that a summary may have.
 pub(crate) const SUMMARY_ROLES: &[SummaryRole] = &[SummaryRole::User, SummaryRole::System, SummaryRole::Assistant];
 
 /// Reads a message.
@@ -36,13 +36,13 @@ pub(crate) fn message<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
         content: content(message.get("content"), block),
         calls: calls(message),
         answers: answers(message, role),
-        // LangChain takes no usage from such a message, but the provider's name.
+        // LangChain reads the provider's name from such a message, but not its usage.
         rest: Rest { role_name, name: name(message), total_tokens: None, provider: provider(message) }.boxed(),
         ..Message::empty(message.json)
     })
 }
 
-/// Reads a block, those of clones too: LLaMA-Factory spells text and reasoning `{"type": …, "value": …}`.
+/// Reads a block, including those of clones: LLaMA-Factory spells text and reasoning `{"type": …, "value": …}`.
 fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     match (common_block(json, kind), json.get_text("value")) {
         (PartKind::Foreign(_), Some(text)) if kind.is("text") => PartKind::Text(text),
@@ -54,7 +54,7 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
 
 fn calls<'a>(message: &Object<'a>) -> Box<[Call<'a>]> {
     let tool_calls = list(message, "tool_calls").map(tool_call);
-    let function_call = present(message, "function_call")
+    let function_call = non_null(message, "function_call")
         .into_iter()
         .map(|function| Call { place: CallPlace::FunctionCall, ..function_call(None, function, function) });
     let in_content =
@@ -62,7 +62,7 @@ fn calls<'a>(message: &Object<'a>) -> Box<[Call<'a>]> {
             let value = block.get("value");
             call(block, None, value.and_then(name_inside), value, CallPlace::Content)
         });
-    // Where there are others, calls in the content are copies of them.
+    // Calls in the content are copies of the others, if there are any.
     let calls: Box<[Call<'a>]> = tool_calls.chain(function_call).collect();
     if calls.is_empty() { in_content.collect() } else { calls }
 }
@@ -106,14 +106,14 @@ fn answers<'a>(message: &Object<'a>, role: Role) -> Box<[Answer<'a>]> {
     }
 }
 
-/// A summary that looks like its neighbour.
+/// Writes a summary that looks like its neighbour.
 pub(crate) fn summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Value {
     let mut message = json!({"role": summary.role.name(), "content": summary.text});
     if let Some(name) = summary.name {
         message["name"] = json!(name);
     }
     let Some(neighbour) = at.neighbour() else { return message };
-    // LLaMA-Factory reads no string where it has parts, and SWE-agent no message that is of no agent.
+    // LLaMA-Factory reads no string where its messages have parts, and SWE-agent reads only messages with an agent.
     if neighbour.get("content").and_then(|parts| parts.items().next()?.get("value")).is_some() {
         message["content"] = json!([{"type": "text", "value": summary.text}]);
     }
@@ -126,7 +126,7 @@ pub(crate) fn summary(summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>)
     message
 }
 
-/// A result for a call.
+/// Writes a result for a call.
 pub(crate) fn result(call: &Call<'_>, text: &str) -> Option<Value> {
     match (call.place, call.id, call.name) {
         (CallPlace::FunctionCall, _, Some(name)) => {

@@ -1,4 +1,4 @@
-//! Messages that stay together because of how a model made them.
+//! Finds messages that must stay together because of how a model wrote them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use crate::transcript::message::{Content, Message, PartKind};
 use crate::transcript::text::Text;
 
-/// Messages of the last turn that call without thinking, each with the one whose thinking came before: with thinking on,
-/// providers refuse a turn of the model that does not begin with its thinking.
+/// Groups each message of the last turn that calls without thinking with the one whose thinking came before. With
+/// thinking enabled, providers reject a turn of the model that does not begin with its thinking.
 pub(crate) fn after_thinking(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
     let thinks = |message: &Message<'_>| match &message.content {
         Content::Parts(parts) => parts.iter().any(|part| {
@@ -29,8 +29,8 @@ pub(crate) fn after_thinking(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
     groups
 }
 
-/// Messages that are pieces of one answer of the model, which have the same id. An id that comes again after the user
-/// spoke is another's.
+/// Groups messages that are pieces of one answer and share its id. A repeated id after a user turn belongs to another
+/// answer.
 pub(crate) fn of_one_answer<'a>(
     messages: &[Message<'a>],
     id: fn(&Message<'a>) -> Option<Text<'a>>,
@@ -38,8 +38,8 @@ pub(crate) fn of_one_answer<'a>(
     let mut groups: Vec<(usize, usize)> = Vec::new();
     let mut by_id: HashMap<Cow<'_, str>, usize> = HashMap::new();
     for (index, message) in messages.iter().enumerate() {
-        let is_by_agent = message.json.get("isMeta").is_some_and(|meta| meta.raw() == "true");
-        if message.is_user_turn() && !is_by_agent {
+        let is_meta = message.json.get("isMeta").is_some_and(|meta| meta.raw() == "true");
+        if message.is_user_turn() && !is_meta {
             by_id.clear();
         }
         let Some(id) = id(message) else { continue };

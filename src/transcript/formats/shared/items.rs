@@ -1,4 +1,4 @@
-//! Responses API items one by one, as requests and the session files of Codex have them.
+//! Single items of the Responses API, in requests and in the session files of Codex.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use crate::transcript::compaction::Compaction;
 use crate::transcript::foreign;
 use crate::transcript::format::SummaryMessage;
 use crate::transcript::formats::shared::blocks::{common_block, content};
-use crate::transcript::formats::shared::fields::{id, present, role_of};
+use crate::transcript::formats::shared::fields::{id, non_null, role_of};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 use crate::transcript::outputs::{Output, Shape};
@@ -18,7 +18,7 @@ use crate::transcript::text::Text;
 pub(crate) const ROLES: [(&str, Role); 4] =
     [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System), ("developer", Role::Developer)];
 
-/// Calls that the client answers: their type, the name of the tool where a call has none, and the type of the result.
+/// Calls that the client answers: their type, the tool's name if the call has none, and the type of the result.
 pub(crate) const CALLS: [(&str, &str, &str); 8] = [
     ("function_call", "function", "function_call_output"),
     ("custom_tool_call", "custom_tool", "custom_tool_call_output"),
@@ -40,11 +40,11 @@ const HOSTED: [&str; 6] = [
     "mcp_list_tools",
 ];
 
-/// Members of hosted calls and tool searches that hold something to read.
+/// Members of hosted calls and tool searches with readable content.
 const READABLE: [&str; 11] =
     ["name", "action", "queries", "arguments", "code", "query", "results", "outputs", "output", "error", "tools"];
 
-/// What an item is.
+/// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Item {
     Message,
@@ -57,26 +57,26 @@ pub(crate) enum Item {
     Compaction,
 }
 
-/// Where the result is that an item holds.
+/// Returns the output in an item.
 pub(crate) fn output<'a>(item: Json<'a>) -> Option<Output<'a>> {
     Output::of(item.get("output"), Shape::Blocks("input_text"))
 }
 
-/// A block of text.
+/// Writes a text block.
 pub(crate) fn text_block(text: &str) -> Value {
     json!({"type": "input_text", "text": text})
 }
 
-/// A result for a call whose results are a text; results of other tools have forms of their own.
+/// Writes a result for a call whose results are text; results of other tools have their own forms.
 pub(crate) fn result(call: &Call<'_>, text: &str) -> Option<Value> {
     let kind = call.json.get_text("type")?;
     let (_, _, answer) = CALLS[..2].iter().find(|(name, ..)| kind.is(name))?;
     Some(json!({"type": answer, "call_id": call.id?.decode(), "output": text}))
 }
 
-/// What an item is; nothing where it is none.
+/// Returns the kind of an item; `None` if it is no item.
 pub(crate) fn kind(item: &Object<'_>) -> Option<Item> {
-    let Some(kind) = present(item, "type") else {
+    let Some(kind) = non_null(item, "type") else {
         let is_message = item.get_text("role").is_some() && item.get("content").is_some();
         let is_reference = || item.get_text("id").is_some() && item.json.entries().nth(2).is_none();
         return match is_message {
@@ -108,10 +108,10 @@ pub(crate) fn kind(item: &Object<'_>) -> Option<Item> {
         .or_else(|| kind_by_ending(item, kind))
 }
 
-/// What an item of an unknown type is: all types so far end alike.
+/// Returns the kind of an item of an unknown type by the common endings of all types so far.
 fn kind_by_ending(item: &Object<'_>, kind: Text<'_>) -> Option<Item> {
     let kind = kind.decode();
-    let awaits = || present(item, "call_id").is_some();
+    let awaits = || non_null(item, "call_id").is_some();
     match (kind.ends_with("_call_output"), kind.ends_with("_call")) {
         (true, _) => Some(Item::Result),
         (_, true) => Some(if awaits() { Item::Call } else { Item::Hosted }),
@@ -119,19 +119,19 @@ fn kind_by_ending(item: &Object<'_>, kind: Text<'_>) -> Option<Item> {
     }
 }
 
-/// Whether the type of an item is known by its name, and not only by its ending.
+/// Whether the type of an item is known by its full name, and not only by its ending.
 pub(crate) fn is_known(item: &Object<'_>) -> bool {
     let is = |name: &str| item.get_text("type").is_some_and(|kind| kind.is(name));
     let by_ending = item.get_text("type").is_some_and(|kind| kind_by_ending(item, kind).is_some());
     !by_ending || CALLS.iter().any(|(call, _, result)| is(call) || is(result)) || HOSTED.iter().any(|name| is(name))
 }
 
-/// Whether a search for tools is the server's own.
+/// Whether a tool search is run by the server.
 fn is_hosted(item: &Object<'_>) -> bool {
-    item.get_text("execution").is_some_and(|by| by.is("server")) || present(item, "call_id").is_none()
+    item.get_text("execution").is_some_and(|by| by.is("server")) || non_null(item, "call_id").is_none()
 }
 
-/// A message that calls and answers nothing.
+/// Creates a message without calls and results.
 pub(crate) fn message_of<'a>(json: Json<'a>, role: Role, content: Content<'a>) -> Message<'a> {
     Message { role, content, ..Message::empty(json) }
 }
@@ -139,7 +139,7 @@ pub(crate) fn message_of<'a>(json: Json<'a>, role: Role, content: Content<'a>) -
 /// Reads one item.
 ///
 /// # Errors
-/// What it is instead.
+/// What the value is instead.
 pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
     let json = item.json;
     if json.kind() != Kind::Object {
@@ -159,7 +159,7 @@ pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
         Item::Call => Message { calls: Box::new([call(item)]), ..message_of(json, Role::Assistant, Content::empty()) },
         Item::Result => {
             let answer = ["call_id", "approval_request_id", "id"].into_iter().find_map(|key| id(item.get(key)));
-            let content = match (present(item, "output"), item.get("approve")) {
+            let content = match (non_null(item, "output"), item.get("approve")) {
                 (Some(output), _) => output_of(output),
                 (None, Some(approved)) => Content::Text(Text::plain(approved.raw())),
                 (None, None) => readable_content(json),
@@ -184,21 +184,21 @@ fn call<'a>(item: &Object<'a>) -> Call<'a> {
     let arguments = ["arguments", "input", "action", "actions", "operation"];
     Call {
         json: item.json,
-        id: id(present(item, "call_id").or_else(|| item.get("id"))),
+        id: id(non_null(item, "call_id").or_else(|| item.get("id"))),
         name: item.get_text("name").or(named),
-        arguments: Arguments::of(arguments.iter().find_map(|key| present(item, key))),
+        arguments: Arguments::of(arguments.iter().find_map(|key| non_null(item, key))),
         place: CallPlace::List,
     }
 }
 
-/// What can be read of reasoning; only the provider reads the rest.
+/// Reads the readable part of reasoning; only the provider can read the rest.
 fn reasoning(json: Json<'_>) -> Content<'_> {
     let read = ["summary", "content"].into_iter().filter_map(|key| json.get(key)).flat_map(|list| list.items());
     let read = read.filter_map(|part| Some(Part { json: part, kind: PartKind::Reasoning(part.get_text("text")?) }));
     Content::of_parts(read.collect())
 }
 
-/// What there is to read in an item that is neither a message nor a call.
+/// Reads the content of an item that is neither a message nor a call.
 fn readable_content(json: Json<'_>) -> Content<'_> {
     let is_picture = json.get_text("type").is_some_and(|kind| kind.is("image_generation_call"));
     if is_picture {
@@ -212,7 +212,7 @@ fn readable_content(json: Json<'_>) -> Content<'_> {
     Content::of_parts(parts.collect())
 }
 
-/// The output of a tool: a text, parts, or any other value, which is read as it is spelled.
+/// Reads the output of a tool: a text, parts, or any other value as it is spelled.
 fn output_of(value: Json<'_>) -> Content<'_> {
     match content(Some(value), block) {
         Content::Text(text) => Content::Text(text),
@@ -239,8 +239,8 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     }
 }
 
-/// Items that are accepted only together: reasoning with what the model did next in the same response, a hosted search
-/// with what it found, a reference with the item it names.
+/// Groups items that the provider accepts only together: reasoning with the rest of the same response, a hosted search
+/// with its results, a reference with the item it names.
 pub(crate) fn groups<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, usize)> {
     let mut groups = Vec::new();
     let mut named = HashMap::new();
@@ -250,7 +250,7 @@ pub(crate) fn groups<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, u
     for (index, json) in items.enumerate() {
         let item = Object::of(json);
         let kind = kind(&item);
-        // The provider inserts it between items that belong together.
+        // The provider inserts compactions between items that belong together.
         if kind == Some(Item::Compaction) {
             continue;
         }
@@ -280,7 +280,7 @@ pub(crate) fn groups<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, u
     groups
 }
 
-/// Reasoning that is not followed by what the model made of it. Reasoning with an id is followed by an item with an id.
+/// Returns reasoning that no output of the model follows. Reasoning with an id must be followed by an item with an id.
 pub(crate) fn violations<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, &'static str)> {
     let mut alone = Vec::new();
     let mut waiting: Vec<(usize, bool)> = Vec::new();
@@ -312,7 +312,7 @@ fn is_of_the_model(kind: Option<Item>, item: &Object<'_>) -> bool {
     }
 }
 
-/// Whether a reference names an item that does not stand before it.
+/// Whether a reference names an item that does not precede it.
 pub(crate) fn unknown_references<'a>(items: impl Iterator<Item = Json<'a>>) -> bool {
     let mut known = HashSet::new();
     items.map(Object::of).any(|item| {
@@ -329,7 +329,7 @@ pub(crate) fn unknown_references<'a>(items: impl Iterator<Item = Json<'a>>) -> b
     })
 }
 
-/// A summary as an item in its full form.
+/// Writes a summary as an item in its full form.
 pub(crate) fn summary(summary: &SummaryMessage<'_>) -> Value {
     json!({"type": "message", "role": summary.role.name(), "content": [{"type": "input_text", "text": summary.text}]})
 }

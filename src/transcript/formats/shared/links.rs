@@ -1,8 +1,8 @@
-//! Session files whose entries name their parent, so that an agent finds the conversation by walking up from the last
-//! entry. A summary replaces entries there without a change to those that stay.
+//! Session files whose entries name their parent: an agent finds the conversation by walking up from the last entry. A
+//! summary replaces entries there without changing the kept ones.
 //!
-//! The summary gets an id that a kept entry already names as its parent. Where several kept entries lost their parent, an
-//! entry without content stands in for each of the others.
+//! The summary takes an id that a kept entry already names as its parent. If several kept entries lose their parents,
+//! an empty entry replaces each of the other parents.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -11,23 +11,23 @@ use crate::transcript::format::InsertionPoint;
 use crate::transcript::formats::shared::fields::digest;
 use crate::transcript::json::Json;
 
-/// The keys under which the entries of a format have their id and their parent's.
+/// The keys of an entry's id and of its parent's id.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Keys {
     pub(crate) id: &'static str,
     pub(crate) parent: &'static str,
 }
 
-/// The links that are left once a summary has replaced what it replaces.
+/// The links that remain after a summary replaces entries.
 #[derive(Debug)]
 pub(crate) struct Links<'a> {
     keys: Keys,
-    /// The entries with links that stay, in order.
+    /// The kept entries with links, in order.
     pub(crate) kept: Vec<Json<'a>>,
-    /// How many of them stand before the cut.
+    /// How many of these precede the cut.
     before: usize,
     removed: HashSet<Cow<'a, str>>,
-    /// Where the last removed entry begins, in bytes; 0 where none is.
+    /// Where the last removed entry begins, in bytes; 0 if none is removed.
     pub(crate) last_removed: usize,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Links<'a> {
         Links { keys, before: kept.partition_point(|entry| entry.span().start < cut), kept, removed, last_removed }
     }
 
-    /// The id of an entry.
+    /// Returns the id of an entry.
     pub(crate) fn id(&self, entry: Json<'a>) -> Option<Cow<'a, str>> {
         entry.get_text(self.keys.id).map(|id| id.decode())
     }
@@ -57,13 +57,13 @@ impl<'a> Links<'a> {
         entry.get_text(self.keys.parent).map(|id| id.decode())
     }
 
-    /// The id of an entry's parent, if that is removed.
+    /// Returns the id of an entry's parent, if the parent is removed.
     pub(crate) fn removed_parent(&self, entry: Json<'a>) -> Option<Cow<'a, str>> {
         self.parent(entry).filter(|parent| self.removed.contains(parent))
     }
 
-    /// The removed parent at which the walk up from the first kept entry ends; where it ends at none, the first removed
-    /// parent after the cut.
+    /// Returns the removed parent at which the walk up from the first kept entry ends. If it ends at none, returns the
+    /// first removed parent after the cut.
     pub(crate) fn end_of_walk(&self) -> Option<Cow<'a, str>> {
         let by_id: HashMap<Cow<'a, str>, Json<'a>> =
             self.kept.iter().filter_map(|entry| Some((self.id(*entry)?, *entry))).collect();
@@ -80,9 +80,9 @@ impl<'a> Links<'a> {
     }
 }
 
-/// An id that looks random and is the same for the same texts.
+/// Returns an id that looks random but depends only on the texts.
 pub(crate) fn uuid(what: &[&str]) -> String {
     let hex = digest(&[&what.join("\n")]);
-    // The standard wants these digits in a random id.
+    // The standard requires these digits in a random id.
     format!("{}-{}-4{}-8{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..32])
 }

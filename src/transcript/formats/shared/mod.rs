@@ -1,4 +1,4 @@
-//! What several formats share, and what is no format itself: each file is one way of writing a piece of a message.
+//! Code that several formats share: each file reads one piece of a message in one style.
 
 pub(crate) mod blocks;
 pub(crate) mod chat;

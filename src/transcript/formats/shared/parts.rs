@@ -1,4 +1,4 @@
-//! Parts as Google's API spells them: an object whose key says what it holds (`text`, `functionCall`, `inlineData`, …).
+//! Parts of Google's API: an object whose key names its content (`text`, `functionCall`, `inlineData`, …).
 
 use crate::transcript::foreign;
 use crate::transcript::formats::shared::blocks::output_text;
@@ -6,7 +6,7 @@ use crate::transcript::json::{Json, Kind};
 use crate::transcript::message::{Content, Part, PartKind};
 use crate::transcript::outputs::{Output, Shape};
 
-/// What a part can hold, as REST spells it.
+/// The members that a part can hold, as REST spells them.
 const KEYS: [&str; 9] = [
     "text",
     "functionCall",
@@ -22,11 +22,11 @@ const KEYS: [&str; 9] = [
 /// Whether a value is such a part.
 pub(crate) fn is_part(part: Json<'_>) -> bool {
     ["type", "kind"].iter().all(|key| part.get(key).is_none())
-        && KEYS.iter().chain(&["thoughtSignature"]).any(|key| held(part, key).is_some())
+        && KEYS.iter().chain(&["thoughtSignature"]).any(|key| member(part, key).is_some())
 }
 
-/// The member that REST calls `key` and Python the same with underscores; Python writes null for what is not there.
-pub(crate) fn held<'a>(part: Json<'a>, key: &str) -> Option<Json<'a>> {
+/// Returns the member that REST calls `key`; Python spells it with underscores, and writes null for absent members.
+pub(crate) fn member<'a>(part: Json<'a>, key: &str) -> Option<Json<'a>> {
     let value = |key: &str| part.get(key).filter(|value| value.kind() != Kind::Null);
     value(key).or_else(|| {
         let with_underscores =
@@ -35,13 +35,13 @@ pub(crate) fn held<'a>(part: Json<'a>, key: &str) -> Option<Json<'a>> {
     })
 }
 
-/// The response that a part holds, and the media beside it.
+/// Returns the response in a part, and the media beside it.
 pub(crate) fn output<'a>(part: Json<'a>) -> Option<Output<'a>> {
-    let answer = held(part, "functionResponse")?;
-    let response = held(answer, "response")?;
+    let answer = member(part, "functionResponse")?;
+    let response = member(answer, "response")?;
     let failed = response.get("error").is_some_and(|error| !error.is_falsy());
-    let output = Output::of(Some(response), Shape::Object)?.failing(failed);
-    Some(output.copied(held(answer, "parts")))
+    let output = Output::of(Some(response), Shape::Object)?.with_failure(failed);
+    Some(output.with_copies(member(answer, "parts")))
 }
 
 /// Reads a part.
@@ -50,27 +50,28 @@ pub(crate) fn part(json: Json<'_>) -> PartKind<'_> {
         let is_thought = json.get("thought").is_some_and(|thought| thought.raw() == "true");
         return if is_thought { PartKind::Reasoning(text) } else { PartKind::Text(text) };
     }
-    if held(json, "functionCall").is_some() {
+    if member(json, "functionCall").is_some() {
         return PartKind::Call;
     }
-    if let Some(answer) = held(json, "functionResponse") {
-        let response = held(answer, "response").map(|json| Part { json, kind: output_text(json) });
-        let media = held(answer, "parts").into_iter().flat_map(|parts| parts.items());
+    if let Some(answer) = member(json, "functionResponse") {
+        let response = member(answer, "response").map(|json| Part { json, kind: output_text(json) });
+        let media = member(answer, "parts").into_iter().flat_map(|parts| parts.items());
         let parts = response.into_iter().chain(media.map(|json| Part { json, kind: part(json) }));
         return PartKind::Result(Content::of_parts(parts.collect()));
     }
-    // The address of a file is short, and what a model may need to find it again.
-    if let Some(address) = held(json, "fileData").and_then(|file| held(file, "fileUri")).and_then(|uri| uri.text()) {
+    // The address of a file is short, and a model may need it to find the file again.
+    if let Some(address) = member(json, "fileData").and_then(|file| member(file, "fileUri")).and_then(|uri| uri.text())
+    {
         return PartKind::Text(address);
     }
-    let data = held(json, "inlineData").or_else(|| held(json, "fileData"));
-    match data.map(|data| held(data, "mimeType").and_then(|kind| kind.text())) {
+    let data = member(json, "inlineData").or_else(|| member(json, "fileData"));
+    match data.map(|data| member(data, "mimeType").and_then(|kind| kind.text())) {
         Some(Some(kind)) if kind.decode().starts_with("image/") => PartKind::Image,
         Some(_) => PartKind::Media,
-        // Code that the model ran, calls that the server answered: theirs to be read, whatever their fields.
-        None => match KEYS.iter().find_map(|key| held(json, key)) {
+        // Code that the model ran, or calls that the server answered: read as text, whatever their fields.
+        None => match KEYS.iter().find_map(|key| member(json, key)) {
             Some(value) => output_text(value),
-            None if held(json, "thoughtSignature").is_some() => PartKind::Other,
+            None if member(json, "thoughtSignature").is_some() => PartKind::Other,
             None => foreign::part(json),
         },
     }

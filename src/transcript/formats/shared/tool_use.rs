@@ -1,6 +1,6 @@
-//! Messages whose calls and results are blocks of the content: `tool_use` and `tool_result`, as the Messages API has them.
+//! Messages whose calls and results are blocks of the content: `tool_use` and `tool_result`, as in the Messages API.
 //!
-//! Tools that the server runs have blocks of their own (`server_tool_use`, `mcp_tool_use`), and results of their own
+//! Tools that the server runs have their own blocks (`server_tool_use`, `mcp_tool_use`) and results
 //! (`web_search_tool_result`, …).
 
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ pub(crate) fn message<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     })
 }
 
-/// A result for a call of the client's; the server answers its own.
+/// Writes a result for a call that the client answers; the server answers its own.
 pub(crate) fn result(call: &Call<'_>, text: &str) -> Option<Value> {
     call.json.get_text("type").filter(|kind| kind.is("tool_use"))?;
     Some(json!({"type": "tool_result", "tool_use_id": call.id?.decode(), "content": text, "is_error": true}))

@@ -1,0 +1,153 @@
+//! Rejects a conversation with too much foreign content, or with an unknown call: it is of another format.
+
+use std::fmt;
+
+use crate::transcript::foreign::completion::is_result;
+use crate::transcript::foreign::part::could_be_call_or_result;
+use crate::transcript::format::Transcript;
+use crate::transcript::json::{Json, Object};
+use crate::transcript::message::{Content, Message, Part, PartKind};
+
+/// Whether a message is one of a given program.
+type Recognizer = fn(&Object<'_>) -> bool;
+
+/// Programs whose files resemble a format of the table, each with a test for one of its messages.
+const PROGRAMS: [(&str, Recognizer); 6] = [
+    ("a session of Qwen Code", |line| line.get("uuid").is_some() && line.at(&["message", "parts"]).is_some()),
+    ("a session of Factory Droid", |line| {
+        line.get_text("type").is_some_and(|kind| kind.is("message"))
+            && line
+                .at(&["message", "content"])
+                .is_some_and(|content| has_part_of(content, &["tool_use", "tool_result"]))
+    }),
+    ("a stream of Cursor's agent", |line| line.get("call_id").is_some() && line.get("tool_call").is_some()),
+    ("Goose's messages", |message| {
+        message.get("content").is_some_and(|content| has_part_of(content, &["toolRequest", "toolResponse"]))
+    }),
+    ("Mastra's messages", |message| message.at(&["content", "format"]).is_some()),
+    ("Kimi CLI's context", |message| message.get("content").is_some_and(|content| has_part_of(content, &["think"]))),
+];
+
+fn has_part_of(list: Json<'_>, kinds: &[&str]) -> bool {
+    list.items().any(|part| part.get_text("type").is_some_and(|kind| kinds.iter().any(|name| kind.is(name))))
+}
+
+/// Returns the program that writes messages like this one, if tcompact recognizes it but does not read its files.
+pub(in crate::transcript) fn program(message: Json<'_>) -> Option<&'static str> {
+    let message = Object::of(message);
+    PROGRAMS.iter().find(|(_, is_of)| is_of(&message)).map(|(name, _)| *name)
+}
+
+/// Returns the foreign parts of a message. Results are skipped: they may have parts of any kind.
+fn foreign_parts<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = &'m Part<'a>> {
+    let foreign_parts = match &message.content {
+        Content::Parts(foreign_parts) if !is_result(message) => foreign_parts.as_ref(),
+        _ => &[],
+    };
+    foreign_parts.iter().filter(|part| matches!(part.kind, PartKind::Foreign(_)))
+}
+
+/// Whether a message has parts of an unknown kind.
+pub(crate) fn is_in(message: &Message<'_>) -> bool {
+    foreign_parts(message).next().is_some()
+}
+
+/// How many bytes of JSON are in foreign content, and how many in known content.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Bytes {
+    /// Bytes in parts that no reader knows.
+    pub(crate) foreign: usize,
+    /// Bytes in parts, texts and calls that were read.
+    pub(crate) known: usize,
+}
+
+impl Bytes {
+    /// Counts the bytes of some messages.
+    pub(crate) fn of<'m, 'a: 'm>(messages: impl IntoIterator<Item = &'m Message<'a>>) -> Self {
+        let mut bytes = Bytes::default();
+        for message in messages {
+            let content: usize = match &message.content {
+                Content::Text(text) => text.spelled_len(),
+                Content::Parts(foreign_parts) => foreign_parts.iter().map(|part| part.json.span().len()).sum(),
+            };
+            let foreign: usize = foreign_parts(message).map(|part| part.json.span().len()).sum();
+            let calls: usize = message.calls.iter().map(|call| call.json.span().len()).sum();
+            bytes.foreign += foreign;
+            bytes.known += content - foreign + calls;
+        }
+        bytes
+    }
+
+    /// Whether more is foreign than known.
+    pub(crate) fn is_mostly_foreign(&self) -> bool {
+        self.foreign > self.known
+    }
+}
+
+/// The first unknown part of a rejected conversation, and the reason for the rejection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UnknownPart {
+    /// The index of its message.
+    pub(crate) message: usize,
+    /// What is unknown: the part's type, or the kind of value it is.
+    what: String,
+    /// The name of the conversation's format.
+    format: &'static str,
+    /// The program known to write such messages.
+    program: Option<&'static str>,
+    /// How much of the conversation is unknown; `None` if one unknown call is the reason.
+    bytes: Option<Bytes>,
+}
+
+impl UnknownPart {
+    fn of<'a>(transcript: &Transcript<'a>, (message, part): (usize, Json<'a>), bytes: Option<Bytes>) -> Self {
+        let whole = transcript.messages[message].json;
+        let kind = part.get_text("type").map(|kind| kind.decode()).filter(|kind| kind.chars().count() < 60);
+        let what = match kind {
+            Some(kind) => format!("a part of the type `{}`", kind.escape_debug()),
+            None => format!("{} that {} does not have there", part.kind().noun(), transcript.format.name()),
+        };
+        UnknownPart { message, what, format: transcript.format.name(), program: program(whole), bytes }
+    }
+}
+
+impl fmt::Display for UnknownPart {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let UnknownPart { message, what, format, .. } = self;
+        match self.bytes {
+            Some(Bytes { foreign, known }) => write!(
+                out,
+                "most of it is of kinds that no reader knows ({foreign} of {} bytes): message {message} has {what}",
+                foreign + known
+            )?,
+            None => write!(
+                out,
+                "message {message} has {what}, which may be a call or a result, and is none that {format} knows"
+            )?,
+        }
+        match self.program {
+            Some(program) => write!(out, "; it looks like {program}, which tcompact does not read"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns each foreign part with the index of its message.
+fn all_foreign_parts<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = (usize, Json<'a>)> + use<'t, 'a> {
+    let messages = transcript.messages.iter().enumerate();
+    messages.flat_map(|(index, message)| foreign_parts(message).map(move |part| (index, part.json)))
+}
+
+/// Returns the first foreign part that could be a call or a result, if there is one. Unless the user named the format,
+/// the conversation is then of another one: all calls of this format are known.
+pub(crate) fn check_unknown_call(transcript: &Transcript<'_>) -> Option<UnknownPart> {
+    let found = all_foreign_parts(transcript).find(|(_, part)| could_be_call_or_result(*part))?;
+    Some(UnknownPart::of(transcript, found, None))
+}
+
+/// Returns the first foreign part of a conversation that is mostly foreign.
+pub(crate) fn check_mostly_foreign(transcript: &Transcript<'_>) -> Option<UnknownPart> {
+    let first = all_foreign_parts(transcript).next()?;
+    let bytes = Bytes::of(&transcript.messages);
+    bytes.is_mostly_foreign().then(|| UnknownPart::of(transcript, first, Some(bytes)))
+}
