@@ -128,7 +128,8 @@ fn what_is_not_asked_for_takes_the_way_of_what_fails() {
         [("extractive", "compacted", 0), ("passthrough", "unchanged", 0), ("embed", "compacted", 0)]
     {
         let logs = logs();
-        let run = compacted(logs.path(), &dead, &["--retries", "0", "--on-error", on_error, "-O", "out", "logs"]);
+        let more = ["-j", "8", "--retries", "0", "--on-error", on_error, "-O", "out", "logs"];
+        let run = compacted(logs.path(), &dead, &more);
         let (statuses, requests) = reported(logs.path());
         assert_eq!((run.code, statuses), (code, [(status.to_owned(), FILES)].into()), "{run:?}");
         assert!(requests < 20 && run.stderr.lines().count() < 25, "{requests}: {run:?}");
@@ -137,7 +138,8 @@ fn what_is_not_asked_for_takes_the_way_of_what_fails() {
     let folder = tempfile::tempdir().expect("a folder");
     let lines: String = (0..FILES).map(|at| conversation(at) + "\n").collect();
     fs::write(folder.path().join("all.jsonl"), &lines).expect("written");
-    let more = ["--retries", "0", "--on-error", "passthrough", "all.jsonl", "-o", "out.jsonl"];
+    // Eight requests fail in a row, and three more are sent by then.
+    let more = ["-j", "4", "--retries", "0", "--on-error", "passthrough", "all.jsonl", "-o", "out.jsonl"];
     let run = compacted(folder.path(), &dead, &more);
     assert_eq!(fs::read_to_string(folder.path().join("out.jsonl")).expect("a file"), lines, "{run:?}");
     assert!(reported(folder.path()).1 < 12, "{run:?}");
