@@ -96,8 +96,6 @@ pub(super) struct Words {
     places: Vec<(usize, usize)>,
     /// Where the lines of the last message begin.
     last: usize,
-    /// The index of the first message.
-    first: usize,
 }
 
 impl Words {
@@ -105,9 +103,6 @@ impl Words {
     /// is wrong with it.
     pub(super) fn said(&mut self, index: usize, text: &str, asked: Option<&str>, denied: Option<&str>) {
         let opens = self.lines.is_empty();
-        if opens {
-            self.first = index;
-        }
         self.last = self.lines.len();
         let question = asked.and_then(|asked| question(asked, text));
         let question = question.or(denied.map(|denied| format!("“{}”", without_middle(denied, LONGEST_QUESTION))));
@@ -187,6 +182,7 @@ impl Words {
     /// Changes an earlier sentence for a new one, which is of `entry`; what the new one is about, where it does not say that.
     fn change(&mut self, changed: Changed, entry: &mut Entry, new: &mut Sentence, revises: bool) -> Option<String> {
         let (line, place) = *self.places.get(changed.which)?;
+        let opens = line == 0;
         let line = self.lines.get_mut(line)?;
         // What one message says holds together, unless it corrects itself; and so does an earlier summary.
         let together = line.entry.earlier == entry.earlier && (entry.earlier || line.entry.index == entry.index);
@@ -200,7 +196,7 @@ impl Words {
             How::Related => EARLIER,
         };
         // What opens the conversation, or answers a question, stays where it is.
-        let may_move = line.entry.index != self.first && line.entry.about.is_empty();
+        let may_move = !opens && line.entry.about.is_empty();
         if changed.how == How::Replaced {
             former.gone = true;
         } else if may_move && new.follow(&former.text, opening) {
