@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::batch::within;
 use crate::program::{Run, path, piped, run, tcompact, with};
 
 /// A run that failed with `code`, said all of `words`, and wrote nothing.
@@ -258,3 +259,28 @@ fn hostile_shapes() {
     let keys = format!("[{{\"role\":\"user\",\"content\":\"x\",\"{}\":1}}]", "k".repeat(1_000_000));
     assert_eq!(piped(&["-n"], &keys).stdout, "0\n");
 }
+#[test]
+fn values_that_nest_too_deep_are_refused_and_stop_no_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let good = r#"[{"role":"user","content":"one"},{"role":"assistant","content":"two"}]"#;
+    fs::create_dir(folder.path().join("logs")).expect("made");
+    fs::write(folder.path().join("logs/a.json"), good).expect("written");
+    for levels in [12_000, 200_000] {
+        let deep = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        let text = format!(r#"[{{"role":"user","content":{deep}}}]"#);
+        fs::write(folder.path().join("logs/deep.json"), &text).expect("written");
+        let words = ["deep.json cannot be read: its values are nested deeper than 1000 levels at line 1 column"];
+        for flags in
+            [&["-n"][..], &["--count"], &["--check"], &["--lines", "conversations"], &["--from", "openai-chat"]]
+        {
+            let arguments = [flags, &["logs/deep.json"]].concat();
+            assert_fails(&within(folder.path(), &arguments), 1, &words);
+            assert_fails(&piped(flags, &text), 1, &["nested deeper than 1000 levels"]);
+        }
+        let run = within(folder.path(), &["--keep", "messages:1", "--jobs", "2", "-O", "out", "logs"]);
+        assert_eq!(run.code, 7, "{run:?}");
+        assert!(run.stderr.contains(words[0]) && run.stderr.contains("1 failed"), "{run:?}");
+        assert!(folder.path().join("out/a.json").exists(), "{run:?}");
+    }
+}
+

@@ -1,4 +1,5 @@
-//! The grammar of JSON, gone over once from left to right. Nothing recurses: nesting is bounded by memory.
+//! The grammar of JSON, gone over once from left to right. Nothing recurses here; what looks at the values does, so that
+//! nesting is bounded.
 
 use crate::transcript::source::{Long, Wrong};
 use crate::transcript::specials::Specials;
@@ -13,6 +14,12 @@ pub(super) const LARGE: usize = 1 << 20;
 
 /// Values that are nested deeper than this are not kept: they are few or hostile.
 const DEEPEST: usize = 64;
+
+/// How deep values nest in a text that is read, about as deep as Python's `json` follows them. Readers recurse.
+pub(crate) const MAX_DEPTH: usize = 1_000;
+
+/// What is wrong with a text that nests deeper.
+pub(crate) const TOO_DEEP: &str = "its values are nested deeper than 1000 levels";
 
 /// Whether control characters may stand in strings.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -84,7 +91,7 @@ impl<'t> Scan<'t> {
             self.space();
             match self.byte() {
                 Some(bracket @ (b'{' | b'[')) => {
-                    self.open(bracket);
+                    self.open(bracket)?;
                     self.space();
                     match (bracket, self.byte()) {
                         (b'{', Some(b'}')) | (b'[', Some(b']')) => self.close(),
@@ -132,13 +139,17 @@ impl<'t> Scan<'t> {
         Ok(true)
     }
 
-    fn open(&mut self, bracket: u8) {
+    fn open(&mut self, bracket: u8) -> Scanned {
+        if self.open.len() == MAX_DEPTH {
+            return self.wrong(TOO_DEEP);
+        }
         if self.open.len() < self.deepest {
             self.places.push(self.long.len() as u32);
             self.long.push(Long { start: self.at as u32, end: 0, more: 0 });
         }
         self.open.push(bracket);
         self.at += 1;
+        Ok(())
     }
 
     fn close(&mut self) {
