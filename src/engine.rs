@@ -158,6 +158,9 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
         Destination::InPlace(Some(suffix)) => inputs.files().map(|file| inputs::copy_of(file, suffix)).collect(),
         _ => Vec::new(),
     };
+        if let Some(file) = settings.policy.archive.as_ref().filter(|_| !settings.action.only_looks()) {
+            refuse_streams(settings, "--archive", file)?;
+        }
     let besides = copies.iter().chain(&settings.policy.archive).chain(&settings.input.besides).map(PathBuf::as_path);
     let others: Vec<&Path> = named.into_iter().flatten().chain(besides).collect();
     for (flag, file) in [("--report", &settings.output.report), ("--html", &settings.output.html)] {
@@ -177,8 +180,8 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
     settings.output.html.as_ref().map_or(Ok(()), |page| page::check(page, &others))
 }
 
-/// Refuses a file that is standard input or output by another name, or that is among tcompact's own.
-fn check_besides(settings: &Settings, flag: &str, file: &Path) -> Result<()> {
+/// Refuses a file that is standard input or output by another name.
+fn refuse_streams(settings: &Settings, flag: &str, file: &Path) -> Result<()> {
     let name = file.display();
     let printed = settings.output.destination == Destination::Stdout;
     if output::is_standard_stream(file, printed) {
@@ -189,6 +192,13 @@ fn check_besides(settings: &Settings, flag: &str, file: &Path) -> Result<()> {
         return Err(Failure::usage(message).into());
     }
     Ok(())
+    Ok(())
+}
+
+/// Refuses a file that is standard input or output by another name, or that is among tcompact's own.
+fn check_besides(settings: &Settings, flag: &str, file: &Path) -> Result<()> {
+    let name = file.display();
+    refuse_streams(settings, flag, file)?;
 }
 
 fn unusable(folder: &Path, error: &io::Error) -> Failure {

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use anyhow::Result;
 
-use crate::compact::{Archived, CompactionPolicy};
+use crate::compact::{Archived, CompactionPolicy, Emit};
 use crate::engine::inputs::{Entry, Inputs, copy_of};
 use crate::engine::journal::Journal;
 use crate::engine::ordered_output::{FirstFailed, OrderedOutput};
@@ -504,7 +504,9 @@ pub(super) fn check(settings: &Settings, inputs: &Inputs) -> Result<()> {
     let only = inputs.entries.first().filter(|_| !inputs.many);
     match (&settings.output.destination, only) {
         (Destination::File(file), Some(entry)) if !settings.action.only_looks() => {
-            output::check(entry.path.as_deref(), Some(file))
+            let can_replace = settings.policy.emit == Emit::Messages;
+            output::refuse_input(entry.path.as_deref(), file, can_replace)?;
+            output::check(Some(file))
         }
         _ => Ok(()),
     }

@@ -233,9 +233,59 @@ fn an_output_that_cannot_be_written_leaves_nothing_behind() {
 }
 
 #[test]
+    // What cannot replace a file is not to be tried.
+    for flags in [&["--emit", "summary"][..], &["--emit", "update"], &["--restore", "h.jsonl"]] {
+        let run = with(&[flags, &[&file, "-o", &file]].concat());
+        assert_fails(&run, 2, &["is the input itself", "write to another file"]);
+        assert!(!run.stderr.contains("--in-place"), "{run:?}");
+    }
 fn a_failure_leaves_an_existing_output_as_it_was() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = path(folder.path(), "out.json");
+/// Every flag that writes a file besides standard output, with the file that the shell opens for standard input.
+#[test]
+fn no_file_that_is_written_is_the_one_on_standard_input() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let message = |text: &str| format!(r#"{{"role":"user","content":"{}"}}"#, text.repeat(400));
+    let conversation =
+        format!("[{},{},{},{}]\n", message("one "), message("two "), message("three "), message("four "));
+    let (file, link, hard) =
+        (path(folder.path(), "st.jsonl"), path(folder.path(), "link.jsonl"), path(folder.path(), "hard.jsonl"));
+    fs::write(&file, &conversation).expect("written");
+    std::os::unix::fs::symlink(&file, &link).expect("a link");
+    fs::hard_link(&file, &hard).expect("a link");
+    let archive = path(folder.path(), "a.jsonl");
+    let from = |name: &str, arguments: &[&str]| {
+        let opened = fs::File::open(name).expect("opened");
+        let output = tcompact().args(arguments).stdin(opened).output().expect("it ends");
+        (output.status.code(), String::from_utf8(output.stderr).expect("UTF-8"))
+    };
+    let made = from(&file, &["--keep", "messages:1", "--archive", &archive, "-o", &path(folder.path(), "short.jsonl")]);
+    assert_eq!(made.0, Some(0), "{made:?}");
+    for name in [&file, &link, &hard] {
+        for (flag, more, can_replace) in [
+            ("--output", &["--keep", "messages:1"][..], true),
+            ("--output", &["--keep", "messages:1", "--emit", "summary"], false),
+            ("--output", &["--keep", "messages:1", "--lines", "conversations"], true),
+            ("--output", &["--restore", &archive], false),
+            ("--archive", &["--keep", "messages:1", "--lines", "conversations"], false),
+            ("--archive", &["--keep", "messages:1", "-o", &path(folder.path(), "other.jsonl")], false),
+            ("--report", &["--keep", "messages:1"], false),
+            ("--html", &["--keep", "messages:1"], false),
+        ] {
+            let arguments = [more, &[flag, name]].concat();
+            let (code, stderr) = from(&file, &arguments);
+            assert_eq!(code, Some(2), "{arguments:?}: {stderr}");
+            assert!(stderr.contains(&format!("{flag} {name}")), "{arguments:?}: {stderr}");
+            assert_eq!(stderr.contains("try: tcompact --in-place"), can_replace, "{arguments:?}: {stderr}");
+            assert_eq!(fs::read_to_string(&file).expect("read"), conversation, "{arguments:?}");
+        }
+    }
+    // Another file on standard input is none of it.
+    let other = from(&archive, &["--keep", "messages:1", &file, "-o", &path(folder.path(), "other.jsonl")]);
+    assert_eq!(other.0, Some(0), "{other:?}");
+}
+
     fs::write(&file, "before").expect("written");
     assert_fails(&piped(&["-o", &file], "[{"), 1, &["is not JSON"]);
     let failing = ["--summarizer-cmd", "exit 1", "--keep", "messages:2", "-o", &file, "openai-chat/plain.json"];
