@@ -212,6 +212,19 @@ fn contradictory_messages_name_the_candidates() {
 }
 
 #[test]
+fn a_format_that_does_not_see_the_calls_is_refused() {
+    for format in ["anthropic", "openai-responses", "ai-sdk"] {
+        for flags in [&["--keep", "messages:10"][..], &["--check"], &["-n"]] {
+            let run = with(&[flags, &["--from", format, "agent-session.json"]].concat());
+            assert_fails(&run, 1, &[&format!("as {format}, message "), "--from openai-chat"]);
+        }
+    }
+    // Where there are no calls, it is as good as another.
+    let text = r#"[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]"#;
+    assert_eq!(piped(&["-n", "--from", "anthropic"], text).code, 0);
+}
+
+#[test]
 fn the_output_is_never_the_input() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = path(folder.path(), "chat.json");
