@@ -233,28 +233,15 @@ fn the_output_is_never_the_input() {
     let link = path(folder.path(), "link.json");
     std::os::unix::fs::symlink(&file, &link).expect("a link");
     assert_fails(&with(&[&file, "-o", &link]), 2, &["is the input itself"]);
-    assert_eq!(fs::read_to_string(&file).expect("read"), GOOD);
-}
-
-#[test]
-fn an_output_that_cannot_be_written_leaves_nothing_behind() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let nowhere = path(folder.path(), "no/such/folder/out.json");
-    assert_fails(&piped(&["-o", &nowhere], GOOD), 1, &["out.json cannot be written"]);
-    assert_fails(&piped(&["-o", folder.path().to_str().expect("a path")], GOOD), 1, &["it is a directory"]);
-    assert_eq!(fs::read_dir(folder.path()).expect("read").count(), 0);
-}
-
-#[test]
     // What cannot replace a file is not to be tried.
     for flags in [&["--emit", "summary"][..], &["--emit", "update"], &["--restore", "h.jsonl"]] {
         let run = with(&[flags, &[&file, "-o", &file]].concat());
         assert_fails(&run, 2, &["is the input itself", "write to another file"]);
         assert!(!run.stderr.contains("--in-place"), "{run:?}");
     }
-fn a_failure_leaves_an_existing_output_as_it_was() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = path(folder.path(), "out.json");
+    assert_eq!(fs::read_to_string(&file).expect("read"), GOOD);
+}
+
 /// Every flag that writes a file besides standard output, with the file that the shell opens for standard input.
 #[test]
 fn no_file_that_is_written_is_the_one_on_standard_input() {
@@ -299,6 +286,19 @@ fn no_file_that_is_written_is_the_one_on_standard_input() {
     assert_eq!(other.0, Some(0), "{other:?}");
 }
 
+#[test]
+fn an_output_that_cannot_be_written_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let nowhere = path(folder.path(), "no/such/folder/out.json");
+    assert_fails(&piped(&["-o", &nowhere], GOOD), 1, &["out.json cannot be written"]);
+    assert_fails(&piped(&["-o", folder.path().to_str().expect("a path")], GOOD), 1, &["it is a directory"]);
+    assert_eq!(fs::read_dir(folder.path()).expect("read").count(), 0);
+}
+
+#[test]
+fn a_failure_leaves_an_existing_output_as_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "out.json");
     fs::write(&file, "before").expect("written");
     assert_fails(&piped(&["-o", &file], "[{"), 1, &["is not JSON"]);
     let failing = ["--summarizer-cmd", "exit 1", "--keep", "messages:2", "-o", &file, "openai-chat/plain.json"];
@@ -307,21 +307,6 @@ fn no_file_that_is_written_is_the_one_on_standard_input() {
     assert_eq!(fs::read_dir(folder.path()).expect("read").count(), 1);
 }
 
-/// Nothing here is worth more than an error, and none of it may panic or take long.
-#[test]
-fn hostile_shapes() {
-    let deep = 100_000;
-    let nested = format!("{}{}", "[".repeat(deep), "]".repeat(deep));
-    let in_call = format!(
-        r#"[{{"role":"user","content":"{}"}},{{"role":"assistant","content":"","tool_calls":[{{"id":"a","name":"f","args":{nested}}}]}}]"#,
-        "u ".repeat(100)
-    );
-    assert_eq!(piped(&["-n", "--keep", "messages:1"], &in_call).stdout, "1\n");
-    assert_eq!(piped(&["-q"], &nested).code, 1);
-    assert_eq!(piped(&["-q", "--from", "langchain"], r#"[{"type":"human"}]"#).code, 1);
-    let keys = format!("[{{\"role\":\"user\",\"content\":\"x\",\"{}\":1}}]", "k".repeat(1_000_000));
-    assert_eq!(piped(&["-n"], &keys).stdout, "0\n");
-}
 #[test]
 fn values_that_nest_too_deep_are_refused_and_stop_no_other() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -347,3 +332,18 @@ fn values_that_nest_too_deep_are_refused_and_stop_no_other() {
     }
 }
 
+/// Nothing here is worth more than an error, and none of it may panic or take long.
+#[test]
+fn hostile_shapes() {
+    let deep = 100_000;
+    let nested = format!("{}{}", "[".repeat(deep), "]".repeat(deep));
+    let in_call = format!(
+        r#"[{{"role":"user","content":"{}"}},{{"role":"assistant","content":"","tool_calls":[{{"id":"a","name":"f","args":{nested}}}]}}]"#,
+        "u ".repeat(100)
+    );
+    assert_eq!(piped(&["-n", "--keep", "messages:1"], &in_call).stdout, "1\n");
+    assert_eq!(piped(&["-q"], &nested).code, 1);
+    assert_eq!(piped(&["-q", "--from", "langchain"], r#"[{"type":"human"}]"#).code, 1);
+    let keys = format!("[{{\"role\":\"user\",\"content\":\"x\",\"{}\":1}}]", "k".repeat(1_000_000));
+    assert_eq!(piped(&["-n"], &keys).stdout, "0\n");
+}
