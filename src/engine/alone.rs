@@ -18,7 +18,16 @@ impl<'r> InputTask<'r> {
         backend: &'r dyn SummaryBackend,
         listener: &'r dyn Listener,
     ) -> Self {
-        InputTask { input, settings, policy: &settings.policy, backend, listener, page: None, many: false }
+        InputTask {
+            input,
+            settings,
+            policy: &settings.policy,
+            backend,
+            listener,
+            page: None,
+            many: false,
+            repaired: false,
+        }
     }
 }
 

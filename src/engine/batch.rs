@@ -351,7 +351,7 @@ impl<'b> Batch<'b> {
     fn task<'s>(&'s self, job: &'s Job<'b>, input: &'s Input, backend: &'s RunBackend<'s>) -> InputTask<'s> {
         let Batch { settings, inputs, records: Records { listeners, .. }, .. } = self;
         let (policy, page, many) = (&*job.policy, listeners.page.as_ref(), inputs.many);
-        InputTask { input, settings, policy, backend, listener: listeners, page, many }
+        InputTask { input, settings, policy, backend, listener: listeners, page, many, repaired: false }
     }
 
     /// Makes a result while holding a core, except for the time that a summarizer takes.

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::compact::{Archived, ChangedConversation, CompactionPolicy, Happening, kept};
-use crate::events::Event;
+use crate::events::{Event, RepairedBy};
 use crate::exit::Failure;
 use crate::files::input::Input;
 use crate::plan::breaches::{Breach, Rule, breaches};
@@ -51,13 +51,15 @@ fn stale_thinking(policy: &CompactionPolicy, transcript: &Transcript<'_>, change
     thinking::removal(transcript, changed.unwrap_or(messages)..messages, policy.thinking, policy.reader_name())
 }
 
-/// Mends every breach of an input: its text is then the mended one. Gives what is to be kept of the one before.
+/// Mends every breach of an input: its text is then the mended one. Gives what is to be kept of the one before, and what
+/// was found in each conversation.
 ///
 /// # Errors
 /// The input cannot be read; or a breach is left, since the format has no way to mend it.
-pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Result<Archived> {
+pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Result<(Archived, Vec<RepairedBy>)> {
     let InputTask { settings, policy, .. } = *task;
     let mut archived = Archived::default();
+    let mut repaired = Vec::new();
     let breaches_in = |document: &Document<'_>| document.transcripts.iter().map(|one| breaches(one).len()).sum();
     let mut rounds = 0;
     // For each conversation, the first message that was mended.
@@ -76,7 +78,14 @@ pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Re
         };
         if rounds == 0 {
             let source = &input.name;
-            task.tell(Event::Repairing { source, found: breaches_in(&document) });
+            let of_one =
+                |one: &Transcript<'_>| RepairedBy { violations: breaches(one).len(), messages: one.messages.len() };
+            repaired = document.transcripts.iter().map(of_one).collect();
+            for (transcript, repaired) in
+                document.transcripts.iter().zip(&repaired).filter(|(_, one)| one.violations > 0)
+            {
+                task.tell(Event::Repaired { source: &source_name(input, transcript), repaired, how });
+            }
             let calls = document.transcripts.iter().map(without_way).sum();
             if how == Repair::Synthesize && calls > 0 {
                 task.tell(Event::CallsRemoved { source, calls });
@@ -126,5 +135,5 @@ pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Re
         );
         return Err(Failure::unreadable(message).into());
     }
-    Ok(archived)
+    Ok((archived, repaired))
 }

@@ -47,20 +47,32 @@ impl InputTask<'_> {
         if self.settings.action == Action::Check {
             return Ok(Outcome { breaches: check::check(self)?, ..Outcome::default() });
         }
-        let mut archived = Archived::default();
+        let (mut archived, mut repaired) = (Archived::default(), Vec::new());
         let mut whole = Cow::Borrowed(self.input);
         if let Some(how) = self.settings.repair {
-            archived = check::repair(self, whole.to_mut(), how)?;
+            (archived, repaired) = check::repair(self, whole.to_mut(), how)?;
         }
-        let task = InputTask { input: &whole, ..*self };
+        let is_repaired = whole.text != self.input.text;
+        let task = InputTask { input: &whole, repaired: is_repaired, ..*self };
         let may_archive = !self.settings.output.archive_chosen && self.policy.archive.is_some();
         if may_archive && self.settings.action != Action::Diff && task.cuts()? {
             archive::check(self.settings, self.policy, &[])?;
         }
-        let mut outcome = task.process(conversations)?;
-        if whole.text != self.input.text {
+        let from = conversations.len();
+        let done = task.process(conversations);
+        for (conversation, repaired) in
+            conversations[from..].iter_mut().zip(repaired).filter(|(_, one)| one.violations > 0)
+        {
+            conversation.repaired = Some(repaired);
+            if is_repaired && conversation.status == Status::Unchanged && self.settings.action == Action::Compact {
+                conversation.status = Status::Compacted;
+            }
+        }
+        let mut outcome = done?;
+        if is_repaired {
             // What was repaired did change.
             outcome.idle = Idle::default();
+            outcome.compacted |= self.settings.action == Action::Compact;
         }
         archived.extend(mem::take(&mut outcome.archived));
         // When it is written, what was repaired is no longer there, and lines are not either.
@@ -114,7 +126,8 @@ impl InputTask<'_> {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
             let done = self.compacted(document, &source, transcript, &arena, (conversations, &mut idle))?;
-            if !done.is_change() {
+            // A state needs all of what was repaired.
+            if !done.is_change() && !(self.repaired && self.policy.emit == Emit::Update) {
                 updates.push_str(&self.summary_alone(None).unwrap_or_else(rewrite::no_update));
                 continue;
             }

@@ -51,6 +51,9 @@ pub(crate) struct Conversation {
     /// Places where secrets were masked, by what stood there; only with `--redact`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) redacted: Option<BTreeMap<&'static str, u64>>,
+    /// What `--repair` repaired before all else; only where it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) repaired: Option<RepairedBy>,
     /// Milliseconds from the reading of it to the end.
     pub(crate) elapsed_ms: u64,
     /// What went wrong.
@@ -92,6 +95,7 @@ impl Conversation {
             cached: 0,
             economy: None,
             redacted: None,
+            repaired: None,
             elapsed_ms: 0,
             error,
             saved: 0,
@@ -111,6 +115,15 @@ impl Conversation {
             }
         }
     }
+}
+
+/// What `--repair` found in a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct RepairedBy {
+    /// Violations of its provider's rules, as the input has them.
+    pub(crate) violations: usize,
+    /// Messages of the input; the other numbers are of what was repaired.
+    pub(crate) messages: usize,
 }
 
 /// What a conversation loses.

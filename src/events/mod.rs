@@ -16,8 +16,9 @@ use crate::plan::Plan;
 use crate::plan::breaches::Breach;
 use crate::plan::economy::Economy;
 use crate::plan::pairs::Pairs;
+use crate::rewrite::repair::Repair;
 
-pub(crate) use conversation::{Conversation, Drawn, Fact, FactPlace, Saving, Status};
+pub(crate) use conversation::{Conversation, Drawn, Fact, FactPlace, RepairedBy, Saving, Status};
 pub(crate) use idle::Idle;
 pub(crate) use totals::{Largest, Totals};
 
@@ -31,8 +32,8 @@ pub(crate) enum Event<'e> {
     Disabled(&'e str),
     /// A breach of the provider's rules, which is looked for.
     Breach { source: &'e str, breach: &'e Breach },
-    /// So many breaches are to be repaired.
-    Repairing { source: &'e str, found: usize },
+    /// A conversation of which so much is repaired, in this way.
+    Repaired { source: &'e str, repaired: &'e RepairedBy, how: Repair },
     /// Calls are removed though they were to be given a result.
     CallsRemoved { source: &'e str, calls: usize },
     /// The last line is only the beginning of one.

@@ -18,6 +18,7 @@ use crate::prune::Account;
 use crate::report::explain::{Picture, savings};
 use crate::report::json::DryRun;
 use crate::report::terminal::{self, beside_the_bar};
+use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Removal;
 use crate::sanitize::{sanitize, sanitize_line};
 use crate::settings::Volume;
@@ -74,8 +75,10 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
         Event::Disabled(reason) => (Usual, format!("{reason}; the transcript stays unchanged")),
         // It is what `--check` is asked for.
         Event::Breach { source, breach } => (Quiet, of(source, format!("message {}: {breach}", breach.message))),
-        Event::Repairing { source, found } => {
-            (Verbose, of(source, format!("{found} violations of its provider's rules")))
+        Event::Repaired { source, repaired, how } => {
+            let found = counted(repaired.violations as u64, "violation");
+            let how = if how == Repair::Drop { "drop" } else { "synthesize" };
+            (Usual, of(source, format!("{found} of its provider's rules repaired, as --repair {how} says")))
         }
         Event::CallsRemoved { source, calls } => {
             let calls = if calls == 1 { "1 call goes".to_owned() } else { format!("{calls} calls go") };
