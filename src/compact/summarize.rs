@@ -513,12 +513,17 @@ impl Summarization<'_, '_> {
         // The words around a summary are part of its size; but something must be left to say.
         let most = self.most_tokens().min(self.policy.summary.tokens.max(tokens("") + LEAST_SUMMARY));
         let mut limit = most.saturating_sub(tokens("")).max(1);
+        // An earlier summary that stands beside the messages has no index of its own.
+        let mut indices: Vec<usize> = earlier.iter().map(|_| 0).collect();
+        indices.extend(self.indices_of(sent));
+        indices.extend(self.summarized.last().filter(|_| sent.is_empty()));
         let mut kept = Record::default();
         // Only a page shows it, by the indices of the messages.
         let keeps = self.keeps_facts && earlier.is_none() && sent.len() == self.summarized.len();
         let ledger = keeps.then_some(&mut kept);
         let fits = |text: &str| tokens(text) <= most;
-        let mut text = record::summarize_within(&messages, prefix, self.policy.counter, limit, &fits, ledger);
+        let (history, counter) = ((&*messages, &*indices), self.policy.counter);
+        let mut text = record::summarize_within(history, prefix, counter, limit, &fits, ledger);
         if keeps {
             let place = |index: usize| self.summarized.get(index).copied().unwrap_or(index);
             kept.entries.iter_mut().for_each(|entry| entry.index = place(entry.index));
@@ -527,7 +532,8 @@ impl Summarization<'_, '_> {
         // Where not even a line was left out of a summary it is shortened.
         while tokens(&text) > most && limit > 1 {
             limit = limit.saturating_sub(tokens(&text) - most).max(1);
-            text = record::summarize(&messages, prefix, self.policy.counter, limit, None);
+            let fits = |text: &str| counter.count_text(text) <= limit;
+            text = record::summarize_within(history, prefix, counter, limit, &fits, None);
         }
         if tokens(&text) > most {
             let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
@@ -542,6 +548,19 @@ impl Summarization<'_, '_> {
 
     /// Tokens of what a summary takes the place of.
     pub(super) fn replaced_tokens(&self) -> u64 {
+    /// The indices in the input of the messages that the summarizer is sent. The oldest may be a shorter one.
+    fn indices_of(&self, sent: &[&Message<'_>]) -> Vec<usize> {
+        let mut end = self.summarized.len();
+        let mut indices: Vec<usize> = Vec::with_capacity(sent.len());
+        for message in sent.iter().rev() {
+            let is_it = |&index: &usize| std::ptr::eq::<Message<'_>>(*message, &self.history.messages[index]);
+            end = self.summarized[..end].iter().rposition(is_it).unwrap_or(end.saturating_sub(1));
+            indices.extend(self.summarized.get(end));
+        }
+        indices.reverse();
+        indices
+    }
+
         self.tally.sum(&self.fitted.plan.superseded())
     }
 
