@@ -56,6 +56,8 @@ pub(crate) enum Happening<'h> {
         billed: Option<Billed>,
         /// Whether it is from the cache.
         cached: bool,
+        /// Whether nobody summarizes, and it only says how much was removed.
+        is_note: bool,
     },
     /// So many secrets were masked.
     Redacted(&'h BTreeMap<&'static str, u64>),

@@ -173,6 +173,7 @@ fn attempted(
         tokens,
         billed: attempt.bill.usage.map(|usage| policy.summary.model.billed(usage)),
         cached: attempt.bill.cached > 0,
+        is_note: by == SummarySource::Note,
     });
     let placed = summarization.placed(&text);
     attempt.summary = Some(Summary { text, by, tokens, saved, placed });
@@ -243,7 +244,10 @@ impl Summarization<'_, '_> {
 
     /// The note that stands for the history where nobody summarizes.
     fn noted(&self) -> Accepted {
-        let (messages, tokens) = (self.fitted.plan.summarized().len(), self.replaced_tokens());
+        let FittedPlan { plan, tally, .. } = self.fitted;
+        // As they stand in the input, and as the report counts them: what is pruned first is removed too.
+        let summarized = plan.summarized();
+        let (messages, tokens) = (summarized.len(), tally.sum(&summarized));
         Accepted { text: note(self.policy, self.fitted.transcript, messages, tokens), by: SummarySource::Note }
     }
 
@@ -509,14 +513,14 @@ impl Summarization<'_, '_> {
         let last = self.summarized.last().map(|&last| &self.history.messages[last]);
         let mut messages: Vec<&Message<'_>> = earlier.iter().chain(sent.iter().copied()).collect();
         messages.extend(last.filter(|_| sent.is_empty()));
-        let tokens = |text: &str| self.message_tokens(text);
-        // The words around a summary are part of its size; but something must be left to say.
-        let most = self.most_tokens().min(self.policy.summary.tokens.max(tokens("") + LEAST_SUMMARY));
-        let mut limit = most.saturating_sub(tokens("")).max(1);
         // An earlier summary that stands beside the messages has no index of its own.
         let mut indices: Vec<usize> = earlier.iter().map(|_| 0).collect();
         indices.extend(self.indices_of(sent));
         indices.extend(self.summarized.last().filter(|_| sent.is_empty()));
+        let tokens = |text: &str| self.message_tokens(text);
+        // The words around a summary are part of its size; but something must be left to say.
+        let most = self.most_tokens().min(self.policy.summary.tokens.max(tokens("") + LEAST_SUMMARY));
+        let mut limit = most.saturating_sub(tokens("")).max(1);
         let mut kept = Record::default();
         // Only a page shows it, by the indices of the messages.
         let keeps = self.keeps_facts && earlier.is_none() && sent.len() == self.summarized.len();
@@ -525,8 +529,6 @@ impl Summarization<'_, '_> {
         let (history, counter) = ((&*messages, &*indices), self.policy.counter);
         let mut text = record::summarize_within(history, prefix, counter, limit, &fits, ledger);
         if keeps {
-            let place = |index: usize| self.summarized.get(index).copied().unwrap_or(index);
-            kept.entries.iter_mut().for_each(|entry| entry.index = place(entry.index));
             self.ledger.replace(Some(kept));
         }
         // Where not even a line was left out of a summary it is shortened.
@@ -546,8 +548,6 @@ impl Summarization<'_, '_> {
         }
     }
 
-    /// Tokens of what a summary takes the place of.
-    pub(super) fn replaced_tokens(&self) -> u64 {
     /// The indices in the input of the messages that the summarizer is sent. The oldest may be a shorter one.
     fn indices_of(&self, sent: &[&Message<'_>]) -> Vec<usize> {
         let mut end = self.summarized.len();
@@ -561,6 +561,8 @@ impl Summarization<'_, '_> {
         indices
     }
 
+    /// Tokens of what a summary takes the place of.
+    pub(super) fn replaced_tokens(&self) -> u64 {
         self.tally.sum(&self.fitted.plan.superseded())
     }
 

@@ -160,7 +160,10 @@ fn compacting(what: Happening<'_>, reader: Option<&str>) -> Option<Line> {
         }
         Happening::Left { why, unexpected } => (if unexpected { Usual } else { Verbose }, format!("unchanged: {why}")),
         Happening::WithoutLedger(fault) => (Quiet, format!("{fault}; the summary has no ledger beside it")),
-        Happening::Summarized { messages, tokens, billed, cached } => {
+        Happening::Summarized { messages, tokens, is_note: true, .. } => {
+            (Verbose, format!("a note of {tokens} tokens replaces {messages} messages"))
+        }
+        Happening::Summarized { messages, tokens, billed, cached, is_note: false } => {
             let counted = billed.map(counted_by_provider).unwrap_or_default();
             let cached = if cached { "; from the cache" } else { "" };
             (Verbose, format!("{messages} messages became a summary of {tokens} tokens{counted}{cached}"))
