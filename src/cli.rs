@@ -27,8 +27,11 @@ use crate::transcript::formats::{FORMATS, SummaryRole};
 use crate::transcript::framing::Lines;
 
 pub(crate) use brief::BRIEF;
+pub(crate) use values::is_variable_name;
 pub(crate) use values::{Clause, Facts, Generated, RequestJson, Table, TrimTokens, When};
-use values::{keep_size, number, results_rule, seconds, size_in_tokens, summary_size, whole_or_none};
+use values::{
+    keep_size, number, results_rule, seconds, shell_command, size_in_tokens, summary_size, tool_name, whole_or_none,
+};
 
 /// A line has room on a terminal of 80 columns, in the manual page too; a test measures them.
 const EXAMPLES: &str = "\
@@ -44,6 +47,9 @@ Examples:
   tcompact --archive gone.jsonl -o short.json chat.json
   tcompact --restore gone.jsonl short.json > as-it-was.json
   tcompact --jobs 16 --resume --output-dir compacted/ logs/";
+
+/// What stands for no SUFFIX of `--in-place`: no word can hold it, so that an empty SUFFIX is not taken for none.
+pub(crate) const NO_SUFFIX: &str = "\0";
 
 /// What stands above the exit codes, in the long help alone.
 const CODES: &str = "Exit codes:";
@@ -175,7 +181,7 @@ pub(crate) struct Arguments {
     pub(crate) prune: Vec<Choice>,
 
     /// Tools whose calls and results --prune does not change.
-    #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',', help_heading = "Rules")]
+    #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',', value_parser = tool_name, help_heading = "Rules")]
     pub(crate) prune_except: Vec<String>,
 
     /// The size that the result has at most (tokens:N, fraction:F): pruned as far as it takes, oldest and cheapest first,
@@ -219,7 +225,7 @@ pub(crate) struct Arguments {
 
     /// Run CMD with `sh -c` for a summary: the prompt on its standard input, the summary from its standard output.
     #[arg(
-        long, value_name = "CMD", conflicts_with = "model", value_hint = ValueHint::CommandString,
+        long, value_name = "CMD", value_parser = shell_command, conflicts_with = "model", value_hint = ValueHint::CommandString,
         help_heading = "Summaries"
     )]
     pub(crate) summarizer_cmd: Option<String>,
@@ -322,7 +328,8 @@ pub(crate) struct Arguments {
     /// Replace each file, whole or not at all, keeping its mode and times; with SUFFIX, after a copy of it with SUFFIX at
     /// the end of its name is made.
     #[arg(
-        short, long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true, default_missing_value = "",
+        short, long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true,
+        default_missing_value = NO_SUFFIX,
         conflicts_with_all = ["output", "output_dir"], help_heading = "Output"
     )]
     pub(crate) in_place: Option<String>,

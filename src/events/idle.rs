@@ -39,6 +39,18 @@ impl Idle {
         }
     }
 
+    /// What to try where only one conversation stayed as it was, for those who know the reason already; nothing where there
+    /// is no more to tell.
+    pub(crate) fn advice(&self) -> Option<String> {
+        let (source, advice) = self.only.as_ref()?;
+        advice.as_ref().map(|flag| format!("{}: try {flag}", readable_source(source)))
+    }
+
+    /// Whether it is one conversation.
+    pub(crate) fn is_one(&self) -> bool {
+        self.only.is_some()
+    }
+
     /// The reason of the only conversation, or the most frequent one; nothing where there is none.
     pub(crate) fn sentence(&self) -> Option<String> {
         let (reason, count) = self.reasons.iter().rev().max_by_key(|(_, count)| **count)?;

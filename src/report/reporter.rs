@@ -53,6 +53,10 @@ impl Listener for Reporter {
             }
             // To tell it takes the tokens of every message.
             Event::Planned { .. } if self.volume < Volume::Verbose => {}
+            // The reason stands in the plan.
+            Event::NothingDone(idle) if self.volume == Volume::Verbose && idle.is_one() => {
+                idle.advice().iter().for_each(|line| print_line(line));
+            }
             Event::Previewed { source, summary } if self.volume > Volume::Quiet => previewed(source, summary),
             Event::Restored { archive, lines, damaged } if self.volume > Volume::Quiet => {
                 restored(archive, lines, damaged);
