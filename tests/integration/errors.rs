@@ -58,6 +58,18 @@ tcompact --ledger of chat.json
 # Flags
 tcompact --kep messages:2 chat.json
 tcompact --kep 4k chat.json
+tcompact --outpt new.json chat.json
+tcompact --confg chat.json chat.json
+tcompact --base-ur http://127.0.0.1:1/v1 -m openai:m chat.json
+tcompact --force chat.json
+tcompact --no-color chat.json
+tcompact --api-key-env sk-abc -m openai:m chat.json
+tcompact --prune results,reads chat.json
+tcompact --pin system,first:2 chat.json
+tcompact --prune args chat.json
+tcompact --prune all:3 chat.json
+tcompact --in-place= chat.json
+tcompact --from anthropic --keep messages:2 calls.json
 tcompact -keep 20 chat.json
 tcompact --jsn chat.json
 tcompact --in-plce chat.json
@@ -177,6 +189,7 @@ fn files(folder: &Path) {
     for (name, text) in [
         ("chat.json", chat.as_str()),
         ("other.json", &chat),
+        ("calls.json", &fixture("agent-session.json")),
         ("folder/good.json", &chat),
         ("folder/bad.json", "[{\"role\": \"user\","),
         ("gemini.json", &fixture("gemini/request.json")),
