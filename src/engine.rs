@@ -110,6 +110,11 @@ fn conversations(settings: &Settings) -> Result<Exit> {
             }
         }
     }
+    let read = totals.compacted + totals.unchanged + totals.passed_through + totals.finished + totals.failed;
+    if inputs.many && read == 0 && settings.action.only_looks() && settings.voice.volume > Volume::Quiet {
+        let paths: Vec<String> = settings.input.paths.iter().map(|path| path.display().to_string()).collect();
+        tell(&reporter, Event::Notice(&format!("{}: no transcripts found", paths.join(", "))));
+    }
     // Of a single file there is nothing to sum up.
     let is_summed_up = inputs.remembers || inputs.many && settings.voice.volume == Volume::Verbose;
     let has_sentence = is_summed_up && settings.action == Action::Compact;
@@ -153,14 +158,14 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
         inputs.entries.iter().flat_map(|entry| [entry.path.as_deref(), entry.output.as_deref()]).collect();
     if settings.output.archive_chosen {
         archive::check(settings, &settings.policy, &named)?;
+        if let Some(file) = settings.policy.archive.as_ref().filter(|_| !settings.action.only_looks()) {
+            refuse_streams(settings, "--archive", file)?;
+        }
     }
     let copies: Vec<PathBuf> = match &settings.output.destination {
         Destination::InPlace(Some(suffix)) => inputs.files().map(|file| inputs::copy_of(file, suffix)).collect(),
         _ => Vec::new(),
     };
-        if let Some(file) = settings.policy.archive.as_ref().filter(|_| !settings.action.only_looks()) {
-            refuse_streams(settings, "--archive", file)?;
-        }
     let besides = copies.iter().chain(&settings.policy.archive).chain(&settings.input.besides).map(PathBuf::as_path);
     let others: Vec<&Path> = named.into_iter().flatten().chain(besides).collect();
     for (flag, file) in [("--report", &settings.output.report), ("--html", &settings.output.html)] {
@@ -187,11 +192,6 @@ fn refuse_streams(settings: &Settings, flag: &str, file: &Path) -> Result<()> {
     if output::is_standard_stream(file, printed) {
         return Err(Failure::usage(format!("{flag} {name} is standard input or output; name another file")).into());
     }
-    if file.components().any(|part| part.as_os_str() == inputs::OWN_FOLDER) {
-        let message = format!("{flag} {name} is among the files that tcompact keeps for itself; name another place");
-        return Err(Failure::usage(message).into());
-    }
-    Ok(())
     Ok(())
 }
 
@@ -199,6 +199,11 @@ fn refuse_streams(settings: &Settings, flag: &str, file: &Path) -> Result<()> {
 fn check_besides(settings: &Settings, flag: &str, file: &Path) -> Result<()> {
     let name = file.display();
     refuse_streams(settings, flag, file)?;
+    if file.components().any(|part| part.as_os_str() == inputs::OWN_FOLDER) {
+        let message = format!("{flag} {name} is among the files that tcompact keeps for itself; name another place");
+        return Err(Failure::usage(message).into());
+    }
+    Ok(())
 }
 
 fn unusable(folder: &Path, error: &io::Error) -> Failure {
