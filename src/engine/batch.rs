@@ -330,8 +330,8 @@ impl<'b> Batch<'b> {
 
     /// A bad line goes on as it is, where that is wanted of what fails.
     fn passed_through(&self, name: &str, line: Cow<'_, [u8]>, failed: Failed) -> Result<Outcome, Failed> {
-        let passes =
-            self.settings.policy.summary.on_error == OnError::Passthrough && !self.settings.action.only_looks();
+        let (action, on_error) = (self.settings.action, self.settings.policy.summary.on_error);
+        let passes = on_error == OnError::Passthrough && (!action.only_looks() || action.is_dry_run());
         let is_bad = failed.error.downcast_ref::<Failure>().is_some_and(|failure| failure.exit == Exit::Unreadable);
         if !passes || !is_bad {
             return Err(failed);
@@ -339,7 +339,9 @@ impl<'b> Batch<'b> {
         let error = failed.error.to_string();
         self.tell(Event::InputFailed(&format!("{error}; the line stays unchanged")));
         let conversations = vec![Conversation::without_plan(name, Status::Failed, Some(error))];
-        Ok(Outcome { conversations, made: Rewritten::Bytes(line.into_owned()), ..Outcome::default() })
+        // A dry run prints where conversations would be cut, and there is none.
+        let made = if action.is_dry_run() { Vec::new() } else { line.into_owned() };
+        Ok(Outcome { conversations, made: Rewritten::Bytes(made), ..Outcome::default() })
     }
 
     /// The summarizer, which keeps its answers in a cache.

@@ -339,7 +339,8 @@ impl<'b> Job<'b> {
     pub(super) fn finish(&self, records: &Records) -> Result<FileStatus> {
         let mut state = self.state();
         if let Some(failure) = state.failure.take() {
-            return Err(if state.printed { broken_off(&failure) } else { failure });
+            let only_looks = self.settings.action.only_looks();
+            return Err(if state.printed { broken_off(&failure, only_looks) } else { failure });
         }
         if self.settings.action.only_looks() {
             return Ok(state.fate());
@@ -494,8 +495,9 @@ fn is_reported(error: &anyhow::Error) -> bool {
 }
 
 /// The error of a stream of which something was written already.
-fn broken_off(failure: &anyhow::Error) -> anyhow::Error {
-    let broken = Failure::new(Exit::SomeFailed, format!("{failure}; what came before it is written"));
+fn broken_off(failure: &anyhow::Error, only_looks: bool) -> anyhow::Error {
+    let done = if only_looks { "printed" } else { "written" };
+    let broken = Failure::new(Exit::SomeFailed, format!("{failure}; what came before it is {done}"));
     broken.reported(is_reported(failure)).into()
 }
 
