@@ -15,7 +15,7 @@ use crate::compact::{Archived, CompactionPolicy, Emit};
 use crate::engine::inputs::{Entry, Inputs, copy_of};
 use crate::engine::journal::Journal;
 use crate::engine::ordered_output::{FirstFailed, OrderedOutput};
-use crate::events::{Conversation, Event, Largest, Listener, Status, Totals};
+use crate::events::{Conversation, Event, Idle, Largest, Listener, Status, Totals};
 use crate::exit::{Exit, Failure};
 use crate::files::compression::Compression;
 use crate::files::hash::hash_of;
@@ -167,6 +167,8 @@ struct State {
     /// Something is as it was only since its summarizer failed.
     passed_through: bool,
     printed: bool,
+    /// Whether all of it was read and worked on, so that what fails now is the writing.
+    is_made: bool,
 }
 
 impl<'b> Job<'b> {
@@ -254,7 +256,7 @@ impl<'b> Job<'b> {
     pub(super) fn write_whole(&self, records: &Records, outcome: Outcome, input: &str) -> Result<FileStatus> {
         let mut state = self.state();
         records.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
-        (state.changed, state.compacted) = (outcome.changed, outcome.compacted);
+        (state.changed, state.compacted, state.is_made) = (outcome.changed, outcome.compacted, true);
         state.sums.idle.join(&outcome.idle);
         state.add(self.settings, outcome.conversations);
         // First what is cut away: should the result fail to be written, it is there twice and not nowhere.
@@ -272,6 +274,7 @@ impl<'b> Job<'b> {
         if state.failure.is_some() {
             return true;
         }
+        state.is_made = outcome.is_ok();
         let written = outcome.and_then(|outcome| {
             records.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
             state.changed |= outcome.changed;
@@ -345,6 +348,7 @@ impl<'b> Job<'b> {
         if self.settings.action.only_looks() {
             return Ok(state.fate());
         }
+        state.is_made = true;
         let output = state.output.take();
         match (&self.settings.output.destination, self.places()) {
             (Destination::Folder(_), Some((path, place))) => {
@@ -430,7 +434,7 @@ impl<'b> Job<'b> {
     pub(super) fn sums(&self, fate: &FileStatus) -> Totals {
         let sums = std::mem::take(&mut self.state().sums);
         let lost = matches!(fate, FileStatus::Failed(_)) && !self.is_printed();
-        if lost { Totals { saved: 0, largest: Largest::default(), ..sums } } else { sums }
+        if lost { Totals { saved: 0, largest: Largest::default(), idle: Idle::default(), ..sums } } else { sums }
     }
 
     /// Where its result goes, for people.
@@ -449,7 +453,10 @@ impl<'b> Job<'b> {
 
     /// What is reported of it at the end.
     pub(super) fn reported(&self, fate: &FileStatus) -> Vec<Conversation> {
-        let conversations = std::mem::take(&mut self.state().conversations);
+        let (conversations, is_made) = {
+            let mut state = self.state();
+            (std::mem::take(&mut state.conversations), state.is_made)
+        };
         let alone = |status: Status, why: String| vec![Conversation::without_plan(&self.name(), status, Some(why))];
         match fate {
             FileStatus::Compacted | FileStatus::Unchanged | FileStatus::PassedThrough => conversations,
@@ -459,7 +466,9 @@ impl<'b> Job<'b> {
                 let mut conversations: Vec<Conversation> =
                     conversations.into_iter().map(|conversation| conversation.not_written(&why)).collect();
                 let several = self.inputs.many || !conversations.is_empty();
-                if several && !is_reported(error) {
+                // Where the result cannot be written, each of its conversations has the reason.
+                let is_told = is_reported(error) || is_made && !conversations.is_empty();
+                if several && !is_told {
                     conversations.extend(alone(Status::Failed, why));
                 }
                 conversations
