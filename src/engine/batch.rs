@@ -437,7 +437,12 @@ impl<'b> Batch<'b> {
             }
             FileStatus::Failed(error) => *lock(&self.failure) = Some(error),
             fate if self.inputs.many => {
-                self.tell(Event::Became { source: &job.name(), what: &fate.to_string() });
+                let only_would = matches!(self.settings.action, Action::DryRun { .. } | Action::Diff);
+                let what = match &fate {
+                    FileStatus::Compacted if only_would => "would be compacted".to_owned(),
+                    fate => fate.to_string(),
+                };
+                self.tell(Event::Became { source: &job.name(), what: &what });
             }
             _ => {}
         }
