@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::sync::Mutex;
@@ -20,6 +20,14 @@ static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 /// The files that are not in their place yet.
 static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
+/// What an interrupt is to say, where it is to say anything.
+static LAST_WORDS: Mutex<Option<String>> = Mutex::new(None);
+
+/// Has an interrupt say this from now on.
+pub(crate) fn say_at_end(line: String) {
+    lock(&LAST_WORDS).replace(line);
+}
+
 /// Has an interrupt, or another signal to end, end the program with the code for it, whatever it waits for. Files are
 /// replaced whole or not at all, so what was written is. A terminal that closes is left to whoever started the program:
 /// `nohup` has it go on.
@@ -30,6 +38,10 @@ pub(crate) fn end_at_once() {
     let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
     thread::spawn(move || {
         if signals.forever().next().is_some() {
+            if let Some(line) = lock(&LAST_WORDS).take() {
+                // Where nobody can be told, the exit code says it.
+                let _ = writeln!(io::stderr(), "{line}");
+            }
             leave(Exit::Interrupted);
         }
     });

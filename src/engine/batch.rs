@@ -22,7 +22,7 @@ use crate::interrupt;
 use crate::llm::cache::Cache;
 use crate::settings::{Action, Settings, Volume};
 use crate::sync::{lock, unpoisoned};
-use crate::wording::readable_source;
+use crate::wording::{counted, readable_source};
 
 use crate::engine::backend::RunBackend;
 use crate::engine::file::{FileStatus, Job, NOWHERE, Records, WorkOutcome};
@@ -126,6 +126,7 @@ pub(super) fn run(
         failure: Mutex::new(None),
     };
     batch.before()?;
+    batch.prepare_for_interrupt(&Totals { left_out: inputs.passed_over.len() as u64, ..Totals::default() });
     scope(|scope| {
         batch.hire(scope, inputs.entries.len());
         batch.work(scope);
@@ -427,6 +428,7 @@ impl<'b> Batch<'b> {
             FileStatus::Failed(_) => totals.failed += 1,
         }
         self.tell(Event::InputDone(&totals));
+        self.prepare_for_interrupt(&totals);
         drop(totals);
         match fate {
             FileStatus::Failed(error) if self.inputs.many => {
@@ -446,6 +448,21 @@ impl<'b> Batch<'b> {
             }
             _ => {}
         }
+    }
+
+    /// Has an interrupt say how far a batch came, and how to go on.
+    fn prepare_for_interrupt(&self, totals: &Totals) {
+        let is_batch = self.inputs.remembers && self.settings.action == Action::Compact;
+        if !is_batch || self.settings.voice.volume == Volume::Quiet {
+            return;
+        }
+        let Totals { compacted, unchanged, passed_through, finished, failed, left_out, .. } = totals;
+        let done = compacted + unchanged + passed_through + finished + failed;
+        let files = (self.inputs.entries.len() as u64).saturating_sub(left_out - self.inputs.passed_over.len() as u64);
+        let files = counted(files.max(done), "file");
+        interrupt::say_at_end(format!(
+            "tcompact: interrupted, {done} of {files} done; --resume goes on with the others"
+        ));
     }
 
     fn tell(&self, event: Event<'_>) {
