@@ -162,6 +162,19 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
             refuse_streams(settings, "--archive", file)?;
         }
     }
+    let output = match &settings.output.destination {
+        Destination::File(file) => Some(file),
+        _ => None,
+    };
+    let archive = settings.policy.archive.as_ref().filter(|_| settings.output.archive_chosen);
+    for (flag, file) in [("--output", output), ("--archive", archive)] {
+        let Some(file) = file.filter(|_| !settings.action.only_looks()) else { continue };
+        if settings.input.besides.iter().any(|other| output::same_place(file, other)) {
+            let name = file.display();
+            let message = format!("{flag} {name} is another file of this command; name one of its own");
+            return Err(Failure::usage(message).into());
+        }
+    }
     let copies: Vec<PathBuf> = match &settings.output.destination {
         Destination::InPlace(Some(suffix)) => inputs.files().map(|file| inputs::copy_of(file, suffix)).collect(),
         _ => Vec::new(),

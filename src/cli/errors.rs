@@ -78,7 +78,8 @@ pub(crate) fn diagnostic(error: &clap::Error) -> Diagnostic {
         None => {
             let given = text(error, ContextKind::InvalidValue).unwrap_or_default();
             let meant = text(error, ContextKind::SuggestedValue);
-            let meant = meant.filter(|meant| nearest(&given, [meant.as_str()]).is_some());
+            let slips = |meant: &String| strsim::damerau_levenshtein(&given, meant);
+            let meant = meant.filter(|meant| slips(meant) <= (given.chars().count() / 3).max(2));
             Diagnostic::new(format!("expected {}", listed(strings(error, ContextKind::ValidValue), "or"))).meant(meant)
         }
     }

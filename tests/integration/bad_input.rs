@@ -281,6 +281,22 @@ fn no_file_that_is_written_is_the_one_on_standard_input() {
             assert_eq!(fs::read_to_string(&file).expect("read"), conversation, "{arguments:?}");
         }
     }
+    // Nor one of the other files that are read.
+    let (prompt, config) = (path(folder.path(), "prompt.md"), path(folder.path(), "config.toml"));
+    fs::write(&prompt, "Summarize {messages}").expect("written");
+    fs::write(&config, "keep = \"messages:1\"").expect("written");
+    for (read, written, name) in [
+        ("--prompt-file", "--output", &prompt),
+        ("--prompt-file", "--archive", &prompt),
+        ("--prompt-file", "--html", &prompt),
+        ("--config", "--output", &config),
+        ("--config", "--report", &config),
+    ] {
+        let before = fs::read_to_string(name).expect("read");
+        let run = with(&["--summarizer-cmd", "echo Notes.", read, name, written, name, &file]);
+        assert_fails(&run, 2, &[written, "is another file of this command"]);
+        assert_eq!(fs::read_to_string(name).expect("read"), before);
+    }
     // Another file on standard input is none of it.
     let other = from(&archive, &["--keep", "messages:1", &file, "-o", &path(folder.path(), "other.jsonl")]);
     assert_eq!(other.0, Some(0), "{other:?}");
