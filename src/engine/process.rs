@@ -127,7 +127,8 @@ impl InputTask<'_> {
             let source = source_name(self.input, transcript);
             let done = self.compacted(document, &source, transcript, &arena, (conversations, &mut idle))?;
             // A state needs all of what was repaired.
-            if !done.is_change() && !(self.repaired && self.policy.emit == Emit::Update) {
+            let has_update = done.is_change() || self.repaired && self.policy.emit == Emit::Update;
+            if !has_update {
                 updates.push_str(&self.summary_alone(None).unwrap_or_else(rewrite::no_update));
                 continue;
             }

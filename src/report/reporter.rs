@@ -82,7 +82,7 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
         Event::Repaired { source, repaired, how } => {
             let found = counted(repaired.violations as u64, "violation");
             let how = if how == Repair::Drop { "drop" } else { "synthesize" };
-            (Usual, of(source, format!("{found} of its provider's rules repaired, as --repair {how} says")))
+            (Usual, of(source, format!("{found} of its provider's rules repaired (--repair {how})")))
         }
         Event::CallsRemoved { source, calls } => {
             let calls = if calls == 1 { "1 call goes".to_owned() } else { format!("{calls} calls go") };

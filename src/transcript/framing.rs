@@ -185,7 +185,7 @@ impl<'a> List<'a> {
         let Some((call, result)) = lost else { return Ok(()) };
         let (own_name, name) = (own.format.name(), named.format.name());
         let found = format!(
-            "as {name}, message {call} has no call with its result in message {result}, and as {own_name} it has one (--from {own_name})"
+            "as {name}, message {call} has no call for the result in message {result}; --from {own_name} reads one there,"
         );
         Err(no_transcript(named.source, own.messages[*call].json, found))
     }

@@ -301,7 +301,7 @@ fn a_repair_is_reported_wherever_it_is_done() {
         let arguments = ["--repair", how, "-e", "-o", &output, "--report", &report, "--html", &page, file];
         let run = with(&arguments);
         assert_eq!(run.code, 0, "it is another text: {run:?}");
-        let line = format!("breaches.json: 4 violations of its provider's rules repaired, as --repair {how} says");
+        let line = format!("breaches.json: 4 violations of its provider's rules repaired (--repair {how})");
         assert!(run.stderr.contains(&line), "{run:?}");
         let told: Value = serde_json::from_str(&fs::read_to_string(&report).expect("a report")).expect("JSON");
         assert_eq!(
