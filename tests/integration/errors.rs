@@ -59,7 +59,7 @@ tcompact --ledger of chat.json
 tcompact --kep messages:2 chat.json
 tcompact --kep 4k chat.json
 tcompact --outpt new.json chat.json
-tcompact --confg chat.json chat.json
+tcompact --confg keep.toml chat.json
 tcompact --base-ur http://127.0.0.1:1/v1 -m openai:m chat.json
 tcompact --force chat.json
 tcompact --no-color chat.json
@@ -204,6 +204,7 @@ fn files(folder: &Path) {
         ("other.jsonl", "{\"a\":1}\n"),
         ("no-place.txt", "Summarize this."),
         ("field.txt", "Summarize {history}."),
+        ("keep.toml", "keep = \"messages:3\"\n"),
         ("wrong-key.toml", "kepe = \"messages:3\"\n"),
         ("wrong-value.toml", "keep = \"mesages:3\"\n"),
         ("wrong-kind.toml", "quiet = \"yes\"\n"),
