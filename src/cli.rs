@@ -25,8 +25,14 @@ use crate::transcript::framing::Lines;
 
 pub(crate) use brief::BRIEF;
 pub(crate) use help::asks_briefly;
+pub(crate) use values::is_variable_name;
 pub(crate) use values::{Clause, Facts, Generated, RequestJson, Table, TrimTokens, When};
-use values::{keep_size, number, results_rule, seconds, size_in_tokens, summary_size, whole_or_none};
+use values::{
+    keep_size, number, results_rule, seconds, shell_command, size_in_tokens, summary_size, tool_name, whole_or_none,
+};
+
+/// The value of `--in-place` without a SUFFIX. No word can hold it, so an empty SUFFIX is not taken for a missing one.
+pub(crate) const NO_SUFFIX: &str = "\0";
 
 /// The arguments that `--restore` allows beside it: it makes no decisions, so it takes no rules.
 const ALLOWED_WITH_RESTORE: [&str; 8] = ["restore", "paths", "output", "quiet", "verbose", "color", "help", "version"];
@@ -127,7 +133,7 @@ pub(crate) struct Arguments {
     pub(crate) prune: Vec<Choice>,
 
     /// Tools whose calls and results --prune does not change.
-    #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',', help_heading = "Rules")]
+    #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',', value_parser = tool_name, help_heading = "Rules")]
     pub(crate) prune_except: Vec<String>,
 
     /// The size that the result has at most (tokens:N, fraction:F): pruned as far as it takes, oldest and cheapest first,
@@ -171,7 +177,7 @@ pub(crate) struct Arguments {
 
     /// Run CMD with `sh -c` for a summary: the prompt on its standard input, the summary from its standard output.
     #[arg(
-        long, value_name = "CMD", conflicts_with = "model", value_hint = ValueHint::CommandString,
+        long, value_name = "CMD", value_parser = shell_command, conflicts_with = "model", value_hint = ValueHint::CommandString,
         help_heading = "Summaries"
     )]
     pub(crate) summarizer_cmd: Option<String>,
@@ -274,7 +280,8 @@ pub(crate) struct Arguments {
     /// Replace each file, whole or not at all, keeping its mode and times; with SUFFIX, after a copy of it with SUFFIX at
     /// the end of its name is made.
     #[arg(
-        short, long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true, default_missing_value = "",
+        short, long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true,
+        default_missing_value = NO_SUFFIX,
         conflicts_with_all = ["output", "output_dir"], help_heading = "Output"
     )]
     pub(crate) in_place: Option<String>,

@@ -127,6 +127,20 @@ pub(crate) fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) 
     scored.filter(|(score, _)| *score > NEAR).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }
 
+/// Returns the only name that a word abbreviates: both begin alike, and the name has the word's letters in their order.
+pub(crate) fn abbreviated<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    const SHORTEST: usize = 3;
+    let is_of = |name: &&str| {
+        let mut letters = name.chars();
+        word.len() >= SHORTEST
+            && name.starts_with(&word[..1])
+            && word.chars().all(|c| letters.any(|letter| letter == c))
+    };
+    let word_is_ascii = word.is_ascii();
+    let mut found = names.into_iter().filter(|name| word_is_ascii && is_of(name));
+    found.next().filter(|_| found.next().is_none())
+}
+
 /// Quotes a word for a shell.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=:,./%+@".contains(c);
@@ -164,6 +178,21 @@ mod tests {
         assert!(shown.chars().count() < 80 && shown.contains('…') && shown.ends_with('…'), "{shown}");
         let [shown, carets] = Diagnostic::new("wrong").draw(&"a\n".repeat(500));
         assert!(shown.chars().count() < 80 && carets.len() < 80 && !shown.contains('\n'), "{shown}{carets}");
+    }
+
+    #[test]
+    fn an_abbreviation_has_one_meaning() {
+        let names = ["messages", "tokens", "turns", "arguments"];
+        for (word, name) in [
+            ("msgs", Some("messages")),
+            ("args", Some("arguments")),
+            ("ts", None),
+            ("tns", None),
+            ("gus", None),
+            ("é", None),
+        ] {
+            assert_eq!(abbreviated(word, names), name, "{word}");
+        }
     }
 
     #[test]

@@ -111,6 +111,11 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
             }
         }
     }
+    let read = totals.compacted + totals.unchanged + totals.passed_through + totals.finished + totals.failed;
+    if inputs.many && read == 0 && settings.action.is_read_only() && settings.stderr.volume > Volume::Quiet {
+        let paths: Vec<String> = settings.input.paths.iter().map(|path| path.display().to_string()).collect();
+        notify(&reporter, Event::Notice(&format!("{}: no transcripts found", paths.join(", "))));
+    }
     // A single file has no totals.
     let is_many_files = inputs.keeps_journal || inputs.many && settings.stderr.volume == Volume::Verbose;
     let prints_totals = is_many_files && settings.action == Action::Compact;
@@ -154,6 +159,22 @@ fn check_side_outputs(settings: &Settings, inputs: &Inputs) -> Result<()> {
         inputs.entries.iter().flat_map(|entry| [entry.path.as_deref(), entry.output.as_deref()]).collect();
     if settings.output.archive_chosen {
         archive::check(settings, &settings.policy, &named)?;
+        if let Some(file) = settings.policy.archive.as_ref().filter(|_| !settings.action.is_read_only()) {
+            refuse_streams(settings, "--archive", file)?;
+        }
+    }
+    let output = match &settings.output.destination {
+        Destination::File(file) => Some(file),
+        _ => None,
+    };
+    let archive = settings.policy.archive.as_ref().filter(|_| settings.output.archive_chosen);
+    for (flag, file) in [("--output", output), ("--archive", archive)] {
+        let Some(file) = file.filter(|_| !settings.action.is_read_only()) else { continue };
+        if settings.input.other_files.iter().any(|other| output::same_place(file, other)) {
+            let name = file.display();
+            let message = format!("{flag} {name} is another file of this command; name one of its own");
+            return Err(Failure::usage(message).into());
+        }
     }
     let copies: Vec<PathBuf> = match &settings.output.destination {
         Destination::InPlace(Some(suffix)) => inputs.files().map(|file| inputs::copy_of(file, suffix)).collect(),
@@ -179,13 +200,20 @@ fn check_side_outputs(settings: &Settings, inputs: &Inputs) -> Result<()> {
     settings.output.html.as_ref().map_or(Ok(()), |page| page::check(page, &others))
 }
 
-/// Refuses a file that is standard input or output by another name, or that is among tcompact's own.
-fn check_side_output(settings: &Settings, flag: &str, file: &Path) -> Result<()> {
+/// Refuses a file that is standard input or output by another name.
+fn refuse_streams(settings: &Settings, flag: &str, file: &Path) -> Result<()> {
     let name = file.display();
     let printed = settings.output.destination == Destination::Stdout;
     if output::is_standard_stream(file, printed) {
         return Err(Failure::usage(format!("{flag} {name} is standard input or output; name another file")).into());
     }
+    Ok(())
+}
+
+/// Refuses a file that is standard input or output by another name, or that is among tcompact's own.
+fn check_side_output(settings: &Settings, flag: &str, file: &Path) -> Result<()> {
+    let name = file.display();
+    refuse_streams(settings, flag, file)?;
     if file.components().any(|part| part.as_os_str() == inputs::OWN_FOLDER) {
         let message = format!("{flag} {name} is among the files that tcompact keeps for itself; name another place");
         return Err(Failure::usage(message).into());

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::sync::Mutex;
@@ -20,6 +20,14 @@ static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 /// The unfinished files.
 static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
+/// The line that an interrupt prints.
+static LAST_LINE: Mutex<Option<String>> = Mutex::new(None);
+
+/// Sets the line that an interrupt prints.
+pub(crate) fn report_at_end(line: String) {
+    lock(&LAST_LINE).replace(line);
+}
+
 /// Makes SIGINT and SIGTERM end the program at once with [`Exit::Interrupted`]. Files are replaced whole or not at all,
 /// so what is written is whole. SIGHUP keeps its meaning, so that `nohup` works.
 #[cfg(unix)]
@@ -29,6 +37,10 @@ pub(crate) fn exit_on_signals() {
     let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
     thread::spawn(move || {
         if signals.forever().next().is_some() {
+            if let Some(line) = lock(&LAST_LINE).take() {
+                // If it cannot be printed, the exit code still tells.
+                let _ = writeln!(io::stderr(), "{line}");
+            }
             exit_now(Exit::Interrupted);
         }
     });

@@ -3,6 +3,8 @@
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
+use clap::ValueEnum;
+
 use crate::cli::{self, When};
 use crate::engine;
 use crate::exit::{Exit, Failure};
@@ -61,8 +63,26 @@ fn complain(message: &str) {
 }
 
 fn run() -> anyhow::Result<Exit> {
+    // Help and what is wrong with the flags are coloured before these are understood.
+    typed_colour(&words()).into_iter().for_each(colour);
     let command_line = CommandLine::parse(std::env::args_os())?;
     engine::run(&Mode::new(command_line, |name| std::env::var_os(name), colour)?)
+}
+
+/// What `--color` says, where it was typed.
+fn typed_colour(words: &[String]) -> Option<When> {
+    let typed = words.iter().skip(1).take_while(|word| *word != "--");
+    let mut last = None;
+    let mut typed = typed.peekable();
+    while let Some(word) = typed.next() {
+        let value = match word.strip_prefix("--color") {
+            Some("") => typed.peek().map(|next| next.as_str()),
+            Some(rest) => rest.strip_prefix('='),
+            None => None,
+        };
+        last = value.and_then(|value| When::from_str(value, false).ok()).or(last);
+    }
+    last
 }
 
 fn colour(when: When) {
@@ -70,5 +90,25 @@ fn colour(when: When) {
         When::Auto => {}
         When::Always => anstream::ColorChoice::Always.write_global(),
         When::Never => anstream::ColorChoice::Never.write_global(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_is_known_before_the_flags_are_understood() {
+        for (words, when) in [
+            (&["tcompact", "--kep", "--color", "never"][..], Some(When::Never)),
+            (&["tcompact", "--color=always", "--help"], Some(When::Always)),
+            (&["tcompact", "--color=always", "--color", "never"], Some(When::Never)),
+            (&["tcompact", "--color", "pink"], None),
+            (&["tcompact", "--", "--color=never"], None),
+            (&["tcompact", "--colored=never"], None),
+        ] {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(typed_colour(&words), when, "{words:?}");
+        }
     }
 }

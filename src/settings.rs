@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
-use crate::cli::{Arguments, When};
+use crate::cli::{Arguments, NO_SUFFIX, When};
 use crate::compact::{CompactionPolicy, Emit, SummarizerKind, is_no_model};
 use crate::exit::Failure;
 use crate::llm::Summarizer;
@@ -248,7 +248,14 @@ impl Settings {
             .template
             .has_no_place()
             .then(|| "the prompt has no {messages}, so that the summarizer is sent none of the history".to_owned());
-        [never, unencrypted, reader, unknown.filter(|_| !same), no_place].into_iter().flatten().collect()
+        let nothing_to_mask = self.policy.redact && summary.summarizer == SummarizerKind::Nobody;
+        let nothing_to_mask = nothing_to_mask.then(|| {
+            "--redact masks what a summarizer is sent and the summary; with --model none there is neither, and \
+             messages that stay keep their secrets"
+                .to_owned()
+        });
+        let of_model = [never, unencrypted, reader, unknown.filter(|_| !same)];
+        of_model.into_iter().chain([no_place, nothing_to_mask]).flatten().collect()
     }
 
     /// Returns the most conversations to work on at once.
@@ -344,12 +351,15 @@ fn volume(arguments: &Arguments) -> Volume {
 fn destination(arguments: &Arguments) -> Result<Destination> {
     let destination = match (&arguments.output, &arguments.output_dir, &arguments.in_place) {
         (_, Some(folder), _) => Destination::Folder(folder.clone()),
-        (_, _, Some(suffix)) => Destination::InPlace(Some(suffix.clone()).filter(|suffix| !suffix.is_empty())),
+        (_, _, Some(suffix)) => Destination::InPlace(Some(suffix.clone()).filter(|suffix| suffix != NO_SUFFIX)),
         (Some(file), ..) if file.as_os_str() != "-" => Destination::File(file.clone()),
         _ => Destination::Stdout,
     };
     let wrong = |flag: &'static str, message: &str| Err(Failure::usage(message).about(flag).into());
     match &destination {
+        Destination::InPlace(Some(suffix)) if suffix.is_empty() => {
+            wrong("in-place", "--in-place=: SUFFIX is empty; --in-place without `=` makes no copy")
+        }
         Destination::InPlace(Some(suffix)) if suffix.contains(['/', '\\']) => {
             wrong("in-place", &format!("--in-place={suffix}: expected the end of a file name, as in --in-place=.bak"))
         }

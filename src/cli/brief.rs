@@ -10,6 +10,7 @@ Usage: tcompact [OPTIONS] [PATH]...    (files, directories; none or -: stdin)
       --keep SIZE             how much of the end stays [default: messages:20]
       --trigger SIZE[,SIZE…]  compact only when all are reached; repeat for \"or\"
       --for MODEL             who reads the result: window, tokenizer and price
+      --fit SIZE, --prune all largest result; what to remove before a summary
   -m, --model PROVIDER:MODEL  who writes the summary [default: no network]
   -n, --dry-run [--json]      where it would cut; --count prints the tokens
       --explain, --diff       draw the cut; show what goes and what comes
@@ -21,11 +22,10 @@ Usage: tcompact [OPTIONS] [PATH]...    (files, directories; none or -: stdin)
 SIZE: messages:20, tokens:8k, fraction:0.8 (of the context window), turns:3
 
   tcompact --keep messages:10 chat.json > short.json
-  tcompact -n --json --for gpt-4o --trigger fraction:0.8 chat.json
   tcompact -m openai:gpt-4o-mini -O compacted/ logs/
 
 All flags, more examples, exit codes: --help. Tables: --list models (or formats,
-presets, providers, counters, secrets).
+presets, providers, counters, prune, secrets).
 ";
 
 #[cfg(test)]

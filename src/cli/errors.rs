@@ -75,8 +75,13 @@ pub(crate) fn diagnostic(error: &clap::Error) -> Diagnostic {
     match source.and_then(|source| source.downcast_ref::<Diagnostic>()) {
         Some(diagnostic) => diagnostic.clone(),
         None if source.is_some() => Diagnostic::new(source.map(ToString::to_string).unwrap_or_default()),
-        None => Diagnostic::new(format!("expected {}", listed(strings(error, ContextKind::ValidValue), "or")))
-            .meant(text(error, ContextKind::SuggestedValue)),
+        None => {
+            let given = text(error, ContextKind::InvalidValue).unwrap_or_default();
+            let meant = text(error, ContextKind::SuggestedValue);
+            let slips = |meant: &String| strsim::damerau_levenshtein(&given, meant);
+            let meant = meant.filter(|meant| slips(meant) <= (given.chars().count() / 3).max(2));
+            Diagnostic::new(format!("expected {}", listed(strings(error, ContextKind::ValidValue), "or"))).meant(meant)
+        }
     }
 }
 
@@ -119,17 +124,32 @@ fn invalid_value(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
 
 fn unknown_flag(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
     let mut flag = text(error, ContextKind::InvalidArg)?;
-    let mut meant = text(error, ContextKind::SuggestedArg).map(|meant| name(&meant).to_owned());
+    let mut meant = near_flag(&flag).map(|long| format!("--{long}"));
     if let Some((word, long)) = with_one_hyphen(&flag, words) {
         (flag, meant) = (word, Some(long));
     }
     let [shown, carets] = Diagnostic::new("").meant(meant.clone()).draw(&flag);
-    let next = meant.map_or(HELP.to_owned(), |name| {
-        // A flag that accepts any text could reject the value for another reason.
-        let value = value_of(&flag, words).filter(|_| corrected(&name, "?").is_none());
-        attempt(&name, value, words)
-    });
+    if flag == "--no-color" {
+        return Some(vec![
+            format!("there is no flag '{flag}'"),
+            shown,
+            carets,
+            "try: tcompact --color never".to_owned(),
+        ]);
+    }
+    let next = meant.map_or(HELP.to_owned(), |name| attempt(&name, value_of(&flag, words), words));
     Some(vec![format!("there is no flag '{flag}'"), shown, carets, next])
+}
+
+/// Returns the flag that a misspelled or unfinished flag means; one letter of every four may be wrong.
+fn near_flag(flag: &str) -> Option<String> {
+    let word = flag.strip_prefix("--")?;
+    let command = command();
+    let longs: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+    let slips = longs.iter().map(|long| (strsim::damerau_levenshtein(word, long), *long));
+    let slip = slips.min().filter(|(slips, _)| *slips <= (word.len() / 4).max(1)).map(|(_, long)| long);
+    let begins = |long: &&&str| word.len() > 2 && long.starts_with(word);
+    slip.or_else(|| longs.iter().find(begins).copied()).map(str::to_owned)
 }
 
 /// Returns a word like `-keep`, in which clap found no short flag, and the long flag that it means.
@@ -186,7 +206,15 @@ fn attempt(flag: &str, value: Option<&str>, words: &[String]) -> String {
     let command = command();
     let arg = command.get_arguments().find(|arg| arg.get_long().is_some_and(|long| flag == format!("--{long}")));
     let Some(arg) = arg else { return HELP.to_owned() };
-    let beside = NEEDED.iter().find(|(name, _)| *name == flag).map(|(_, beside)| format!("{beside} "));
+    let is_typed = |beside: &str| {
+        let long = beside.split(' ').next().unwrap_or_default();
+        let is_long = |arg: &&clap::Arg| arg.get_long().is_some_and(|name| long == format!("--{name}"));
+        let short =
+            command.get_arguments().find(is_long).and_then(clap::Arg::get_short).map(|short| format!("-{short}"));
+        words.iter().any(|word| word == long || word.starts_with(&format!("{long}=")) || Some(word) == short.as_ref())
+    };
+    let beside = NEEDED.iter().find(|(name, beside)| *name == flag && !is_typed(beside));
+    let beside = beside.map(|(_, beside)| format!("{beside} "));
     let beside = beside.unwrap_or_default();
     if !arg.get_action().takes_values() {
         return format!("try: tcompact {beside}{flag}");
@@ -194,7 +222,23 @@ fn attempt(flag: &str, value: Option<&str>, words: &[String]) -> String {
     let default = || arg.get_default_values().first().map(|value| value.to_string_lossy().into_owned());
     let listed = || arg.get_possible_values().first().map(|value| value.get_name().to_owned());
     let example = || EXAMPLES.iter().find(|(name, _)| *name == flag).map(|(_, value)| (*value).to_owned());
-    let value = value.and_then(|value| corrected(flag, value)).or_else(default).or_else(listed).or_else(example);
+    // The next word is no value of a flag whose value must follow `=`.
+    let value = value
+        .filter(|value| !arg.is_require_equals_set() || words.iter().any(|word| word.ends_with(&format!("={value}"))));
+    // A flag for each of several rules.
+    let parts: Vec<&str> = value.map(|value| value.split(',').collect()).unwrap_or_default();
+    let is_rule = |part: &&str| corrected(flag, part).as_deref() == Some(*part);
+    if parts.len() > 1 && matches!(arg.get_action(), clap::ArgAction::Append) && parts.iter().all(is_rule) {
+        let flags: Vec<String> = parts.iter().map(|part| format!("{flag} {}", quoted(part))).collect();
+        return format!("try: tcompact {beside}{}", flags.join(" "));
+    }
+    // The default is no correction.
+    let other = || {
+        let (default, values) = (default()?, arg.get_possible_values());
+        value.and_then(|_| values.iter().map(|value| value.get_name().to_owned()).find(|name| *name != default))
+    };
+    let value =
+        value.and_then(|value| corrected(flag, value)).or_else(other).or_else(default).or_else(listed).or_else(example);
     let Some(value) = value else { return HELP.to_owned() };
     let between = if arg.is_require_equals_set() { '=' } else { ' ' };
     let is_fraction = matches!(flag, "--keep" | "--trigger" | "--fit") && value.contains("fraction:");
@@ -273,6 +317,87 @@ mod tests {
             ("--rate", "x", None),
         ] {
             assert_eq!(corrected(flag, text).as_deref(), meant, "{flag} {text}");
+        }
+    }
+
+    /// What is told of words that clap does not understand.
+    fn told(words: &[&str]) -> String {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let error = command().try_get_matches_from(&words).expect_err("a mistake");
+        describe(&error, &words)
+    }
+
+    #[test]
+    fn a_misspelled_flag_keeps_its_value_and_all_else() {
+        const FILE: &str = "Cargo.toml";
+        let mut tried = 0;
+        for arg in command().get_arguments() {
+            let long = arg.get_long().filter(|long| long.len() > 4 && !arg.is_exclusive_set());
+            let Some(long) = long.filter(|_| arg.get_action().takes_values()) else { continue };
+            let flag = format!("--{long}");
+            let default = arg.get_default_values().first().map(|value| value.to_string_lossy().into_owned());
+            let listed = arg.get_possible_values().last().map(|value| value.get_name().to_owned());
+            let example = EXAMPLES.iter().find(|(name, _)| *name == flag).map(|(_, value)| (*value).to_owned());
+            let mut values: Vec<String> = listed.or(default).or(example).into_iter().collect();
+            // A value that is a file is no input.
+            if matches!(arg.get_value_hint(), clap::ValueHint::FilePath | clap::ValueHint::DirPath) {
+                values.extend(["README.md".to_owned(), "src".to_owned()]);
+            }
+            let mut wrong = flag.clone();
+            wrong.remove(flag.len() - 2);
+            // Two flags may be as near.
+            if near_flag(&wrong).as_deref() != Some(long) {
+                continue;
+            }
+            tried += 1;
+            for value in values {
+                let joined = format!("{wrong}={value}");
+                let mut typed = vec![["tcompact", joined.as_str(), FILE].to_vec()];
+                if !arg.is_require_equals_set() {
+                    typed.push(vec!["tcompact", &wrong, &value, FILE]);
+                }
+                for words in typed {
+                    let told = told(&words);
+                    let between = if arg.is_require_equals_set() { '=' } else { ' ' };
+                    let next = format!("{flag}{between}{} {FILE}", quoted(&value));
+                    assert!(told.ends_with(&next), "{words:?}: {told}");
+                }
+            }
+        }
+        assert!(tried > 30, "{tried}");
+    }
+
+    #[test]
+    fn only_what_is_near_is_suggested() {
+        for (words, next) in [
+            (&["tcompact", "--force", "a.json"][..], HELP),
+            (&["tcompact", "--recursive", "a.json"], HELP),
+            (&["tcompact", "--compress", "a.json"], HELP),
+            (&["tcompact", "--no-color", "Cargo.toml"], "try: tcompact --color never Cargo.toml"),
+            (&["tcompact", "--accept", "all", "Cargo.toml"], "try: tcompact --accept any Cargo.toml"),
+            (&["tcompact", "--prune", "results,reads"], "try: tcompact --prune results --prune reads"),
+            (&["tcompact", "--pin", "system,first:2"], "try: tcompact --pin system --pin first:2"),
+            (&["tcompact", "--prune", "args"], "try: tcompact --prune arguments"),
+            (
+                &["tcompact", "--trigger", "fraction:1.5", "--for", "gpt-4o"],
+                "try: tcompact --trigger fraction:0.8 --for gpt-4o",
+            ),
+            (&["tcompact", "--keep", "msgs:10"], "try: tcompact --keep messages:10"),
+            (
+                &["tcompact", "--base-ur", "http://localhost:1/v1", "-m", "openai:m"],
+                "try: tcompact --base-url http://localhost:1/v1 -m openai:m",
+            ),
+            (
+                &["tcompact", "--request-json", "{\"a\":1", "-m", "openai:m"],
+                "try: tcompact --request-json '{\"temperature\": 0.2}' -m openai:m",
+            ),
+        ] {
+            let told = told(words);
+            assert!(told.ends_with(next), "{words:?}: {told}");
+            assert!(next != HELP || !told.contains("did you mean"), "{words:?}: {told}");
+        }
+        for several in [&["tcompact", "--prune", "results,reads"], &["tcompact", "--pin", "system,first:2"]] {
+            assert!(!told(several).contains("did you mean"), "{several:?}");
         }
     }
 

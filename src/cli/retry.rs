@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::{Arg, ArgAction, Command, ValueHint};
 
-use crate::cli::command;
+use crate::cli::{command, is_variable_name};
 use crate::diagnostic::quoted;
 use crate::sanitize::is_control;
 
@@ -30,8 +30,10 @@ pub(crate) fn retry(line: &str, wrong: &str, words: &[String]) -> String {
             return None;
         }
         let typed = without(&flags, wrong, words.get(1..)?);
-        let typed = Some(typed).filter(|typed| !typed.iter().any(|word| may_hold_a_secret(word)));
-        let files = files(words).filter(|file| !flags.contains(file)).cloned().collect::<Vec<_>>();
+        // A value that is a file is no input.
+        let files = inputs(&typed).into_iter().filter(|file| Path::new(file).exists() && !flags.contains(file));
+        let files = files.collect::<Vec<_>>();
+        let typed = Some(typed).filter(|typed| !may_hold_a_secret(typed));
         let mut candidates = typed.into_iter().chain([files]).map(|rest| [flags.clone(), rest].concat());
         let words = candidates.find(|words| is_understood(words))?;
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
@@ -47,18 +49,47 @@ pub(crate) fn retry(line: &str, wrong: &str, words: &[String]) -> String {
     }
 }
 
-/// Whether a word is free text that can hold a key, or a flag that takes such a text.
-fn may_hold_a_secret(word: &str) -> bool {
-    word.contains("://") && word.contains('@')
-        || ["--request-json", "--summarizer-cmd"].iter().any(|flag| word.starts_with(flag))
+/// Returns the words that are neither flags nor values of flags.
+fn inputs(typed: &[String]) -> Vec<String> {
+    let command = command();
+    let takes_next = |flag: &str| {
+        let takes = |arg: &Arg| !arg.is_require_equals_set() && takes_value(&command, flag);
+        arg(&command, flag).is_some_and(takes)
+    };
+    let mut left = Vec::new();
+    let mut words = typed.iter();
+    while let Some(word) = words.next() {
+        if !word.starts_with('-') {
+            left.push(word.clone());
+        } else if takes_next(word) {
+            words.next();
+        }
+    }
+    left
 }
 
-/// Returns the existing files among the words of a command line that are no values of flags for files.
-fn files(words: &[String]) -> impl Iterator<Item = &String> {
-    let command = command();
-    let follows_flag = move |flag: &str| !flag.contains('=') && takes_file(&command, flag);
-    let is_file = |word: &str| !word.starts_with('-') && Path::new(word).exists();
-    words.windows(2).filter(move |pair| is_file(&pair[1]) && !follows_flag(&pair[0])).map(|pair| &pair[1])
+/// Whether words hold free text that can contain a key.
+fn may_hold_a_secret(words: &[String]) -> bool {
+    let value = |at: usize, flag: &str| {
+        let rest = words[at].strip_prefix(flag)?;
+        rest.strip_prefix('=').or_else(|| words.get(at + 1).filter(|_| rest.is_empty()).map(String::as_str))
+    };
+    (0..words.len()).any(|at| {
+        words[at].contains("://") && words[at].contains('@')
+            || words[at].starts_with("--request-json")
+            || value(at, "--summarizer-cmd").is_some_and(|command| !is_plain_command(command))
+            || value(at, "--api-key-env").is_some_and(|name| !is_variable_name(name))
+    })
+}
+
+/// Whether a command consists of names, flags and paths, none of which looks like a key.
+fn is_plain_command(command: &str) -> bool {
+    /// A word of so many characters with a digit in it could be a key.
+    const LONG: usize = 16;
+    command.split(' ').all(|word| {
+        let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
+        is_plain && !word.starts_with("sk-") && !(word.len() >= LONG && word.chars().any(|c| c.is_ascii_digit()))
+    })
 }
 
 fn is_understood(words: &[String]) -> bool {
@@ -108,7 +139,8 @@ fn without(flags: &[String], wrong: &str, typed: &[String]) -> Vec<String> {
         let takes_value = is_given && !word.contains('=');
         // A value may begin like a short flag, as in `-5`. An existing file is a value only if the flag takes a file.
         let is_file = |next: &str| Path::new(next).exists() && !takes_file(&command, name);
-        let is_value = |next: &&String| !next.starts_with("--") && !is_file(next);
+        let is_taken = |next: &String| flags.contains(next);
+        let is_value = |next: &&String| is_taken(next) || !next.starts_with("--") && !is_file(next);
         if takes_value {
             words.next_if(is_value);
         }

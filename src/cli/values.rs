@@ -21,6 +21,9 @@ impl std::str::FromStr for Clause {
     type Err = Diagnostic;
 
     fn from_str(text: &str) -> Result<Self, Diagnostic> {
+        if !text.contains(',') {
+            return Ok(Clause(vec![text.parse()?]));
+        }
         let mut start = 0;
         let mut sizes = Vec::new();
         for part in text.split(',') {
@@ -116,6 +119,29 @@ pub(super) fn results_rule(text: &str) -> Result<Choice, Diagnostic> {
         Some(corrected) => Diagnostic::new(diagnostic.to_string()).meant(corrected.strip_prefix(RULE)),
         None => Diagnostic::new(diagnostic.to_string()),
     })
+}
+
+/// The name of a tool.
+pub(super) fn tool_name(text: &str) -> Result<String, &'static str> {
+    if text.trim().is_empty() {
+        Err("expected the names of tools, with a comma between them")
+    } else {
+        Ok(text.to_owned())
+    }
+}
+
+/// A command for `sh -c`.
+pub(super) fn shell_command(text: &str) -> Result<String, &'static str> {
+    if text.trim().is_empty() { Err("expected a command") } else { Ok(text.to_owned()) }
+}
+
+/// Whether a text is the name of an environment variable, and not a key that was given in its place.
+pub(crate) fn is_variable_name(text: &str) -> bool {
+    /// A name of so many characters with small letters and digits in it is a key.
+    const LONG: usize = 20;
+    let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !text.is_empty();
+    let is_mixed = text.chars().any(|c| c.is_ascii_lowercase()) && text.chars().any(|c| c.is_ascii_digit());
+    is_name && !text.starts_with(|c: char| c.is_ascii_digit()) && !(is_mixed && text.len() >= LONG)
 }
 
 pub(super) fn whole_or_none(text: &str) -> Result<u64, String> {

@@ -56,6 +56,8 @@ pub(crate) enum Happening<'h> {
         billed: Option<Billed>,
         /// Whether it comes from the cache.
         cached: bool,
+        /// Whether nobody summarizes, and it only says how much was removed.
+        is_note: bool,
     },
     /// Secrets were masked: the number of each kind.
     Redacted(&'h BTreeMap<&'static str, u64>),

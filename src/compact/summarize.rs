@@ -175,6 +175,7 @@ fn run(
         tokens,
         billed: attempt.bill.usage.map(|usage| policy.summary.model.billed(usage)),
         cached: attempt.bill.cached > 0,
+        is_note: by == SummarySource::Note,
     });
     let placed = summarization.placed(&text);
     attempt.summary = Some(Summary { text, by, tokens, saved, placed });
@@ -218,7 +219,10 @@ impl Summarization<'_, '_> {
 
     /// Returns the note that takes the place of the history with `--model none`.
     fn note(&self) -> Accepted {
-        let (messages, tokens) = (self.fitted.plan.summarized().len(), self.replaced_tokens());
+        let FittedPlan { plan, tally, .. } = self.fitted;
+        // The messages as the input has them, and as the report counts them: pruned tokens are removed, too.
+        let summarized = plan.summarized();
+        let (messages, tokens) = (summarized.len(), tally.sum(&summarized));
         Accepted { text: note(self.policy, self.fitted.transcript, messages, tokens), by: SummarySource::Note }
     }
 

@@ -48,6 +48,7 @@ pub(super) fn report_row(
         cached: bill.cached,
         economy: account.economy.filter(|_| !has_failed),
         redacted: account.redacted.clone(),
+        repaired: None,
         elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
         error: account.error.clone(),
         saved: summary.as_ref().map_or(0, |summary| summary.saved) + compaction.pruned_tokens(),

@@ -22,6 +22,15 @@ pub(crate) fn run_alone(
     conversations: &mut Vec<Conversation>,
 ) -> Result<Outcome> {
     let listener = &Reporter::new(settings.stderr.volume);
-    let task = InputTask { input, settings, policy: &settings.policy, backend, listener, page: None, many: false };
+    let task = InputTask {
+        input,
+        settings,
+        policy: &settings.policy,
+        backend,
+        listener,
+        page: None,
+        many: false,
+        repaired: false,
+    };
     task.run(conversations)
 }

@@ -22,7 +22,7 @@ use crate::interrupt;
 use crate::llm::cache::Cache;
 use crate::settings::{Action, Settings, Volume};
 use crate::sync::{lock, unpoisoned};
-use crate::wording::readable_source;
+use crate::wording::{counted, readable_source};
 
 use crate::engine::backend::RunBackend;
 use crate::engine::file::{Job, NOWHERE, Records};
@@ -107,6 +107,7 @@ pub(super) fn run(
         failure: Mutex::new(None),
     };
     batch.report_skipped()?;
+    batch.prepare_for_interrupt(&Totals { left_out: inputs.passed_over.len() as u64, ..Totals::default() });
     scope(|scope| {
         batch.start_workers(scope, inputs.entries.len());
         batch.run_worker(scope);
@@ -255,7 +256,7 @@ impl<'b> Batch<'b> {
     fn task<'s>(&'s self, job: &'s Job<'b>, input: &'s Input, backend: &'s RunBackend<'s>) -> InputTask<'s> {
         let Batch { settings, inputs, records: Records { listeners, .. }, .. } = self;
         let (policy, page, many) = (&*job.policy, listeners.page.as_ref(), inputs.many);
-        InputTask { input, settings, policy, backend, listener: listeners, page, many }
+        InputTask { input, settings, policy, backend, listener: listeners, page, many, repaired: false }
     }
 
     /// Computes an outcome while holding a core, which the summarizer releases while it waits.
@@ -329,6 +330,7 @@ impl<'b> Batch<'b> {
             FileStatus::Failed(_) => totals.failed += 1,
         }
         self.notify(Event::InputDone(&totals));
+        self.prepare_for_interrupt(&totals);
         drop(totals);
         match status {
             FileStatus::Failed(error) if self.inputs.many => {
@@ -339,10 +341,30 @@ impl<'b> Batch<'b> {
             }
             FileStatus::Failed(error) => *lock(&self.failure) = Some(error),
             status if self.inputs.many => {
-                self.notify(Event::Became { source: &job.name(), what: &status.to_string() });
+                let only_would = matches!(self.settings.action, Action::DryRun { .. } | Action::Diff);
+                let what = match &status {
+                    FileStatus::Compacted if only_would => "would be compacted".to_owned(),
+                    status => status.to_string(),
+                };
+                self.notify(Event::Became { source: &job.name(), what: &what });
             }
             _ => {}
         }
+    }
+
+    /// Makes an interrupt report how far a batch came, and how to go on.
+    fn prepare_for_interrupt(&self, totals: &Totals) {
+        let is_batch = self.inputs.keeps_journal && self.settings.action == Action::Compact;
+        if !is_batch || self.settings.stderr.volume == Volume::Quiet {
+            return;
+        }
+        let Totals { compacted, unchanged, passed_through, finished, failed, left_out, .. } = totals;
+        let done = compacted + unchanged + passed_through + finished + failed;
+        let files = (self.inputs.entries.len() as u64).saturating_sub(left_out - self.inputs.passed_over.len() as u64);
+        let files = counted(files.max(done), "file");
+        interrupt::report_at_end(format!(
+            "tcompact: interrupted, {done} of {files} done; --resume goes on with the others"
+        ));
     }
 
     fn notify(&self, event: Event<'_>) {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::compact::{Archived, ChangedConversation, CompactionPolicy, Happening, archive_contents};
-use crate::events::Event;
+use crate::events::{Event, RepairedBy};
 use crate::exit::Failure;
 use crate::files::input::Input;
 use crate::plan::breaches::{Breach, Rule, breaches};
@@ -51,13 +51,15 @@ fn stale_thinking(policy: &CompactionPolicy, transcript: &Transcript<'_>, change
     thinking::removal(transcript, changed.unwrap_or(messages)..messages, policy.thinking, policy.reader_name())
 }
 
-/// Repairs every violation in an input, and replaces its text. Returns the removed messages, for the archive.
+/// Repairs every violation in an input, and replaces its text. Returns the removed messages, for the archive, and what was
+/// found in each conversation.
 ///
 /// # Errors
 /// The input cannot be read; or a violation remains because the format has no way to repair it.
-pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Result<Archived> {
+pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Result<(Archived, Vec<RepairedBy>)> {
     let InputTask { settings, policy, .. } = *task;
     let (mut archived, mut progress) = (Archived::default(), Progress::default());
+    let mut repaired = Vec::new();
     for round in 0.. {
         let source = json(input)?;
         let document = match read(&settings.input, policy, input, &source) {
@@ -72,7 +74,14 @@ pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Re
         let found = document.transcripts.iter().map(|one| breaches(one).len()).sum();
         if round == 0 {
             let source = &input.name;
-            task.notify(Event::Repairing { source, found });
+            let of_one =
+                |one: &Transcript<'_>| RepairedBy { violations: breaches(one).len(), messages: one.messages.len() };
+            repaired = document.transcripts.iter().map(of_one).collect();
+            for (transcript, repaired) in
+                document.transcripts.iter().zip(&repaired).filter(|(_, one)| one.violations > 0)
+            {
+                task.notify(Event::Repaired { source: &source_name(input, transcript), repaired, how });
+            }
             let calls = document.transcripts.iter().map(unrepairable_calls).sum();
             if how == Repair::Synthesize && calls > 0 {
                 task.notify(Event::CallsRemoved { source, calls });
@@ -100,7 +109,7 @@ pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Re
         archived.extend(archive_contents(policy.has_records(), document.source, &edits, changed));
         input.text = text;
     }
-    Ok(archived)
+    Ok((archived, repaired))
 }
 
 fn irreparable(input: &Input, violations: usize) -> Failure {

@@ -9,11 +9,11 @@ use std::sync::{Mutex, MutexGuard};
 
 use anyhow::Result;
 
-use crate::compact::CompactionPolicy;
+use crate::compact::{CompactionPolicy, Emit};
 use crate::engine::inputs::{Entry, Inputs, copy_of};
 use crate::engine::journal::Journal;
 use crate::engine::ordered_output::{FirstFailed, OrderedOutput};
-use crate::events::{Conversation, Event, Largest, Listener, Status, Totals};
+use crate::events::{Conversation, Event, Idle, Largest, Listener, Status, Totals};
 use crate::exit::{Exit, Failure};
 use crate::files::compression::Compression;
 use crate::files::hash::hash_of;
@@ -84,6 +84,8 @@ struct State {
     /// Whether something is unchanged only because its summarizer failed.
     passed_through: bool,
     printed: bool,
+    /// Whether all of it is processed, so that only writing can still fail.
+    has_result: bool,
 }
 
 impl<'b> Job<'b> {
@@ -171,7 +173,7 @@ impl<'b> Job<'b> {
     pub(super) fn write_whole(&self, records: &Records, outcome: Outcome, input: &str) -> Result<FileStatus> {
         let mut state = self.state();
         records.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
-        (state.changed, state.compacted) = (outcome.changed, outcome.compacted);
+        (state.changed, state.compacted, state.has_result) = (outcome.changed, outcome.compacted, true);
         state.totals.idle.join(&outcome.idle);
         state.add(self.settings, outcome.conversations);
         // The archive comes first: if the result cannot be written, the messages exist twice rather than nowhere.
@@ -189,6 +191,7 @@ impl<'b> Job<'b> {
         if state.failure.is_some() {
             return true;
         }
+        state.has_result = outcome.is_ok();
         let written = outcome.and_then(|outcome| {
             records.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
             state.changed |= outcome.changed;
@@ -259,11 +262,13 @@ impl<'b> Job<'b> {
     pub(super) fn finish(&self, records: &Records) -> Result<FileStatus> {
         let mut state = self.state();
         if let Some(failure) = state.failure.take() {
-            return Err(if state.printed { interrupted_stream(&failure) } else { failure });
+            let is_read_only = self.settings.action.is_read_only();
+            return Err(if state.printed { interrupted_stream(&failure, is_read_only) } else { failure });
         }
         if self.settings.action.is_read_only() {
             return Ok(state.status());
         }
+        state.has_result = true;
         let output = state.output.take();
         match (&self.settings.output.destination, self.places()) {
             (Destination::Folder(_), Some((path, place))) => {
@@ -350,7 +355,7 @@ impl<'b> Job<'b> {
     pub(super) fn take_totals(&self, status: &FileStatus) -> Totals {
         let totals = std::mem::take(&mut self.state().totals);
         let lost = matches!(status, FileStatus::Failed(_)) && !self.is_printed();
-        if lost { Totals { saved: 0, largest: Largest::default(), ..totals } } else { totals }
+        if lost { Totals { saved: 0, largest: Largest::default(), idle: Idle::default(), ..totals } } else { totals }
     }
 
     /// Describes the place of its result, for people.
@@ -369,7 +374,10 @@ impl<'b> Job<'b> {
 
     /// Takes the report rows of its conversations.
     pub(super) fn take_report(&self, status: &FileStatus) -> Vec<Conversation> {
-        let conversations = std::mem::take(&mut self.state().conversations);
+        let (conversations, has_result) = {
+            let mut state = self.state();
+            (std::mem::take(&mut state.conversations), state.has_result)
+        };
         let row = |status: Status, why: String| vec![Conversation::without_plan(&self.name(), status, Some(why))];
         match status {
             FileStatus::Compacted | FileStatus::Unchanged | FileStatus::PassedThrough => conversations,
@@ -379,7 +387,9 @@ impl<'b> Job<'b> {
                 let mut conversations: Vec<Conversation> =
                     conversations.into_iter().map(|conversation| conversation.not_written(&why)).collect();
                 let needs_row = self.inputs.many || !conversations.is_empty();
-                if needs_row && !is_reported(error) {
+                // If the result cannot be written, each of its conversations has the reason.
+                let has_row = is_reported(error) || has_result && !conversations.is_empty();
+                if needs_row && !has_row {
                     conversations.extend(row(Status::Failed, why));
                 }
                 conversations
@@ -414,9 +424,10 @@ fn is_reported(error: &anyhow::Error) -> bool {
     error.downcast_ref::<Failure>().is_some_and(|failure| failure.is_reported)
 }
 
-/// Returns the error of a stream of which some lines are written.
-fn interrupted_stream(failure: &anyhow::Error) -> anyhow::Error {
-    let broken = Failure::new(Exit::SomeFailed, format!("{failure}; what came before it is written"));
+/// Returns the error of a stream of which some lines are written, or printed by a dry run.
+fn interrupted_stream(failure: &anyhow::Error, is_read_only: bool) -> anyhow::Error {
+    let done = if is_read_only { "printed" } else { "written" };
+    let broken = Failure::new(Exit::SomeFailed, format!("{failure}; what came before it is {done}"));
     broken.reported(is_reported(failure)).into()
 }
 
@@ -425,7 +436,9 @@ pub(super) fn check(settings: &Settings, inputs: &Inputs) -> Result<()> {
     let only = inputs.entries.first().filter(|_| !inputs.many);
     match (&settings.output.destination, only) {
         (Destination::File(file), Some(entry)) if !settings.action.is_read_only() => {
-            output::check(entry.path.as_deref(), Some(file))
+            let can_replace = settings.policy.emit == Emit::Messages;
+            output::refuse_input(entry.path.as_deref(), file, can_replace)?;
+            output::check(Some(file))
         }
         _ => Ok(()),
     }

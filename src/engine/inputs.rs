@@ -61,15 +61,19 @@ pub(crate) fn find(settings: &Settings) -> Result<Inputs> {
     if inputs.many && (settings.input.paths.is_empty() || settings.input.paths.iter().any(is_stdin)) {
         return usage_error("standard input stands alone, and its result goes to standard output or to --output FILE");
     }
-    if let Some(missing) = settings.input.paths.iter().find(|path| inputs.many && !is_stdin(path) && !path.exists()) {
-        return Err(missing_file(missing, settings).into());
+    let is_missing = |path: &PathBuf| !is_stdin(path) && !path.exists();
+    // A word that was meant otherwise changes what is done with the files; any other missing file fails by itself.
+    let missing = settings.input.paths.iter().filter(|path| inputs.many && is_missing(path));
+    if let Some(failure) = missing.into_iter().find_map(|path| not_a_file(path, settings)) {
+        return Err(failure.into());
     }
     if inputs.many && !in_files && !looks {
         let what = directory.map_or("several inputs".to_owned(), |path| format!("the directory {}", path.display()));
         let message = format!("{what}: --output-dir DIR or --in-place says where the result of each file goes");
         return Err(Failure::usage(message).try_next("tcompact --output-dir compacted").into());
     }
-    if let Some(odd) = settings.input.paths.iter().find(|path| in_files && !path.is_dir() && !path.is_file()) {
+    let is_odd = |path: &&PathBuf| in_files && !path.is_dir() && !path.is_file() && !is_missing(path);
+    if let Some(odd) = settings.input.paths.iter().find(is_odd) {
         return usage_error(&format!("{} is no regular file; send it to standard input, alone", odd.display()));
     }
     for path in &settings.input.paths {
@@ -91,19 +95,21 @@ pub(crate) fn find(settings: &Settings) -> Result<Inputs> {
     Ok(inputs)
 }
 
-/// Returns the error that one of several inputs does not exist, with what the user probably meant.
-fn missing_file(missing: &Path, settings: &Settings) -> Failure {
+/// Returns the error that one of several inputs does not exist, where it is clear what the user meant.
+fn not_a_file(missing: &Path, settings: &Settings) -> Option<Failure> {
     let name = missing.display().to_string();
     let others: Vec<&PathBuf> = settings.input.paths.iter().filter(|path| *path != missing).collect();
     let is_suffix = settings.output.destination == Destination::InPlace(None) && name.starts_with('.');
     let is_word = name.chars().all(|c| c.is_ascii_alphabetic() || c == '-');
     match others.as_slice() {
-        _ if is_suffix => Failure::unreadable(format!("there is no file {name}; did you mean --in-place={name}?")),
+        _ if is_suffix => {
+            Some(Failure::unreadable(format!("there is no file {name}; did you mean --in-place={name}?")))
+        }
         [only] if is_word => {
             let message = format!("there is no file {name}; tcompact has no commands, only flags and files");
-            Failure::unreadable(message).try_next(format!("tcompact {}", quoted(&only.display().to_string())))
+            Some(Failure::unreadable(message).try_next(format!("tcompact {}", quoted(&only.display().to_string()))))
         }
-        _ => Failure::unreadable(format!("there is no file {name}")),
+        _ => None,
     }
 }
 

@@ -196,7 +196,7 @@ pub(super) fn check(file: &Path, others: &[&Path]) -> Result<()> {
         let message = format!("--html {name} is another file of this command; name one of its own");
         return Err(Failure::usage(message).into());
     }
-    output::check(None, Some(file))
+    output::check(Some(file))
 }
 
 /// Writes the page, whole or not at all. It is as private as the most private of the inputs.

@@ -47,20 +47,32 @@ impl InputTask<'_> {
         if self.settings.action == Action::Check {
             return Ok(Outcome { breaches: check::check(self)?, ..Outcome::default() });
         }
-        let mut archived = Archived::default();
+        let (mut archived, mut repaired) = (Archived::default(), Vec::new());
         let mut whole = Cow::Borrowed(self.input);
         if let Some(how) = self.settings.repair {
-            archived = check::repair(self, whole.to_mut(), how)?;
+            (archived, repaired) = check::repair(self, whole.to_mut(), how)?;
         }
-        let task = InputTask { input: &whole, ..*self };
+        let is_repaired = whole.text != self.input.text;
+        let task = InputTask { input: &whole, repaired: is_repaired, ..*self };
         let may_archive = !self.settings.output.archive_chosen && self.policy.archive.is_some();
         if may_archive && self.settings.action != Action::Diff && task.would_cut()? {
             archive::check(self.settings, self.policy, &[])?;
         }
-        let mut outcome = task.process(conversations)?;
-        if whole.text != self.input.text {
+        let from = conversations.len();
+        let done = task.process(conversations);
+        for (conversation, repaired) in
+            conversations[from..].iter_mut().zip(repaired).filter(|(_, one)| one.violations > 0)
+        {
+            conversation.repaired = Some(repaired);
+            if is_repaired && conversation.status == Status::Unchanged && self.settings.action == Action::Compact {
+                conversation.status = Status::Compacted;
+            }
+        }
+        let mut outcome = done?;
+        if is_repaired {
             // The repair changed it.
             outcome.idle = Idle::default();
+            outcome.compacted |= self.settings.action == Action::Compact;
         }
         archived.extend(mem::take(&mut outcome.archived));
         // The writer has neither the repaired text nor the lines, so edits of them are applied here.
@@ -114,7 +126,9 @@ impl InputTask<'_> {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
             let compaction = self.compact_one(document, &source, transcript, &arena, (conversations, &mut idle))?;
-            if !compaction.is_change() {
+            // A state needs all messages of a repaired conversation.
+            let has_update = compaction.is_change() || self.repaired && self.policy.emit == Emit::Update;
+            if !has_update {
                 updates.push_str(&self.summary_line(None).unwrap_or_else(rewrite::no_update));
                 continue;
             }

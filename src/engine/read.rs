@@ -45,7 +45,11 @@ fn unreadable(input: &Input, error: ReadError) -> Failure {
         ReadError::Syntax(error) if input.as_lines || (error.line, error.column) != (1, 1) => None,
         _ => Some("tcompact --list formats, for what is read: JSON or JSONL, gzip or zstd".to_owned()),
     };
-    let why = error.after(input.lines_before).to_string();
+    // Of a document on several lines the first is no more than its beginning.
+    let is_begun = matches!(&error, ReadError::Syntax(error) if error.what.starts_with("EOF"));
+    let is_first = input.as_lines && input.lines_before == 0 && !input.text.trim_end().contains('\n');
+    let hint = if is_begun && is_first { "; line 1 is not a whole conversation: leave out --lines" } else { "" };
+    let why = error.after(input.lines_before).to_string() + hint;
     let failure = Failure::unreadable(format!("{} {why}", readable_source(&input.name)));
     let failure = failure.of_other_file(other_file.then_some(why));
     next.into_iter().fold(failure, Failure::try_next)

@@ -39,11 +39,8 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
             format!("--restore {shown}: only an archive whose name ends in .jsonl holds what can be put back");
         return Err(Failure::usage(message).into());
     }
-    output::check(None, output)?;
-    if let Some((_, output)) = path.zip(output).filter(|(path, output)| output::same_place(path, output)) {
-        let message = format!("--output {} is the input itself; write to another file", output.display());
-        return Err(Failure::usage(message).into());
-    }
+    output.map_or(Ok(()), |output| output::refuse_input(path, output, false))?;
+    output::check(output)?;
     if output.is_some_and(|output| output::same_place(archive, output)) {
         return Err(Failure::usage(format!("--output {shown} is the archive; write to another file")).into());
     }

@@ -23,6 +23,8 @@ pub(super) struct InputTask<'r> {
     pub(super) page: Option<&'r PageBuilder>,
     /// Whether there is or could be more than one input, so that each line of output names its input.
     pub(super) many: bool,
+    /// Whether the input is what `--repair` made of another.
+    pub(super) repaired: bool,
 }
 
 impl InputTask<'_> {

@@ -52,6 +52,9 @@ pub(crate) struct Conversation {
     /// The number of masked secrets, by their kind; only with `--redact`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) redacted: Option<BTreeMap<&'static str, u64>>,
+    /// What `--repair` found before all else; only where it found something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) repaired: Option<RepairedBy>,
     /// Milliseconds from reading the conversation to the end.
     pub(crate) elapsed_ms: u64,
     /// The error.
@@ -93,6 +96,7 @@ impl Conversation {
             cached: 0,
             economy: None,
             redacted: None,
+            repaired: None,
             elapsed_ms: 0,
             error,
             saved: 0,
@@ -112,6 +116,15 @@ impl Conversation {
             }
         }
     }
+}
+
+/// What `--repair` found in a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct RepairedBy {
+    /// The violations of the provider's rules in the input.
+    pub(crate) violations: usize,
+    /// The messages of the input; the other numbers are those of the repaired conversation.
+    pub(crate) messages: usize,
 }
 
 /// The savings of a conversation: a row of a table.

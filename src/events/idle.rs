@@ -39,6 +39,17 @@ impl Idle {
         }
     }
 
+    /// Returns what to try if only one conversation is unchanged, without the reason; nothing if there is no advice.
+    pub(crate) fn advice(&self) -> Option<String> {
+        let (source, advice) = self.only.as_ref()?;
+        advice.as_ref().map(|flag| format!("{}: try {flag}", readable_source(source)))
+    }
+
+    /// Whether it is one conversation.
+    pub(crate) fn is_one(&self) -> bool {
+        self.only.is_some()
+    }
+
     /// Returns the reason of a single conversation, or the most frequent reason; nothing if there is none.
     pub(crate) fn sentence(&self) -> Option<String> {
         let (reason, count) = self.reasons.iter().rev().max_by_key(|(_, count)| **count)?;

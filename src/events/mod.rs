@@ -16,8 +16,9 @@ use crate::plan::Plan;
 use crate::plan::breaches::Breach;
 use crate::plan::economy::Economy;
 use crate::plan::pairs::Pairs;
+use crate::rewrite::repair::Repair;
 
-pub(crate) use conversation::{Conversation, Drawn, Fact, FactPlace, Saving, Status};
+pub(crate) use conversation::{Conversation, Drawn, Fact, FactPlace, RepairedBy, Saving, Status};
 pub(crate) use idle::Idle;
 pub(crate) use totals::{Largest, Totals};
 
@@ -31,8 +32,8 @@ pub(crate) enum Event<'e> {
     Disabled(&'e str),
     /// `--check` found a violation of the provider's rules.
     Breach { source: &'e str, breach: &'e Breach },
-    /// `--repair` found this many violations.
-    Repairing { source: &'e str, found: usize },
+    /// `--repair` repairs this much of a conversation.
+    Repaired { source: &'e str, repaired: &'e RepairedBy, how: Repair },
     /// `--repair synthesize` removes calls whose results the format cannot hold.
     CallsRemoved { source: &'e str, calls: usize },
     /// The last line is incomplete.

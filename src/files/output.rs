@@ -4,6 +4,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use crate::diagnostic::quoted;
 use crate::exit::Failure;
 use crate::wording;
 use anyhow::Result;
@@ -13,18 +14,36 @@ use crate::files::compression::{Compression, Compressor};
 use crate::files::hash::hash_of;
 use crate::files::identity::FileId;
 
-/// Refuses an output that is the input itself, or that cannot be written, before anything is done or paid for.
+/// Refuses an output that is the input itself, which is standard input if there is no path. The error suggests `--in-place`
+/// if that `can_replace` a file.
 ///
 /// # Errors
-/// Which of the two, and what to do.
-pub(crate) fn check(input: Option<&Path>, output: Option<&Path>) -> Result<()> {
-    let Some(output) = output else { return Ok(()) };
+/// That it is, and what to do.
+pub(crate) fn refuse_input(input: Option<&Path>, output: &Path, can_replace: bool) -> Result<()> {
     let same = |a: &Path, b: &Path| fs::canonicalize(a).ok().zip(fs::canonicalize(b).ok()).is_some_and(|(a, b)| a == b);
-    if input.is_some_and(|input| same(input, output) && output.is_file()) {
-        let name = output.display();
-        let message = format!("--output {name} is the input itself; --in-place replaces a file");
-        return Err(Failure::usage(message).about("output").try_next("tcompact --in-place").into());
+    let (is_input, what) = match input {
+        Some(input) => (same(input, output), "the input itself"),
+        None => (is_standard_stream(output, false), "the input itself, which the shell opens for standard input"),
+    };
+    if !is_input || !output.is_file() {
+        return Ok(());
     }
+    let name = output.display();
+    if !can_replace {
+        let message = format!("--output {name} is {what}; write to another file");
+        return Err(Failure::usage(message).about("output").into());
+    }
+    let file = if input.is_none() { format!(" {}", quoted(&name.to_string())) } else { String::new() };
+    let message = format!("--output {name} is {what}; --in-place replaces a file");
+    Err(Failure::usage(message).about("output").try_next(format!("tcompact --in-place{file}")).into())
+}
+
+/// Refuses an output that cannot be written, before anything is done or paid for.
+///
+/// # Errors
+/// That it cannot.
+pub(crate) fn check(output: Option<&Path>) -> Result<()> {
+    let Some(output) = output else { return Ok(()) };
     match Target::of(output) {
         // The file for the test is removed.
         Ok(Target::File(path)) => Ok(can_make_files_in(folder(&path)).map_err(|error| unwritable(output, &error))?),

@@ -70,6 +70,8 @@ impl FromStr for Pin {
             other => {
                 let kind = other.map_or(text, |(kind, _)| kind);
                 let meant = match other {
+                    // Of several rules none is meant alone.
+                    _ if text.contains(',') => None,
                     Some(_) => nearest(kind, ["first", "match"]),
                     None => nearest(kind, ["system", "none", "first:2"]),
                 };

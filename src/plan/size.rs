@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, abbreviated, nearest};
 
 /// The units of sizes.
 const KINDS: [&str; 4] = ["messages", "tokens", "fraction", "turns"];
@@ -85,7 +85,9 @@ impl FromStr for Size {
             },
             _ => {
                 let what = format!("`{kind}` is not one of messages, tokens, fraction, turns");
-                Err(Diagnostic::new(what).at(0..kind.len()).meant(nearest(kind, KINDS)))
+                Err(Diagnostic::new(what)
+                    .at(0..kind.len())
+                    .meant(nearest(kind, KINDS).or_else(|| abbreviated(kind, KINDS))))
             }
         }
     }
@@ -126,8 +128,10 @@ fn of_words(text: &str) -> Option<String> {
 
 /// Returns the fraction that a percentage means.
 fn of_percent(text: &str) -> Option<String> {
-    let percent: f64 = text.strip_suffix('%').unwrap_or(text).parse().ok()?;
-    (percent > 1.0 && percent <= 100.0).then(|| (percent / 100.0).to_string())
+    // Without its sign, what is not much above 1 may be anything.
+    let (digits, least) = text.strip_suffix('%').map_or((text, 2.0), |digits| (digits, 1.0));
+    let percent: f64 = digits.parse().ok()?;
+    (percent >= least && percent <= 100.0).then(|| (percent / 100.0).to_string())
 }
 
 /// Parses a whole number from 1 up, with `k` for thousands and `m` for millions.
@@ -209,6 +213,8 @@ mod tests {
             ("-20", None),
             ("turn", Some("turns:3")),
             ("bogus:3", None),
+            ("msgs:10", Some("messages:10")),
+            ("fraction:1.5", Some("fraction:0.8")),
             ("tokens:-1", Some("tokens:8k")),
         ] {
             assert_eq!(text.parse::<Size>().expect_err(text).corrected(text).as_deref(), meant);

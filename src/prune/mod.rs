@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, abbreviated, nearest};
 use crate::rewrite::media::Moved;
 use crate::transcript::edit::{Edit, sort};
 use crate::transcript::formats::read_entry;
@@ -62,12 +62,18 @@ impl FromStr for Choice {
         match (name, value) {
             ("all", None) => return Ok(Choice::All),
             ("none", None) => return Ok(Choice::None),
+            ("all" | "none", Some(_)) => {
+                return Err(Diagnostic::new(format!("`{name}` takes no size")).meant(Some(name)));
+            }
             _ => {}
         }
         let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
             let names = KINDS.iter().map(|kind| kind.name).chain(["all", "none"]);
             let what = format!("`{name}` is no rule: {}", names.clone().collect::<Vec<_>>().join(", "));
-            return Err(Diagnostic::new(what).at(0..name.len()).meant(nearest(name, names)));
+            let near = || nearest(name, names.clone()).or_else(|| abbreviated(name, names.clone()));
+            // Of several rules none is meant alone.
+            let meant = if text.contains(',') { None } else { near() };
+            return Err(Diagnostic::new(what).at(0..name.len()).meant(meant));
         };
         let amount = match value {
             None => kind.default,

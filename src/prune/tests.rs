@@ -349,5 +349,7 @@ fn rules_are_read_as_they_are_written() {
     assert_eq!(wrong("cap:0").1.as_deref(), Some("cap:2000"));
     assert_eq!(wrong("cap:x").1.as_deref(), Some("cap:2000"));
     assert!(wrong("reads:3").0.contains("takes no size"));
-    assert!(wrong("all:3").0.contains("is no rule"));
+    assert!(wrong("all:3").0.contains("takes no size"));
+    assert_eq!(wrong("none:3").1.as_deref(), Some("none"));
+    assert_eq!((wrong("args").1.as_deref(), wrong("results,reads").1), (Some("arguments"), None));
 }

@@ -18,6 +18,7 @@ use crate::prune::Account;
 use crate::report::explain::{Picture, savings};
 use crate::report::json::DryRun;
 use crate::report::terminal::{self, with_bar_hidden};
+use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Removal;
 use crate::sanitize::{sanitize, sanitize_line};
 use crate::settings::Volume;
@@ -52,6 +53,10 @@ impl Listener for Reporter {
             }
             // The line would need the tokens of every message.
             Event::Planned { .. } if self.volume < Volume::Verbose => {}
+            // The reason stands in the plan.
+            Event::NothingDone(idle) if self.volume == Volume::Verbose && idle.is_one() => {
+                idle.advice().iter().for_each(|line| print_line(line));
+            }
             Event::Previewed { source, summary } if self.volume > Volume::Quiet => previewed(source, summary),
             Event::Restored { archive, lines, damaged } if self.volume > Volume::Quiet => {
                 restored(archive, lines, damaged);
@@ -74,8 +79,10 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
         Event::Disabled(reason) => (Usual, format!("{reason}; the transcript stays unchanged")),
         // Violations are the output of `--check`.
         Event::Breach { source, breach } => (Quiet, of(source, format!("message {}: {breach}", breach.message))),
-        Event::Repairing { source, found } => {
-            (Verbose, of(source, format!("{found} violations of its provider's rules")))
+        Event::Repaired { source, repaired, how } => {
+            let found = counted(repaired.violations as u64, "violation");
+            let how = if how == Repair::Drop { "drop" } else { "synthesize" };
+            (Usual, of(source, format!("{found} of its provider's rules repaired (--repair {how})")))
         }
         Event::CallsRemoved { source, calls } => {
             let calls = if calls == 1 { "1 call is removed".to_owned() } else { format!("{calls} calls are removed") };
@@ -159,7 +166,10 @@ fn compacting(what: Happening<'_>, reader: Option<&str>) -> Option<Line> {
         }
         Happening::Left { why, unexpected } => (if unexpected { Usual } else { Verbose }, format!("unchanged: {why}")),
         Happening::WithoutLedger(fault) => (Quiet, format!("{fault}; the summary has no ledger beside it")),
-        Happening::Summarized { messages, tokens, billed, cached } => {
+        Happening::Summarized { messages, tokens, is_note: true, .. } => {
+            (Verbose, format!("a note of {tokens} tokens replaces {messages} messages"))
+        }
+        Happening::Summarized { messages, tokens, billed, cached, is_note: false } => {
             let counted = billed.map(counted_by_provider).unwrap_or_default();
             let cached = if cached { "; from the cache" } else { "" };
             (Verbose, format!("{messages} messages became a summary of {tokens} tokens{counted}{cached}"))

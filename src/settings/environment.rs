@@ -28,6 +28,7 @@ pub(super) fn read(keys: &Keys, variable: impl Fn(&str) -> Option<OsString>) -> 
             FlagKind::Switch => {
                 FlagValue::Switch(switch(&text).map_err(|why| source.wrong(flag, &text, &Diagnostic::new(why)))?)
             }
+            FlagKind::Optional => switch(&text).map_or_else(|_| FlagValue::Texts(vec![text]), FlagValue::Switch),
             FlagKind::One | FlagKind::Object => FlagValue::Texts(vec![text]),
             FlagKind::Many => FlagValue::Texts(text.split_whitespace().map(str::to_owned).collect()),
         };

@@ -138,6 +138,10 @@ fn value(kind: FlagKind, json: Json) -> Result<FlagValue, (String, &'static str)
         (FlagKind::Object, table @ Json::Object(_)) => Ok(FlagValue::Texts(vec![table.to_string()])),
         (FlagKind::Object, Json::String(text)) => Ok(FlagValue::Texts(vec![text])),
         (FlagKind::Object, other) => Err((found(&other), "a table, or a string that is a JSON object")),
+        (FlagKind::Optional, Json::Bool(on)) => Ok(FlagValue::Switch(on)),
+        (FlagKind::Optional, other) => scalar(other)
+            .map(|text| FlagValue::Texts(vec![text]))
+            .map_err(|found| (found, "a string, or true or false")),
         (FlagKind::One, other) => {
             scalar(other).map(|text| FlagValue::Texts(vec![text])).map_err(|found| (found, "a string or a number"))
         }

@@ -23,6 +23,8 @@ pub(super) enum FlagKind {
     Switch,
     /// One value.
     One,
+    /// One value, or the flag alone.
+    Optional,
     /// A JSON object, which a file may write as a table.
     Object,
     /// A value each time it is given.
@@ -116,6 +118,7 @@ pub(super) fn kind(arg: &Arg) -> FlagKind {
         ArgAction::Append => FlagKind::Many,
         action if action.takes_values() => match arg.get_value_names() {
             Some([name]) if name.as_str() == "OBJECT" => FlagKind::Object,
+            _ if arg.get_num_args().is_some_and(|values| values.min_values() == 0) => FlagKind::Optional,
             _ => FlagKind::One,
         },
         _ => FlagKind::Switch,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use reqwest::Url;
 
-use crate::cli::{Arguments, Facts};
+use crate::cli::{Arguments, Facts, is_variable_name};
 use crate::compact::{EXTRACTIVE, NOBODY, SummarizerKind, SummarizerModel, is_no_model};
 use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::exit::Failure;
@@ -33,6 +33,14 @@ pub(super) fn summarizer(
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Summarizer> {
     let timeout = Duration::from_secs_f64(arguments.timeout);
+    if arguments.api_key_env.as_deref().is_some_and(|name| !is_variable_name(name)) {
+        // It may be the key itself, which is not to be shown.
+        let message = "--api-key-env takes the name of an environment variable, which holds the key";
+        return Err(Failure::usage(message)
+            .about("api-key-env")
+            .try_next("tcompact --api-key-env OPENAI_API_KEY")
+            .into());
+    }
     let of_endpoint = [
         ("base-url", arguments.base_url.is_some()),
         ("api-key-env", arguments.api_key_env.is_some()),

@@ -66,7 +66,10 @@ impl fmt::Display for Refusal {
                 write!(out, "the summarizer declined to write the summary; name another with --model")
             }
             Refusal::Repeats => {
-                write!(out, "the summary repeats the prompt instead of following it; name another model with --model")
+                write!(
+                    out,
+                    "the summary repeats the prompt instead of following it; name another model with --model, or command with --summarizer-cmd"
+                )
             }
             Refusal::NotSmaller { summary, replaced } => write!(
                 out,

@@ -3,6 +3,8 @@
 //! A document is one JSON value (a list of messages, or an envelope around one), or several values: one message a line,
 //! or one conversation a line. A byte order mark is skipped and preserved.
 
+use std::collections::HashSet;
+
 use crate::transcript::detect;
 use crate::transcript::foreign;
 use crate::transcript::format::{EntryKind, Fit, Format, Note, Retention, Transcript};
@@ -135,7 +137,11 @@ impl<'a> List<'a> {
             state: self.state,
             line: self.line,
         };
-        match foreign::check_unknown_call(&transcript).filter(|_| from.is_none()) {
+        if from.is_some() {
+            self.check_named(&transcript)?;
+            return Ok(transcript);
+        }
+        match foreign::check_unknown_call(&transcript) {
             Some(unknown) => Err(refused(&transcript, unknown)),
             None => Ok(transcript),
         }
@@ -158,6 +164,30 @@ impl<'a> List<'a> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Rejects a format that the user named where it does not see a call and its result that the messages' own format
+    /// sees: a cut could split them.
+    fn check_named(&self, named: &Transcript<'a>) -> Result<(), ReadError> {
+        let Ok(own) = detect::format(self.envelope, &self.values) else { return Ok(()) };
+        if own.name() == named.format.name() {
+            return Ok(());
+        }
+        let Ok(own) = self.read(named.source, Some(own)) else { return Ok(()) };
+        let start = |transcript: &Transcript<'a>, index: usize| transcript.messages[index].span().start;
+        let places = |transcript: &Transcript<'a>| -> HashSet<(usize, usize)> {
+            let pairs = transcript.pairing.pairs.iter();
+            pairs.map(|(call, result)| (start(transcript, *call), start(transcript, *result))).collect()
+        };
+        let seen = places(named);
+        let lost =
+            own.pairing.pairs.iter().find(|(call, result)| !seen.contains(&(start(&own, *call), start(&own, *result))));
+        let Some((call, result)) = lost else { return Ok(()) };
+        let (own_name, name) = (own.format.name(), named.format.name());
+        let found = format!(
+            "as {name}, message {call} has no call for the result in message {result}; --from {own_name} reads one there,"
+        );
+        Err(no_transcript(named.source, own.messages[*call].json, found))
     }
 }
 

@@ -388,7 +388,9 @@ mod tests {
 
     #[test]
     fn depth_costs_no_stack() {
-        let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+        use crate::transcript::source::MAX_DEPTH;
+
+        let deep = format!("{}{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
         assert_eq!(one(&deep).items().count(), 1);
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::transcript::foreign;
 use crate::transcript::json::{Json, Kind};
-use crate::transcript::source::SyntaxError;
+use crate::transcript::source::{SyntaxError, TOO_DEEP};
 
 /// The reason why a text cannot be read as a transcript. Displays as the end of a sentence that begins with the
 /// source's name.
@@ -45,6 +45,9 @@ impl fmt::Display for ReadError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ReadError::Empty => write!(out, "is empty: a transcript is a JSON list of messages, `[]` at least"),
+            ReadError::Syntax(SyntaxError { line, column, what }) if what == TOO_DEEP => {
+                write!(out, "cannot be read: {what} at line {line} column {column}")
+            }
             ReadError::Syntax(SyntaxError { line, column, what }) => {
                 write!(out, "is not JSON: {what} at line {line} column {column}")
             }

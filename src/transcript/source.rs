@@ -8,6 +8,9 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
+#[cfg(any(test, feature = "laws"))]
+pub(crate) use scan::MAX_DEPTH;
+pub(crate) use scan::TOO_DEEP;
 use scan::{Controls, Scan};
 
 /// The place where a text stops being JSON, and why.

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::batch::within;
 use crate::program::{Run, path, piped, run, tcompact, with};
 
 /// Asserts that a run failed with `code`, printed all of `words`, and wrote nothing.
@@ -211,6 +212,19 @@ fn contradictory_messages_name_the_candidates() {
 }
 
 #[test]
+fn a_format_that_does_not_see_the_calls_is_refused() {
+    for format in ["anthropic", "openai-responses", "ai-sdk"] {
+        for flags in [&["--keep", "messages:10"][..], &["--check"], &["-n"]] {
+            let run = with(&[flags, &["--from", format, "agent-session.json"]].concat());
+            assert_fails(&run, 1, &[&format!("as {format}, message "), "--from openai-chat"]);
+        }
+    }
+    // Where there are no calls, it is as good as another.
+    let text = r#"[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]"#;
+    assert_eq!(piped(&["-n", "--from", "anthropic"], text).code, 0);
+}
+
+#[test]
 fn the_output_is_never_the_input() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = path(folder.path(), "chat.json");
@@ -219,7 +233,73 @@ fn the_output_is_never_the_input() {
     let link = path(folder.path(), "link.json");
     std::os::unix::fs::symlink(&file, &link).expect("a link");
     assert_fails(&with(&[&file, "-o", &link]), 2, &["is the input itself"]);
+    // What cannot replace a file is not to be tried.
+    for flags in [&["--emit", "summary"][..], &["--emit", "update"], &["--restore", "h.jsonl"]] {
+        let run = with(&[flags, &[&file, "-o", &file]].concat());
+        assert_fails(&run, 2, &["is the input itself", "write to another file"]);
+        assert!(!run.stderr.contains("--in-place"), "{run:?}");
+    }
     assert_eq!(fs::read_to_string(&file).expect("read"), GOOD);
+}
+
+/// Every flag that writes a file besides standard output, with the file that the shell opens for standard input.
+#[test]
+fn no_file_that_is_written_is_the_one_on_standard_input() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let message = |text: &str| format!(r#"{{"role":"user","content":"{}"}}"#, text.repeat(400));
+    let conversation =
+        format!("[{},{},{},{}]\n", message("one "), message("two "), message("three "), message("four "));
+    let (file, link, hard) =
+        (path(folder.path(), "st.jsonl"), path(folder.path(), "link.jsonl"), path(folder.path(), "hard.jsonl"));
+    fs::write(&file, &conversation).expect("written");
+    std::os::unix::fs::symlink(&file, &link).expect("a link");
+    fs::hard_link(&file, &hard).expect("a link");
+    let archive = path(folder.path(), "a.jsonl");
+    let from = |name: &str, arguments: &[&str]| {
+        let opened = fs::File::open(name).expect("opened");
+        let output = tcompact().args(arguments).stdin(opened).output().expect("it ends");
+        (output.status.code(), String::from_utf8(output.stderr).expect("UTF-8"))
+    };
+    let made = from(&file, &["--keep", "messages:1", "--archive", &archive, "-o", &path(folder.path(), "short.jsonl")]);
+    assert_eq!(made.0, Some(0), "{made:?}");
+    for name in [&file, &link, &hard] {
+        for (flag, more, can_replace) in [
+            ("--output", &["--keep", "messages:1"][..], true),
+            ("--output", &["--keep", "messages:1", "--emit", "summary"], false),
+            ("--output", &["--keep", "messages:1", "--lines", "conversations"], true),
+            ("--output", &["--restore", &archive], false),
+            ("--archive", &["--keep", "messages:1", "--lines", "conversations"], false),
+            ("--archive", &["--keep", "messages:1", "-o", &path(folder.path(), "other.jsonl")], false),
+            ("--report", &["--keep", "messages:1"], false),
+            ("--html", &["--keep", "messages:1"], false),
+        ] {
+            let arguments = [more, &[flag, name]].concat();
+            let (code, stderr) = from(&file, &arguments);
+            assert_eq!(code, Some(2), "{arguments:?}: {stderr}");
+            assert!(stderr.contains(&format!("{flag} {name}")), "{arguments:?}: {stderr}");
+            assert_eq!(stderr.contains("try: tcompact --in-place"), can_replace, "{arguments:?}: {stderr}");
+            assert_eq!(fs::read_to_string(&file).expect("read"), conversation, "{arguments:?}");
+        }
+    }
+    // Nor one of the other files that are read.
+    let (prompt, config) = (path(folder.path(), "prompt.md"), path(folder.path(), "config.toml"));
+    fs::write(&prompt, "Summarize {messages}").expect("written");
+    fs::write(&config, "keep = \"messages:1\"").expect("written");
+    for (read, written, name) in [
+        ("--prompt-file", "--output", &prompt),
+        ("--prompt-file", "--archive", &prompt),
+        ("--prompt-file", "--html", &prompt),
+        ("--config", "--output", &config),
+        ("--config", "--report", &config),
+    ] {
+        let before = fs::read_to_string(name).expect("read");
+        let run = with(&["--summarizer-cmd", "echo Notes.", read, name, written, name, &file]);
+        assert_fails(&run, 2, &[written, "is another file of this command"]);
+        assert_eq!(fs::read_to_string(name).expect("read"), before);
+    }
+    // Another file on standard input is none of it.
+    let other = from(&archive, &["--keep", "messages:1", &file, "-o", &path(folder.path(), "other.jsonl")]);
+    assert_eq!(other.0, Some(0), "{other:?}");
 }
 
 #[test]
@@ -243,17 +323,43 @@ fn a_failure_leaves_an_existing_output_as_it_was() {
     assert_eq!(fs::read_dir(folder.path()).expect("read").count(), 1);
 }
 
+#[test]
+fn values_that_nest_too_deep_are_refused_and_stop_no_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let good = r#"[{"role":"user","content":"one"},{"role":"assistant","content":"two"}]"#;
+    fs::create_dir(folder.path().join("logs")).expect("made");
+    fs::write(folder.path().join("logs/a.json"), good).expect("written");
+    for levels in [12_000, 200_000] {
+        let deep = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        let text = format!(r#"[{{"role":"user","content":{deep}}}]"#);
+        fs::write(folder.path().join("logs/deep.json"), &text).expect("written");
+        let words = ["deep.json cannot be read: its values are nested deeper than 1000 levels at line 1 column"];
+        for flags in
+            [&["-n"][..], &["--count"], &["--check"], &["--lines", "conversations"], &["--from", "openai-chat"]]
+        {
+            let arguments = [flags, &["logs/deep.json"]].concat();
+            assert_fails(&within(folder.path(), &arguments), 1, &words);
+            assert_fails(&piped(flags, &text), 1, &["nested deeper than 1000 levels"]);
+        }
+        let run = within(folder.path(), &["--keep", "messages:1", "--jobs", "2", "-O", "out", "logs"]);
+        assert_eq!(run.code, 7, "{run:?}");
+        assert!(run.stderr.contains(words[0]) && run.stderr.contains("1 failed"), "{run:?}");
+        assert!(folder.path().join("out/a.json").exists(), "{run:?}");
+    }
+}
+
 /// Each of these is an error; none may panic or take long.
 #[test]
 fn hostile_shapes() {
-    let deep = 100_000;
-    let nested = format!("{}{}", "[".repeat(deep), "]".repeat(deep));
-    let in_call = format!(
-        r#"[{{"role":"user","content":"{}"}},{{"role":"assistant","content":"","tool_calls":[{{"id":"a","name":"f","args":{nested}}}]}}]"#,
-        "u ".repeat(100)
-    );
-    assert_eq!(piped(&["-n", "--keep", "messages:1"], &in_call).stdout, "1\n");
-    assert_eq!(piped(&["-q"], &nested).code, 1);
+    for (deep, told) in [(900, "1\n"), (100_000, "")] {
+        let nested = format!("{}{}", "[".repeat(deep), "]".repeat(deep));
+        let in_call = format!(
+            r#"[{{"role":"user","content":"{}"}},{{"role":"assistant","content":"","tool_calls":[{{"id":"a","name":"f","args":{nested}}}]}}]"#,
+            "u ".repeat(100)
+        );
+        assert_eq!(piped(&["-n", "--keep", "messages:1"], &in_call).stdout, told);
+        assert_eq!(piped(&["-q"], &nested).code, 1);
+    }
     assert_eq!(piped(&["-q", "--from", "langchain"], r#"[{"type":"human"}]"#).code, 1);
     let keys = format!("[{{\"role\":\"user\",\"content\":\"x\",\"{}\":1}}]", "k".repeat(1_000_000));
     assert_eq!(piped(&["-n"], &keys).stdout, "0\n");

@@ -387,3 +387,60 @@ fn a_folder_that_another_run_writes_to_is_left_to_it() {
     drop(journal);
     assert_eq!(compacted(folder, &["-O", "out", "logs"]).code, 0);
 }
+
+#[test]
+fn a_folder_without_transcripts_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("none")).expect("made");
+    fs::write(folder.path().join("none/notes.txt"), "No transcript.").expect("written");
+    for flags in [&["--check"][..], &["-n"], &["-n", "--json"], &["--count"], &["--diff"]] {
+        let arguments = [flags, &["none"]].concat();
+        let run = within(folder.path(), &arguments);
+        assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{run:?}");
+        assert_eq!(run.stderr, "tcompact: none: no transcripts found\n", "{arguments:?}");
+        assert_eq!(within(folder.path(), &[&arguments[..], &["-q"]].concat()).stderr, "");
+    }
+}
+
+#[test]
+fn a_missing_file_stops_no_other() {
+    let logs = logs();
+    let folder = logs.path();
+    for flags in [&["-n"][..], &["--count"], &["--check"], &["-O", "out"], &["--in-place=.bak"]] {
+        let run = compacted(folder, &[flags, &["no/where.json", "logs/plain.json", "logs/a.json"]].concat());
+        assert_eq!(run.code, 7, "{flags:?}: {run:?}");
+        assert!(run.stderr.contains("no/where.json"), "{flags:?}: {run:?}");
+    }
+    assert_eq!(tree(&folder.join("out")).len(), 2);
+    // What was meant otherwise stops all.
+    for arguments in [&["--in-place", ".bak", "logs/a.json"][..], &["-n", "compact", "logs/a.json"]] {
+        assert_fails(&compacted(folder, arguments), 1, &["there is no file"]);
+    }
+}
+
+#[test]
+fn each_conversation_of_a_file_that_cannot_be_written_has_one_record() {
+    let logs = logs();
+    let folder = logs.path();
+    fs::create_dir(folder.join("out")).expect("made");
+    // A file where a folder must be, as good as a full disk.
+    fs::write(folder.join("out/deep"), "").expect("written");
+    let run = compacted(folder, &["-O", "out", "--report", "report.jsonl", "logs"]);
+    assert_eq!(run.code, 7, "{run:?}");
+    let text = fs::read_to_string(folder.join("report.jsonl")).expect("a report");
+    let sources: Vec<String> = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["source"].as_str().expect("a name").to_owned())
+        .collect();
+    let once: std::collections::BTreeSet<&String> = sources.iter().collect();
+    assert_eq!(once.len(), sources.len(), "{sources:?}");
+    assert!(sources.iter().any(|source| source == "logs/deep/b.json"), "{sources:?}");
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_done() {
+    let logs = logs();
+    let run = compacted(logs.path(), &["-n", "-v", "logs"]);
+    assert!(run.stderr.contains("logs/a.json: would be compacted\n"), "{run:?}");
+    assert!(!run.stderr.contains(": compacted\n"), "{run:?}");
+}

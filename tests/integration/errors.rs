@@ -59,6 +59,18 @@ tcompact --ledger of chat.json
 # Flags
 tcompact --kep messages:2 chat.json
 tcompact --kep 4k chat.json
+tcompact --outpt new.json chat.json
+tcompact --confg keep.toml chat.json
+tcompact --base-ur http://127.0.0.1:1/v1 -m openai:m chat.json
+tcompact --force chat.json
+tcompact --no-color chat.json
+tcompact --api-key-env sk-abc -m openai:m chat.json
+tcompact --prune results,reads chat.json
+tcompact --pin system,first:2 chat.json
+tcompact --prune args chat.json
+tcompact --prune all:3 chat.json
+tcompact --in-place= chat.json
+tcompact --from anthropic --keep messages:2 calls.json
 tcompact -keep 20 chat.json
 tcompact --jsn chat.json
 tcompact --in-plce chat.json
@@ -178,6 +190,7 @@ fn files(folder: &Path) {
     for (name, text) in [
         ("chat.json", chat.as_str()),
         ("other.json", &chat),
+        ("calls.json", &fixture("agent-session.json")),
         ("folder/good.json", &chat),
         ("folder/bad.json", "[{\"role\": \"user\","),
         ("gemini.json", &fixture("gemini/request.json")),
@@ -192,6 +205,7 @@ fn files(folder: &Path) {
         ("other.jsonl", "{\"a\":1}\n"),
         ("no-place.txt", "Summarize this."),
         ("field.txt", "Summarize {history}."),
+        ("keep.toml", "keep = \"messages:3\"\n"),
         ("wrong-key.toml", "kepe = \"messages:3\"\n"),
         ("wrong-value.toml", "keep = \"mesages:3\"\n"),
         ("wrong-kind.toml", "quiet = \"yes\"\n"),

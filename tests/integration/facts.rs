@@ -1,8 +1,11 @@
 //! The ledger: facts that no summary loses, whichever summarizer writes it.
 
+use std::fs;
+use std::path::Path;
+
 use serde_json::{Value, json};
 
-use crate::program::{Run, run, tcompact};
+use crate::program::{FIXTURES, Run, run, tcompact, with};
 
 /// A summarizer that remembers nothing.
 const FORGETFUL: &str = "cat > /dev/null; echo 'The session went on as planned.'";
@@ -183,5 +186,34 @@ fn five_rounds_lose_nothing_and_do_not_grow() {
         assert_eq!(summary.matches("## Ledger").count(), 1, "{summary}");
         assert!(!summary.contains("That is fine so far"), "what goes on asks for nothing: {summary}");
         assert!(lengths[4] * 10 <= lengths[0] * 11, "{lengths:?}");
+    }
+}
+
+/// An index in a summary is the message's own, however many messages before it are pinned.
+#[test]
+fn indices_are_those_of_the_input() {
+    let text = fs::read_to_string(Path::new(FIXTURES).join("agent-session.json")).expect("a fixture");
+    let session: Value = serde_json::from_str(&text).expect("JSON");
+    let messages = session.as_array().or_else(|| session["messages"].as_array()).expect("messages");
+    let users: Vec<(usize, &str)> = messages
+        .iter()
+        .enumerate()
+        .filter(|(_, message)| message["role"] == "user")
+        .filter_map(|(index, message)| Some((index, message["content"].as_str()?)))
+        .collect();
+    for pins in [&["none"][..], &["system"], &["first:3"], &["system", "first:7"], &["match:timeout"]] {
+        let pins: Vec<&str> = pins.iter().flat_map(|pin| ["--pin", pin]).collect();
+        let rules = ["--keep", "messages:10", "--emit", "summary", "agent-session.json"];
+        let run = with(&[&pins, &rules[..]].concat());
+        assert_eq!(run.code, 0, "{run:?}");
+        let mut found = 0;
+        for line in run.stdout.lines() {
+            let Some((index, said)) = line.strip_prefix("- [").and_then(|line| line.split_once("] ")) else { continue };
+            let is_said = |text: &str| text.contains(said.get(..30).unwrap_or(said));
+            let Some((own, _)) = users.iter().find(|(_, text)| is_said(text)) else { continue };
+            assert_eq!(index.parse(), Ok(*own), "{pins:?}: {line}");
+            found += 1;
+        }
+        assert!(found > 1, "{pins:?}: {}", run.stdout);
     }
 }

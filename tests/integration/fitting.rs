@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::endpoint::assert_fails;
-use crate::program::{Run, piped};
+use crate::program::{Run, path, piped};
 use crate::server::{Server, completion};
 
 /// A long conversation, with a call that has a long result.
@@ -66,4 +66,17 @@ fn the_diff_names_the_rules() {
         piped(&["--diff", "--prune", "all", "--prune", "results:0", "-m", "none", "--keep", "messages:1"], &talk());
     assert_eq!(run.code, 0, "{run:?}");
     assert!(run.stdout.contains(", shortened by results\n"), "{run:?}");
+}
+
+#[test]
+fn a_note_counts_what_the_report_counts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = path(folder.path(), "report.jsonl");
+    let run = piped(&["-m", "none", "--fit", "tokens:400", "-v", "--report", &report], &talk());
+    let lines = std::fs::read_to_string(&report).expect("a report");
+    let told: Value = serde_json::from_str(&lines).expect("JSON");
+    let (tokens, to) = (told["summarize"]["tokens"].as_u64().expect("tokens"), told["summarize"]["to"].as_u64());
+    assert!(tokens > told["middle"]["tokens"].as_u64().expect("tokens") && to > Some(1), "{told}");
+    assert!(text_of(&run).contains(&format!("earlier messages removed, {tokens} tokens]")), "{tokens}: {run:?}");
+    assert!(run.stderr.contains("a note of ") && !run.stderr.contains("became a summary"), "{run:?}");
 }

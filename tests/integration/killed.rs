@@ -247,6 +247,36 @@ fn interrupted_it_leaves_nothing_unfinished() {
     println!("interrupted {interrupted} times of 12");
 }
 
+#[cfg(unix)]
+#[test]
+fn an_interrupted_batch_says_how_far_it_came() {
+    let folder = tempfile::tempdir().expect("a folder");
+    small_logs(folder.path());
+    // One of the summaries takes longer than anybody waits.
+    let slow = "cat > /dev/null; touch asked; sleep 60";
+    let rules = ["--summarizer-cmd", slow, "--keep", "messages:2", "--jobs", "1", "-O", "out", "logs"];
+    for more in [&[][..], &["-q"]] {
+        let arguments = [more, &rules[..]].concat();
+        let child = tcompact()
+            .args(&arguments)
+            .current_dir(folder.path())
+            .stderr(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        while !folder.path().join("asked").exists() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        let output = child.wait_with_output().expect("it ends");
+        let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+        assert_eq!(output.status.code(), Some(130), "{stderr}");
+        let is_told = stderr.contains("interrupted, 0 of ") && stderr.contains("--resume goes on with the others");
+        assert_eq!(is_told, more.is_empty(), "{stderr}");
+        fs::remove_file(folder.path().join("asked")).expect("removed");
+    }
+}
+
 #[test]
 fn what_cannot_be_written_is_told_and_the_rest_is_done() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -73,3 +73,66 @@ fn a_typed_address_for_a_command_is_refused() {
     let typed = with(&["--summarizer-cmd", "cat", "--base-url", "http://x/v1", "openai-chat/plain.json"]);
     assert_eq!(typed.stderr, "tcompact: --base-url: --summarizer-cmd uses no address; leave one of them out\n");
 }
+
+#[test]
+fn an_empty_value_is_not_taken_for_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "a.json");
+    let text = fs::read_to_string(std::path::Path::new(FIXTURES).join("openai-chat/plain.json")).expect("a fixture");
+    fs::write(&file, &text).expect("written");
+    for arguments in [
+        &["--in-place="][..],
+        &["-i="],
+        &["--prune", "all", "--prune-except", ""],
+        &["--summarizer-cmd", ""],
+        &["--summarizer-cmd", "  "],
+        &["--api-key-env", "", "-m", "openai:m"],
+    ] {
+        let run = with(&[&["--keep", "messages:2"], arguments, &[&file]].concat());
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{arguments:?}: {run:?}");
+        assert_eq!(fs::read_to_string(&file).expect("read"), text, "{arguments:?}");
+    }
+    // A variable is a switch where the flag needs no value.
+    for (value, is_changed) in [("false", false), ("true", true)] {
+        let arguments = ["--keep", "messages:2", "-o", "-", &file];
+        let arguments = if is_changed { &[&arguments[..2], &arguments[4..]].concat()[..] } else { &arguments[..] };
+        let run = run(tcompact().args(arguments).env("TCOMPACT_IN_PLACE", value), b"");
+        assert_eq!(run.code, 0, "{run:?}");
+        assert_eq!(fs::read_to_string(&file).expect("read") != text, is_changed, "{value}: {run:?}");
+    }
+    assert!(!std::path::Path::new(&format!("{file}true")).exists());
+}
+
+#[test]
+fn a_key_in_the_place_of_a_variable_is_not_shown() {
+    for key in ["sk-abc", "sk-proj-Zm9vYmFyYmF6cXV4", "gsk_abcdefghijklmnop1234", "a b", "9NAME"] {
+        for arguments in [
+            &["--api-key-env", key, "-m", "openai:m", "-n", "openai-chat/plain.json"][..],
+            &["--api-key-env", key, "-m", "openai:m", "openai-chat/plain.json"],
+            &["--kep", "messages:2", "--api-key-env", key, "-m", "openai:m", "openai-chat/plain.json"],
+        ] {
+            let run = with(arguments);
+            assert_eq!(run.code, 2, "{run:?}");
+            assert!(!run.stderr.contains(key), "{run:?}");
+        }
+    }
+    let run = with(&["--api-key-env", "MY_OWN_KEY_2", "-m", "openai:m", "openai-chat/plain.json"]);
+    assert!(run.stderr.contains("MY_OWN_KEY_2"), "{run:?}");
+}
+
+#[test]
+fn redaction_without_anything_to_mask_is_told() {
+    let note = "with --model none there is neither";
+    let run = with(&["--redact", "-m", "none", "--keep", "messages:2", "openai-chat/plain.json"]);
+    assert!(run.code == 0 && run.stderr.contains(note), "{run:?}");
+    assert!(!with(&["--redact", "--keep", "messages:2", "openai-chat/plain.json"]).stderr.contains(note));
+}
+
+#[test]
+fn a_reason_stands_once_in_what_is_told() {
+    for flags in [&["-n", "-v"][..], &["-v"]] {
+        let run = with(&[flags, &["--keep", "messages:9", "openai-chat/plain.json"]].concat());
+        let reason = "the whole conversation is within --keep messages:9";
+        assert_eq!(run.stderr.matches(reason).count(), 1, "{run:?}");
+    }
+}

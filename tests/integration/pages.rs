@@ -67,7 +67,7 @@ fn a_page_shows_one_conversation() {
         "Message 51, 38 tokens, kept; belongs together with message 52.",
         "reject scans without status",
         "→ <bdi>calls write_file</bdi>",
-        "## Session intent\n- [0] Some recipients get the same notification",
+        "## Session intent\n- [1] Some recipients get the same notification",
         "pinned: 1 message, 170 tokens",
         "<td class=\"place\">in the summary</td>",
         "<dt>Removed messages</dt><dd><bdi>nowhere: no --archive was named</bdi></dd>",

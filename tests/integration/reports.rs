@@ -290,3 +290,32 @@ fn an_older_report_stays_where_nothing_was_read() {
     assert_eq!(run.code, 2, "{run:?}");
     assert_eq!(fs::read_to_string(&prompt).expect("a file"), "{messages}");
 }
+
+#[test]
+fn a_repair_is_reported_wherever_it_is_done() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (report, page, output) =
+        (path(folder.path(), "r.jsonl"), path(folder.path(), "p.html"), path(folder.path(), "out.json"));
+    let file = "openai-chat/breaches.json";
+    for how in ["drop", "synthesize"] {
+        let arguments = ["--repair", how, "-e", "-o", &output, "--report", &report, "--html", &page, file];
+        let run = with(&arguments);
+        assert_eq!(run.code, 0, "it is another text: {run:?}");
+        let line = format!("breaches.json: 4 violations of its provider's rules repaired (--repair {how})");
+        assert!(run.stderr.contains(&line), "{run:?}");
+        let told: Value = serde_json::from_str(&fs::read_to_string(&report).expect("a report")).expect("JSON");
+        assert_eq!(
+            (&told["status"], &told["repaired"]),
+            (&"compacted".into(), &json!({"violations": 4, "messages": 12}))
+        );
+        assert!(fs::read_to_string(&page).expect("a page").contains("4 violations of the provider"));
+    }
+    // Quiet where there is nothing to repair.
+    let run = with(&["--repair", "drop", "-e", "-o", &output, "--report", &report, "openai-chat/plain.json"]);
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(!run.stderr.contains("repaired"), "{run:?}");
+    assert!(!fs::read_to_string(&report).expect("a report").contains("repaired"));
+    // A state is given all of what was repaired.
+    let run = with(&["--repair", "drop", "--emit", "update", file]);
+    assert!(run.stdout.contains("__remove_all__"), "{run:?}");
+}

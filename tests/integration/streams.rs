@@ -236,3 +236,24 @@ fn answers_in_a_log_of_requests_go_through() {
     let run = run(tcompact().args(["--trigger", "messages:999"]), log.repeat(3).as_bytes());
     assert_eq!((run.code, run.stdout), (0, log.repeat(3)));
 }
+
+#[test]
+fn a_dry_run_passes_bad_lines_as_the_run_does() {
+    let source = format!("{}{{\"id\": 3,\n{}", lines(0..3), lines(4..6));
+    let rules = [&RULES[..], &["--on-error", "passthrough"]].concat();
+    let run = piped(&rules, &source);
+    assert_eq!((run.code, run.stdout.lines().count()), (0, 6), "{run:?}");
+    let dry = piped(&[&rules[..], &["-n"]].concat(), &source);
+    assert_eq!(dry.code, run.code, "{dry:?}");
+    assert_eq!(dry.stdout, "-:1\t6\n-:2\t6\n-:3\t6\n-:5\t6\n-:6\t6\n", "{dry:?}");
+    assert!(dry.stderr.contains("line 4") && !dry.stderr.contains("is written"), "{dry:?}");
+    let stopped = piped(&[&RULES[..], &["-n"]].concat(), &source);
+    assert_eq!(stopped.code, 7, "{stopped:?}");
+    assert!(stopped.stderr.contains("what came before it is printed"), "{stopped:?}");
+}
+
+#[test]
+fn a_document_on_several_lines_is_no_stream() {
+    let run = piped(&["-n", "--lines", "conversations"], "[\n{\"role\":\"user\",\"content\":\"a\"}\n]\n");
+    assert_fails(&run, 1, &["line 1 is not a whole conversation: leave out --lines"]);
+}

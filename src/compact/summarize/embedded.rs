@@ -32,6 +32,10 @@ impl Summarization<'_, '_> {
         let last = self.summarized.last().map(|&last| &self.history.messages[last]);
         let mut messages: Vec<&Message<'_>> = earlier.iter().chain(sent.iter().copied()).collect();
         messages.extend(last.filter(|_| sent.is_empty()));
+        // An earlier summary beside the messages has no index of its own.
+        let mut indices: Vec<usize> = earlier.iter().map(|_| 0).collect();
+        indices.extend(self.indices_of(sent));
+        indices.extend(self.summarized.last().filter(|_| sent.is_empty()));
         let tokens = |text: &str| self.message_tokens(text);
         // The words around a summary are part of its size, but a few must be left for the summary itself.
         let most = self.most_tokens().min(self.policy.summary.tokens.max(tokens("") + LEAST_SUMMARY));
@@ -41,16 +45,16 @@ impl Summarization<'_, '_> {
         let keeps = self.keeps_facts && earlier.is_none() && sent.len() == self.summarized.len();
         let ledger = keeps.then_some(&mut kept);
         let fits = |text: &str| tokens(text) <= most;
-        let mut text = record::summarize_within(&messages, prefix, self.policy.counter, limit, &fits, ledger);
+        let (history, counter) = ((&*messages, &*indices), self.policy.counter);
+        let mut text = record::summarize_within(history, prefix, counter, limit, &fits, ledger);
         if keeps {
-            let index_of = |index: usize| self.summarized.get(index).copied().unwrap_or(index);
-            kept.entries.iter_mut().for_each(|entry| entry.index = index_of(entry.index));
             self.ledger.replace(Some(kept));
         }
         // A summary of which no line can be left out is shortened.
         while tokens(&text) > most && limit > 1 {
             limit = limit.saturating_sub(tokens(&text) - most).max(1);
-            text = record::summarize(&messages, prefix, self.policy.counter, limit, None);
+            let fits = |text: &str| counter.count_text(text) <= limit;
+            text = record::summarize_within(history, prefix, counter, limit, &fits, None);
         }
         if tokens(&text) > most {
             let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
@@ -61,5 +65,18 @@ impl Summarization<'_, '_> {
             "" => Err(Refusal::Empty.into()),
             text => Ok(Reply { text: text.to_owned(), ..Reply::default() }),
         }
+    }
+
+    /// Returns the indices in the input of the messages that the summarizer is sent. The oldest can be a shortened copy.
+    fn indices_of(&self, sent: &[&Message<'_>]) -> Vec<usize> {
+        let mut end = self.summarized.len();
+        let mut indices: Vec<usize> = Vec::with_capacity(sent.len());
+        for message in sent.iter().rev() {
+            let is_it = |&index: &usize| std::ptr::eq::<Message<'_>>(*message, &self.history.messages[index]);
+            end = self.summarized[..end].iter().rposition(is_it).unwrap_or(end.saturating_sub(1));
+            indices.extend(self.summarized.get(end));
+        }
+        indices.reverse();
+        indices
     }
 }

@@ -80,8 +80,8 @@ impl<'b> Batch<'b> {
 
     /// Returns a line that cannot be read unchanged, with `--on-error passthrough`.
     fn pass_through(&self, name: &str, line: Cow<'_, [u8]>, failed: Failed) -> Result<Outcome, Failed> {
-        let passes =
-            self.settings.policy.summary.on_error == OnError::Passthrough && !self.settings.action.is_read_only();
+        let (action, on_error) = (self.settings.action, self.settings.policy.summary.on_error);
+        let passes = on_error == OnError::Passthrough && (!action.is_read_only() || action.is_dry_run());
         let is_bad = failed.error.downcast_ref::<Failure>().is_some_and(|failure| failure.exit == Exit::Unreadable);
         if !passes || !is_bad {
             return Err(failed);
@@ -89,6 +89,8 @@ impl<'b> Batch<'b> {
         let error = failed.error.to_string();
         self.notify(Event::InputFailed(&format!("{error}; the line stays unchanged")));
         let conversations = vec![Conversation::without_plan(name, Status::Failed, Some(error))];
-        Ok(Outcome { conversations, content: Content::Bytes(line.into_owned()), ..Outcome::default() })
+        // A dry run prints the cut of each conversation, and this line has none.
+        let content = if action.is_dry_run() { Vec::new() } else { line.into_owned() };
+        Ok(Outcome { conversations, content: Content::Bytes(content), ..Outcome::default() })
     }
 }

@@ -7,7 +7,7 @@ use crate::tokens::bpe::Encoding;
 use crate::transcript::Transcript;
 use crate::transcript::formats::Format;
 use crate::transcript::framing::{self, Lines};
-use crate::transcript::source::Source;
+use crate::transcript::source::{MAX_DEPTH, Source};
 use serde::de::IgnoredAny;
 
 use crate::laws::choices::split;
@@ -57,6 +57,10 @@ fn lone_format(transcripts: &[Transcript<'_>]) -> Option<&'static dyn Format> {
 fn agrees_with_serde(text: &str, is_one: bool) {
     // Python's words, which serde_json does not accept.
     if text.contains("NaN") || text.contains("Infinity") {
+        return;
+    }
+    // It follows values however deep they nest.
+    if text.matches(['[', '{']).count() > MAX_DEPTH {
         return;
     }
     let theirs = serde_json::from_str::<IgnoredAny>(text.strip_prefix('\u{feff}').unwrap_or(text));

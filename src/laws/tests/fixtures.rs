@@ -35,3 +35,31 @@ fn every_cut_of_every_fixture_keeps_the_laws() {
         }
     }
 }
+
+/// The places of the calls and results that a format pairs in a text.
+fn pairs(text: &str, format: &'static dyn formats::Format) -> Option<Vec<(usize, usize)>> {
+    let document = read(text, Some(format), None).ok()?;
+    let of_one = |one: &crate::transcript::Transcript<'_>| -> Vec<(usize, usize)> {
+        let start = |index: usize| one.messages[index].span().start;
+        one.pairing.pairs.iter().map(|(call, result)| (start(*call), start(*result))).collect()
+    };
+    Some(document.transcripts.iter().flat_map(of_one).collect())
+}
+
+#[test]
+fn no_format_that_is_named_loses_a_pair() {
+    let mut refused = 0;
+    for (name, file) in all() {
+        let text = fs::read_to_string(&file).expect("a fixture");
+        let own = pairs(&text, formats::by_name(name).expect("a format")).expect("its own format reads it");
+        for format in formats::FORMATS {
+            let Some(found) = pairs(&text, *format) else {
+                refused += 1;
+                continue;
+            };
+            let lost: Vec<_> = own.iter().filter(|pair| !found.contains(pair)).collect();
+            assert!(lost.is_empty(), "{} as {}: {lost:?}", file.display(), format.name());
+        }
+    }
+    assert!(refused > 200, "{refused}");
+}

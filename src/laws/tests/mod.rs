@@ -7,6 +7,7 @@ mod exact_tokens;
 mod fixtures;
 mod langgraph;
 mod lines;
+mod nesting;
 mod presets;
 mod pruning;
 mod reading_again;

@@ -7,6 +7,7 @@ use crate::events::{Drawn, Status};
 use crate::report::html::escape::{block, escaped, grouped};
 use crate::report::html::{Page, Reader, Row, facts, picture};
 use crate::report::shares::Shares;
+use crate::wording::counted;
 
 /// The most characters of a summary.
 const MOST_OF_SUMMARY: usize = 60_000;
@@ -90,6 +91,11 @@ impl Page {
             let counts: Vec<String> = masked.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
             let counts = if counts.is_empty() { "none was found".to_owned() } else { counts.join(", ") };
             places.push(("Secrets masked", escaped(&counts)));
+        }
+        if let Some(repaired) = &row.conversation.repaired {
+            let (violations, messages) =
+                (counted(repaired.violations as u64, "violation"), counted(repaired.messages as u64, "message"));
+            places.push(("Repaired", format!("{violations} of the provider's rules, in an input of {messages}")));
         }
         if let Some(error) = &row.conversation.error {
             places.push(("Error", escaped(error)));

@@ -44,7 +44,9 @@ use values::Cell;
 
 pub(crate) use section::{beside_another, without};
 pub(super) use statements::spoken;
-pub(crate) use summary::{summarize, summarize_within};
+#[cfg(any(test, feature = "laws"))]
+pub(crate) use summary::summarize;
+pub(crate) use summary::summarize_within;
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

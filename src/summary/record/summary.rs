@@ -21,6 +21,7 @@ use crate::transcript::Message;
 ///
 /// The record that it is written from goes into `record`, where that is wanted: the index of an entry is the place of its
 /// message among `messages`.
+#[cfg(any(test, feature = "laws"))]
 pub(crate) fn summarize(
     messages: &[&Message<'_>],
     prefix: &str,
@@ -28,21 +29,21 @@ pub(crate) fn summarize(
     limit: u64,
     record: Option<&mut Record>,
 ) -> String {
-    summarize_within(messages, prefix, counter, limit, &|text| counter.count_text(text) <= limit, record)
+    let indices: Vec<usize> = (0..messages.len()).collect();
+    summarize_within((messages, &indices), prefix, counter, limit, &|text| counter.count_text(text) <= limit, record)
 }
 
 /// The same for a summary that takes part in something larger, which `fits` tells of it: escapes and merges at its seams
-/// can cost a few tokens.
+/// can cost a few tokens. Each message has the index beside it that it is known by.
 pub(crate) fn summarize_within(
-    messages: &[&Message<'_>],
+    (messages, indices): (&[&Message<'_>], &[usize]),
     prefix: &str,
     counter: Counter,
     limit: u64,
     fits: &dyn Fn(&str) -> bool,
     record: Option<&mut Record>,
 ) -> String {
-    let indices: Vec<usize> = (0..messages.len()).collect();
-    let turns = read(messages, &indices, prefix);
+    let turns = read(messages, indices, prefix);
     let gathered = gather(&turns);
     if let Some(record) = record {
         *record = gathered.clone().into_record();

@@ -1,4 +1,5 @@
-//! One pass over the grammar of JSON from left to right. Nothing recurses: nesting is bounded by memory.
+//! One pass over the grammar of JSON from left to right. Nothing recurses here, but readers of the values do, so nesting is
+//! bounded.
 
 use crate::transcript::source::{LongValue, ScanError};
 use crate::transcript::specials::Specials;
@@ -13,6 +14,12 @@ pub(super) const LARGE: usize = 1 << 20;
 
 /// Values nested deeper than this are not indexed: they are few or hostile.
 const DEEPEST: usize = 64;
+
+/// The deepest nesting of values that is read: about as deep as Python's `json` goes. Readers recurse.
+pub(crate) const MAX_DEPTH: usize = 1_000;
+
+/// The error of a text that nests deeper.
+pub(crate) const TOO_DEEP: &str = "its values are nested deeper than 1000 levels";
 
 /// Whether strings may contain control characters.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -84,7 +91,7 @@ impl<'t> Scan<'t> {
             self.space();
             match self.byte() {
                 Some(bracket @ (b'{' | b'[')) => {
-                    self.open(bracket);
+                    self.open(bracket)?;
                     self.space();
                     match (bracket, self.byte()) {
                         (b'{', Some(b'}')) | (b'[', Some(b']')) => self.close(),
@@ -132,13 +139,17 @@ impl<'t> Scan<'t> {
         Ok(true)
     }
 
-    fn open(&mut self, bracket: u8) {
+    fn open(&mut self, bracket: u8) -> Scanned {
+        if self.open.len() == MAX_DEPTH {
+            return self.wrong(TOO_DEEP);
+        }
         if self.open.len() < self.deepest {
             self.places.push(self.long.len() as u32);
             self.long.push(LongValue { start: self.at as u32, end: 0, more: 0 });
         }
         self.open.push(bracket);
         self.at += 1;
+        Ok(())
     }
 
     fn close(&mut self) {

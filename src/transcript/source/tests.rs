@@ -53,6 +53,24 @@ fn a_last_line_may_be_broken_off_where_others_stand_before_it() {
 }
 
 #[test]
+fn values_nest_so_deep_and_no_deeper() {
+    let deep = |levels: usize, open: &str, close: &str| format!("{}1{}", open.repeat(levels), close.repeat(levels));
+    for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+        assert!(Source::of(&deep(MAX_DEPTH, open, close)).is_ok());
+        for levels in [MAX_DEPTH + 1, 12_000, 200_000] {
+            let text = deep(levels, open, close);
+            let error = error(&text);
+            assert_eq!((error.what.as_str(), error.line), (TOO_DEEP, 1));
+            assert_eq!(error.column, open.len() * MAX_DEPTH + 1);
+            assert!(Source::of_arguments(&text).is_none());
+        }
+    }
+    assert!(TOO_DEEP.contains(&format!(" {MAX_DEPTH} ")), "{TOO_DEEP}");
+    // Side by side they are not deep.
+    assert!(Source::of(&"[[1]]\n".repeat(MAX_DEPTH)).is_ok());
+}
+
+#[test]
 fn merge_conflicts_are_called_by_their_name() {
     for (source, line) in [("<<<<<<< HEAD\n[]\n", 1), ("[1,\n=======\n2]", 2)] {
         let error = error(source);
