@@ -57,7 +57,7 @@ pub(crate) fn command() -> Command {
     name = "tcompact", version, after_long_help = help::after_help(), max_term_width = 100
 )]
 pub(crate) struct Arguments {
-    /// A transcript, or a directory to be searched for transcripts; `-` or nothing is standard input.
+    /// A transcript, or a directory to search for transcripts; `-` or nothing is standard input.
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
 
@@ -75,7 +75,7 @@ pub(crate) struct Arguments {
     #[arg(long = "trigger", value_name = "SIZE[,SIZE…]", allow_negative_numbers = true, help_heading = "Rules")]
     pub(crate) triggers: Vec<Clause>,
 
-    /// How much of the end stays as it is; `none` for nothing, so that all is summarized.
+    /// How much of the end to keep unchanged; `none` summarizes everything.
     #[arg(
         long,
         value_name = "SIZE|none",
@@ -86,8 +86,8 @@ pub(crate) struct Arguments {
     )]
     pub(crate) keep: Size,
 
-    /// Messages before the cut that stay too, before the summary: `system`, `first:N`, `match:REGEX` or `none`.
-    /// Repeatable; rules that are given replace the default.
+    /// Messages before the cut to keep too, in front of the summary: `system`, `first:N`, `match:REGEX` or `none`.
+    /// Repeatable; your rules replace the default.
     #[arg(long = "pin", value_name = "RULE", default_value = "system", help_heading = "Rules")]
     pub(crate) pins: Vec<Pin>,
 
@@ -105,28 +105,28 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = "Rules")]
     pub(crate) context_window: Option<u64>,
 
-    /// How tokens are counted: `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base` or `bytes:N`
-    /// [default: told by --for, else approx].
+    /// How to count tokens: `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base` or `bytes:N`
+    /// [default: the tokenizer of --for, else approx].
     #[arg(long, value_name = "COUNTER", help_heading = "Rules")]
     pub(crate) counter: Option<Counter>,
 
-    /// Tokens that are sent with every request and are not in the transcript (tools, system prompt).
+    /// Tokens of every request that are not in the transcript (tools, system prompt).
     #[arg(
         long, value_name = "N", default_value = "0", value_parser = whole_or_none, allow_negative_numbers = true,
         help_heading = "Rules"
     )]
     pub(crate) overhead_tokens: u64,
 
-    /// The rules of a known system (`--list presets`); other flags override it.
+    /// Use the rules of a known system (`--list presets`); other flags override them.
     #[arg(long, value_name = "NAME", help_heading = "Rules")]
     pub(crate) preset: Option<String>,
 
-    /// Settings from a file: TOML, or YAML where its name ends in .yaml or .yml, with the names of the flags as keys; or
-    /// a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it is there].
+    /// Read settings from a file: TOML, or YAML if its name ends in .yaml or .yml, with the names of the flags as keys;
+    /// or a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it exists].
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Rules")]
     pub(crate) config: Option<PathBuf>,
 
-    /// What to remove before anything is summarized, from the messages before the kept part: `results[:SIZE]`, `reads`,
+    /// What to remove before summarizing, from the messages before the kept part: `results[:SIZE]`, `reads`,
     /// `cap[:N]`, `thinking`, `media[:SIZE]`, `arguments[:N]`, `all` or `none` (`--list prune`). Repeatable
     /// [default: none; all with --fit].
     #[arg(long = "prune", value_name = "RULE", help_heading = "Rules")]
@@ -136,10 +136,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',', value_parser = tool_name, help_heading = "Rules")]
     pub(crate) prune_except: Vec<String>,
 
-    /// The size that the result has at most (tokens:N, fraction:F): pruned as far as it takes, oldest and cheapest first,
-    /// and summarized where that is not enough. Without --keep, the end that stays takes at most half of it
-    /// [default: fraction:0.5, and --trigger fraction:0.85, where the window is known and none of --keep, --fit and
-    /// --trigger is given].
+    /// The largest size of the result (tokens:N, fraction:F). tcompact prunes as much as it takes, oldest and cheapest
+    /// first, and summarizes if that is not enough. Without --keep, the kept end takes at most half of it [default:
+    /// fraction:0.5, and --trigger fraction:0.85, if the window is known and you give none of --keep, --fit and
+    /// --trigger].
     #[arg(long, value_name = "SIZE", value_parser = size_in_tokens, allow_negative_numbers = true, help_heading = "Rules")]
     pub(crate) fit: Option<Size>,
 
@@ -151,18 +151,18 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = "Rules")]
     pub(crate) truncate_args: Option<u64>,
 
-    /// What becomes of Claude's signed thinking in the messages that stay, once the history before it has changed: the
-    /// newest models refuse it then. `auto` removes all of it where --for or the transcript names such a model.
+    /// What to do with Claude's signed thinking in the kept messages when the history before it changes, since the
+    /// newest models refuse it then. `auto` removes all of it if --for or the transcript names such a model.
     #[arg(long, value_enum, value_name = "WHAT", default_value = "auto", help_heading = "Rules")]
     pub(crate) thinking: Thinking,
 
-    /// Who writes the summary: `extractive`, which is embedded and needs no network; PROVIDER:MODEL with a provider of
-    /// `--list providers`; the name of a model alone, for the API of its maker; or `none` for nobody, so that --prune alone
-    /// makes the transcript smaller [default: extractive].
+    /// The model that writes the summary: `extractive`, which is embedded and needs no network; PROVIDER:MODEL with a
+    /// provider of `--list providers`; the name of a model alone, for the API of its maker; or `none`, so that only
+    /// --prune makes the transcript smaller [default: extractive].
     #[arg(short, long, value_name = "PROVIDER:MODEL", help_heading = "Summaries")]
     pub(crate) model: Option<String>,
 
-    /// Where the provider's API is, up to and with its version [default: the provider's own].
+    /// The address of the provider's API, including its version [default: the provider's own].
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url, help_heading = "Summaries")]
     pub(crate) base_url: Option<String>,
 
@@ -170,8 +170,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME", help_heading = "Summaries")]
     pub(crate) api_key_env: Option<String>,
 
-    /// Change the body of each request as this JSON merge patch says (RFC 7396; `null` removes a member): parameters that
-    /// tcompact does not know. What tcompact writes there itself (prompt, model) and keys are refused.
+    /// Apply this JSON merge patch (RFC 7396; `null` removes a member) to the body of each request, for parameters that
+    /// tcompact does not know. tcompact refuses patches of its own parts (prompt, model) and keys.
     #[arg(long, value_name = "OBJECT", help_heading = "Summaries")]
     pub(crate) request_json: Option<RequestJson>,
 
@@ -187,7 +187,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Summaries")]
     pub(crate) prompt_file: Option<PathBuf>,
 
-    /// How many tokens of the end of the history the summarizer is sent; `none` sends all of it.
+    /// How many tokens of the end of the history to send to the summarizer; `none` sends everything.
     #[arg(
         long,
         value_name = "N|none",
@@ -197,26 +197,25 @@ pub(crate) struct Arguments {
     )]
     pub(crate) trim_tokens: TrimTokens,
 
-    /// The size asked of the summary, in tokens. The embedded summarizer never exceeds it, and counts the words around the
-    /// summary.
+    /// The size to request for the summary, in tokens. The embedded summarizer never exceeds it, and counts the words
+    /// around the summary.
     #[arg(
         long, value_name = "N", default_value = "1024", value_parser = summary_size, allow_negative_numbers = true,
         help_heading = "Summaries"
     )]
     pub(crate) summary_tokens: u64,
 
-    /// The role of the summary message, where the format's provider accepts it.
+    /// The role of the summary message, if the format's provider accepts it.
     #[arg(long, value_enum, value_name = "ROLE", default_value = "user", help_heading = "Summaries")]
     pub(crate) summary_role: SummaryRole,
 
-    /// What the summary message begins with; a blank line follows unless TEXT ends in white space. With the default, the
-    /// summary stands between <summary> and </summary>; with another, there is nothing else around it.
+    /// The beginning of the summary message; a blank line follows unless TEXT ends in white space. The default also
+    /// puts the summary between <summary> and </summary>; another TEXT does not.
     #[arg(long, value_name = "TEXT", default_value = crate::plan::SUMMARY_PREFIX, help_heading = "Summaries")]
     pub(crate) summary_prefix: String,
 
-    /// Facts that a model's summary must not lose (rules of the user's, files, commands, errors, names, numbers) are found
-    /// without a model, and those that it lacks are appended to it: in at most N tokens, or half of --summary-tokens
-    /// (`on`).
+    /// Find the facts that a model's summary must not lose (the user's rules, files, commands, errors, names, numbers)
+    /// without a model, and append those that it lacks: in at most N tokens, or half of --summary-tokens (`on`).
     #[arg(
         long,
         value_name = "on|off|N",
@@ -226,43 +225,43 @@ pub(crate) struct Arguments {
     )]
     pub(crate) ledger: Facts,
 
-    /// Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in what the summarizer is
-    /// sent and in the summary, each by a placeholder such as [github-token-1].
+    /// Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in the text for the
+    /// summarizer and in the summary, each by a placeholder such as [github-token-1].
     #[arg(long, help_heading = "Summaries")]
     pub(crate) redact: bool,
 
-    /// Seconds a request or a command may take.
+    /// The most seconds that a request or a command may take.
     #[arg(
         long, value_name = "SECONDS", default_value = "120", value_parser = seconds, allow_negative_numbers = true,
         help_heading = "Summaries"
     )]
     pub(crate) timeout: f64,
 
-    /// How often a request is tried again after a transport error or the status 408, 409, 429 or 5xx.
+    /// How often to retry a request after a transport error or the status 408, 409, 429 or 5xx.
     #[arg(
         long, value_name = "N", default_value_t = 3, value_parser = number::<0, { u32::MAX }>, allow_negative_numbers = true,
         help_heading = "Summaries"
     )]
     pub(crate) retries: u32,
 
-    /// Requests a minute, at most [default: as many as are wanted].
+    /// The most requests a minute [default: no limit].
     #[arg(
         long, value_name = "N", value_parser = number::<1, { u32::MAX }>, allow_negative_numbers = true,
         help_heading = "Summaries"
     )]
     pub(crate) rate: Option<u32>,
 
-    /// Keep summaries in DIR, and ask for none twice: a file each, by the hash of the model, its address, the prompt and
-    /// all parameters. With --dry-run, and --model or --summarizer-cmd beside it, the summary is shown, and asked for if
-    /// it is not there yet.
+    /// Keep summaries in DIR, so that none is requested twice: a file each, by the hash of the model, its address, the
+    /// prompt and all parameters. With --dry-run and --model or --summarizer-cmd, tcompact also shows the summary, and
+    /// requests it if DIR lacks it.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Summaries")]
     pub(crate) cache: Option<PathBuf>,
 
-    /// What is done when the summarizer fails for good.
+    /// What to do when the summarizer fails for good.
     #[arg(long, value_enum, value_name = "WHAT", default_value = "fail", help_heading = "Summaries")]
     pub(crate) on_error: OnError,
 
-    /// Which summaries are taken.
+    /// Which summaries to accept.
     #[arg(long, value_enum, value_name = "WHICH", default_value = "smaller", help_heading = "Summaries")]
     pub(crate) accept: Accept,
 
@@ -270,15 +269,15 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Write what becomes of several files or of directories to the same tree under DIR; files that need nothing are copied.
+    /// Write the results of several files or of directories to the same tree under DIR; files that need nothing are copied.
     #[arg(
         short = 'O', long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "output",
         help_heading = "Output"
     )]
     pub(crate) output_dir: Option<PathBuf>,
 
-    /// Replace each file, whole or not at all, keeping its mode and times; with SUFFIX, after a copy of it with SUFFIX at
-    /// the end of its name is made.
+    /// Replace each file, whole or not at all, keeping its mode and times; with SUFFIX, first copy it to its name with
+    /// SUFFIX at the end.
     #[arg(
         short, long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true,
         default_missing_value = NO_SUFFIX,
@@ -286,60 +285,59 @@ pub(crate) struct Arguments {
     )]
     pub(crate) in_place: Option<String>,
 
-    /// What is written: the transcript in its own format, the update of a LangGraph state (null if nothing was done), or the
-    /// summary alone.
+    /// What to write: the transcript in its own format, the update of a LangGraph state (null if nothing changed), or
+    /// only the summary.
     #[arg(long, value_enum, value_name = "WHAT", default_value = "messages", help_heading = "Output")]
     pub(crate) emit: Emit,
 
-    /// Append what is cut away to FILE, and have the summary name it (`.jsonl`: a record with the messages as they were,
+    /// Append the removed messages to FILE, and name FILE in the summary (`.jsonl`: a record of the original messages,
     /// for --restore; `.md`: for reading).
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) archive: Option<PathBuf>,
 
-    /// Put back what such an archive (`.jsonl`) holds of the transcript, byte for byte, however often it was compacted.
-    /// Where it has one conversation a line, lines that the archive does not know stay. Refused where the hashes do not
-    /// match.
+    /// Restore the transcript from such an archive (`.jsonl`), byte for byte, however often it was compacted. In a file
+    /// of one conversation a line, lines that the archive does not know stay unchanged. tcompact refuses if the hashes
+    /// do not match.
     #[arg(long, value_name = "ARCHIVE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) restore: Option<PathBuf>,
 
-    /// Write to FILE what became of each conversation, a JSON object a line: the keys of --dry-run --json, and status,
-    /// tokens afterwards, what the provider counts and what it costs, and after how many turns that pays.
+    /// Write a JSON object a line to FILE for each conversation: the keys of --dry-run --json, its status, its tokens
+    /// afterwards, the provider's count and cost, and after how many turns that pays.
     #[arg(
         long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "dry_run",
         help_heading = "Output"
     )]
     pub(crate) report: Option<PathBuf>,
 
-    /// Draw what was done on one page for a browser, which needs no network and no script: the conversation to click
-    /// through, the summary, the facts that were kept, what went where, tokens and money before and after. Of several
-    /// conversations, a table and those that lose most.
+    /// Write one page for a browser, which needs no network and no script: the conversation to click through, the
+    /// summary, the kept facts, and tokens and money before and after. Several conversations get a table, and a drawing
+    /// of those that shrink most.
     #[arg(
         long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["dry_run", "check"],
         help_heading = "Output"
     )]
     pub(crate) html: Option<PathBuf>,
 
-    /// Print the tokens of each conversation and do nothing else; with --json, what they are spent on: roles, tools,
-    /// thinking and media.
+    /// Only print the tokens of each conversation; with --json, also by role, tool, thinking and media.
     #[arg(
         long, help_heading = "Output",
         conflicts_with_all = ["dry_run", "check", "diff", "explain", "emit", "repair", "report", "html", "exit_status", "archive"]
     )]
     pub(crate) count: bool,
 
-    /// Print the cutoff index and do nothing else: no request, no file. 0 means that nothing would be replaced. Of several
-    /// files, the path, a tab and the index; of conversations on lines, PATH:LINE. Only with --cache and --model (or
-    /// --summarizer-cmd) on the same command line, the summary is asked for, shown on standard error, and kept for the
-    /// real run, which does not ask again.
+    /// Only print the cutoff index: no request, no file. 0 means that nothing would be replaced. Several files print
+    /// the path, a tab and the index; conversations on lines print PATH:LINE. With --cache and --model (or
+    /// --summarizer-cmd) on the same command line, tcompact also requests the summary, shows it on standard error, and
+    /// keeps it for the real run.
     #[arg(short = 'n', long, help_heading = "Output")]
     pub(crate) dry_run: bool,
 
-    /// Draw the conversation on standard error: roles, sizes, pins, what belongs together, where a cut was wanted and where
-    /// it is. Of several conversations, a table of those that lose most.
+    /// Draw the conversation on standard error: roles, sizes, pins, pairs, the wanted cut and the actual one. Several
+    /// conversations get a table of those that shrink most.
     #[arg(long, conflicts_with = "check", help_heading = "Output")]
     pub(crate) explain: bool,
 
-    /// Print what is taken away and put in, for people, instead of the transcript; nothing is written, not even an
+    /// Print the removed and the added messages, for people, instead of the transcript; writes nothing, not even an
     /// archive, except for --html.
     #[arg(
         long, conflicts_with_all = ["output", "output_dir", "in_place", "emit", "dry_run", "check"],
@@ -365,15 +363,15 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Output")]
     pub(crate) repair: Option<Repair>,
 
-    /// How many conversations are worked on at once [default: one for each core; 8 where a model or a command is asked].
+    /// How many conversations to process at once [default: one for each core; 8 with a model or a command].
     #[arg(
         short, long, value_name = "N", value_parser = number::<1, 1024>, allow_negative_numbers = true,
         help_heading = "Output"
     )]
     pub(crate) jobs: Option<u32>,
 
-    /// Skip what an earlier run with the same input and the same rules has finished: files of the same directory, or
-    /// summaries for the same file.
+    /// Skip the files of a directory, or the summaries of a file, that an earlier run with the same input and rules
+    /// finished.
     #[arg(long, help_heading = "Output")]
     pub(crate) resume: bool,
 
@@ -385,11 +383,11 @@ pub(crate) struct Arguments {
     #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
     pub(crate) quiet: bool,
 
-    /// Report decisions, and settings that are no defaults, on standard error.
+    /// Report decisions, and settings that differ from the defaults, on standard error.
     #[arg(short, long, action = ArgAction::SetTrue, overrides_with = "verbose", help_heading = "Output")]
     pub(crate) verbose: bool,
 
-    /// When messages on standard error, and --diff, are coloured; `auto`: on a terminal, unless `NO_COLOR` is set.
+    /// When to color messages on standard error, and --diff; `auto`: on a terminal, unless `NO_COLOR` is set.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
     pub(crate) color: When,
 

@@ -9,14 +9,14 @@ Usage: tcompact [OPTIONS] [PATH]...    (files, directories; none or -: stdin)
 
       --keep SIZE             how much of the end stays [default: messages:20]
       --trigger SIZE[,SIZE…]  compact only when all are reached; repeat for \"or\"
-      --for MODEL             who reads the result: window, tokenizer and price
+      --for MODEL             the reader of the result: window, tokenizer
       --fit SIZE, --prune all largest result; what to remove before a summary
-  -m, --model PROVIDER:MODEL  who writes the summary [default: no network]
+  -m, --model PROVIDER:MODEL  the writer of the summary [default: offline]
   -n, --dry-run [--json]      where it would cut; --count prints the tokens
-      --explain, --diff       draw the cut; show what goes and what comes
+      --explain, --diff       draw the cut; show what is removed and added
   -o, --output FILE           instead of standard output; -i replaces the files
   -O, --output-dir DIR        for directories and several files
-      --report FILE           what became of each conversation, and its cost
+      --report FILE           the result and cost of each conversation
       --check                 only look for calls and results out of order
   -v, -q                      report decisions; report only errors
 SIZE: messages:20, tokens:8k, fraction:0.8 (of the context window), turns:3

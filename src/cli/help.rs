@@ -20,8 +20,8 @@ Examples:
   tcompact -n --cache summaries -m openai:gpt-4o-mini chat.json
   tcompact -n -v --for gpt-4o -m openai:gpt-4o-mini chat.json
   tcompact --explain --diff --color always chat.json | less -R
-  tcompact --archive gone.jsonl -o short.json chat.json
-  tcompact --restore gone.jsonl short.json > as-it-was.json
+  tcompact --archive removed.jsonl -o short.json chat.json
+  tcompact --restore removed.jsonl short.json > original.json
   tcompact --jobs 16 --resume --output-dir compacted/ logs/";
 
 /// The heading of the exit codes, which only the long help has.

@@ -178,7 +178,7 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
 /// When to do something that depends on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {
-    /// Where it suits: on a terminal.
+    /// On a terminal.
     Auto,
     /// Always.
     Always,
@@ -254,9 +254,9 @@ macro_rules! values_of {
 }
 
 values_of! { SummaryRole:
-    SummaryRole::User => "user", "As if the user had said it; every provider takes it";
+    SummaryRole::User => "user", "As if the user wrote it; every provider accepts it";
     SummaryRole::System => "system", "As an instruction";
-    SummaryRole::Assistant => "assistant", "As if the model had said it";
+    SummaryRole::Assistant => "assistant", "As if the model wrote it";
 }
 
 values_of! { Lines:
@@ -270,7 +270,7 @@ values_of! { Repair:
 }
 
 values_of! { Thinking:
-    Thinking::Auto => "auto", "It is removed where its model is one that binds it to the messages before it";
+    Thinking::Auto => "auto", "Remove it if its model binds it to the messages before it";
     Thinking::Keep => "keep", "It stays";
     Thinking::Drop => "drop", "It is removed";
 }
@@ -283,12 +283,12 @@ values_of! { OnError:
 }
 
 values_of! { Accept:
-    Accept::Smaller => "smaller", "Those that are not empty, not cut off by their length limit, and smaller than what they replace";
+    Accept::Smaller => "smaller", "Summaries that are not empty, not cut off by their length limit, and smaller than the replaced messages";
     Accept::Any => "any", "All";
 }
 
 values_of! { Emit:
     Emit::Messages => "messages", "The transcript in its own format";
     Emit::Update => "update", "`{\"messages\": [remove-all, summary, kept…]}`, or null";
-    Emit::Summary => "summary", "The text of the summary alone; with --json an object, or null";
+    Emit::Summary => "summary", "Only the text of the summary; with --json an object, or null";
 }

@@ -184,7 +184,7 @@ impl<'t> FittedPlan<'t> {
         let nobody = policy.summary.summarizer == SummarizerKind::Nobody;
         if policy.pruning.rules.is_empty() {
             if nobody {
-                self.leave_unchanged("nobody summarizes, and no rule prunes; give --prune all".to_owned());
+                self.leave_unchanged("no model summarizes and no rule prunes; give --prune all".to_owned());
             }
             return;
         }

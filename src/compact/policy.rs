@@ -192,7 +192,7 @@ pub(crate) enum SummarizerKind {
     Command,
 }
 
-/// What is done when the summarizer fails for good.
+/// What to do when the summarizer fails for good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnError {
     /// The conversation fails.
@@ -208,7 +208,7 @@ pub enum OnError {
 /// Which summaries are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accept {
-    /// Those that are not empty, not cut off by their length limit, and smaller than what they replace.
+    /// Summaries that are not empty, not cut off by their length limit, and smaller than the replaced messages.
     Smaller,
     /// All.
     Any,

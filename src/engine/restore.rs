@@ -147,7 +147,7 @@ impl<'p> Archive<'p> {
     fn damaged(&self) -> Option<String> {
         let (lines, first) = self.unreadable_lines;
         (lines > 0)
-            .then(|| format!("{}: {lines} of its lines are no records, the first is line {first}", self.path.display()))
+            .then(|| format!("{}: {lines} of its lines are not records, the first is line {first}", self.path.display()))
     }
 
     /// Returns the message that the archive has no record of a text.

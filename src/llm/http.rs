@@ -102,7 +102,7 @@ impl HttpClient {
                 thread::sleep(limiter.reserve(Instant::now()));
             }
             let permit = self.limiter.begin().map_err(|why| {
-                let message = format!("nobody was asked, since {MOST_IN_A_ROW} requests in a row had failed: {why}");
+                let message = format!("no request was sent, since {MOST_IN_A_ROW} requests in a row had failed: {why}");
                 failed(FailureKind::Stopped, message)
             })?;
             sent += 1;

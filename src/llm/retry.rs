@@ -55,7 +55,7 @@ impl RetryPolicy {
             };
             if tried >= self.retries || !self.is_worth_retrying(&failed) {
                 let after = match failed.asked.filter(|asked| *asked > LONGEST_ASKED) {
-                    Some(asked) => format!(" (it asks to be left alone for {} seconds)", asked.as_secs()),
+                    Some(asked) => format!(" (it asks for a pause of {} seconds)", asked.as_secs()),
                     None if tried > 0 => format!(" (tried {} times)", tried + 1),
                     None => String::new(),
                 };

@@ -282,7 +282,7 @@ pub(crate) fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &
     }
     if is_left_foreign(&plan, messages) {
         return plan.nothing(
-            "without the summarized messages, most of the result would be of kinds that no reader knows; keep more"
+            "without the summarized messages, tcompact could not read most of the result; keep more"
                 .to_owned(),
         );
     }

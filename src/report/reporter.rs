@@ -241,7 +241,7 @@ fn planned(source: &str, fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> 
             let moved = plan.moved_because.as_ref().map(|why| format!(" instead of {}, since {why}", plan.wanted));
             let pinned = if plan.pinned.is_empty() { String::new() } else { format!(", {} pinned", plan.pinned.len()) };
             format!(
-                "cut at {}{}: {} tokens go, {} stay{pinned}",
+                "cut at {}{}: {} tokens are replaced, {} kept{pinned}",
                 plan.cutoff,
                 moved.unwrap_or_default(),
                 dry_run.summarize.tokens,

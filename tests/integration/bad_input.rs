@@ -76,7 +76,7 @@ fn files_of_other_programs_are_not_taken_for_what_they_are_like() {
     }
     // A mostly unknown file is rejected even if the user names the format.
     let more = ["--from", "claude-code", "--accept", "any", "-n"];
-    assert_fails(&piped(&more, &qwen), 1, &["message 0 has", "no reader knows"]);
+    assert_fails(&piped(&more, &qwen), 1, &["message 0 has", "cannot read most"]);
 }
 
 #[test]

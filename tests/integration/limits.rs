@@ -70,7 +70,7 @@ fn a_run_stops_asking_whom_no_waiting_mends() {
         assert_eq!(run.stderr.matches("8 requests in a row failed").count(), 1, "{run:?}");
         assert_eq!(run.stderr.matches(" answered ").count(), 9, "each failure and the reason to stop: {run:?}");
         assert_eq!(reported(folder), ([("failed".to_owned(), FILES)].into(), 8), "{status}");
-        assert!(fs::read_to_string(folder.join("report.jsonl")).expect("a report").contains("nobody was asked"));
+        assert!(fs::read_to_string(folder.join("report.jsonl")).expect("a report").contains("no request was sent"));
         assert_eq!(tree(&folder.join("logs")), before);
         let again = compacted(folder, &server.url, &["-j", "1", "--resume", "-O", "out", "logs"]);
         assert_eq!(again.code, 0, "{again:?}");

@@ -129,7 +129,7 @@ fn a_server_says_how_long_to_wait() {
         assert!(started.elapsed() > Duration::from_millis(1500), "{:?}", started.elapsed());
     }
     let server = Server::start(vec![Step::Answer(503, "retry-after: 86400\r\n", "down".to_owned())]);
-    assert_fails(&ask(&server, &[]), 4, &["answered 503", "down (it asks to be left alone for 86400 seconds)"]);
+    assert_fails(&ask(&server, &[]), 4, &["answered 503", "down (it asks for a pause of 86400 seconds)"]);
     assert_eq!(server.requests().len(), 1, "nobody waits a day");
 }
 

@@ -4,7 +4,7 @@ use crate::exit::{Exit, Failure};
 use crate::wording::readable_source;
 
 /// Why a conversation stays unchanged where its result could not be read.
-pub(super) const LEFT_FOREIGN: &str = "most of the result would be of kinds that no reader knows; keep more";
+pub(super) const LEFT_FOREIGN: &str = "tcompact could not read most of the result; keep more";
 
 /// How a conversation is made to fit a size. All sizes are in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -123,7 +123,7 @@ impl Page {
         let left_out = self.sums.conversations - self.rows.len() as u64;
         if left_out > 0 {
             out.push_str(&format!(
-                "<p>The {} that failed or lose most are shown; {} more are in the sums, and --report tells of each.</p>\n",
+                "<p>The page shows the {} that failed or shrink most; the totals include {} more, and --report lists each.</p>\n",
                 grouped(self.rows.len() as u64),
                 grouped(left_out)
             ));

@@ -117,7 +117,7 @@ impl fmt::Display for UnknownPart {
         match self.bytes {
             Some(Bytes { foreign, known }) => write!(
                 out,
-                "most of it is of kinds that no reader knows ({foreign} of {} bytes): message {message} has {what}",
+                "tcompact cannot read most of it ({foreign} of {} bytes): message {message} has {what}",
                 foreign + known
             )?,
             None => write!(
