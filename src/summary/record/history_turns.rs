@@ -1,18 +1,18 @@
-//! Messages as they are read for notes: who speaks, what is said, and what was called with what came of it.
+//! Reads messages into turns: who speaks, the text, and the calls with their results.
 //!
-//! Texts stay where they are in the source and are decoded each time they are read: a history may be most of the memory
-//! there is. Nothing is judged yet.
+//! Texts stay in the source and are decoded on each use, since a history may be most of the memory in use. Nothing is
+//! judged here.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
 use crate::summary::fence;
-use crate::summary::record::wrappers::unwrapped;
+use crate::summary::record::wrappers::without_wrappers;
 use crate::transcript::compaction::Compaction;
 use crate::transcript::text::Text;
 use crate::transcript::{Answer, Arguments, Content, Message, PartKind, Role};
 
-/// Who speaks, as far as notes go.
+/// The speaker of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::summary) enum Speaker {
     /// Standing instructions.
@@ -21,64 +21,64 @@ pub(in crate::summary) enum Speaker {
     User,
     /// The model.
     Assistant,
-    /// What a tool brought, or a program in a person's place.
+    /// A tool, or a program in the place of the user.
     Tool,
     /// An earlier summary.
     Earlier,
 }
 
-/// A text of the source, or what was made of one. A long history has many, so that most have no list of their own.
+/// A text of the source, or a rewritten one. It is small, since a long history has many.
 #[derive(Debug)]
-pub(in crate::summary) struct Words<'a> {
-    spelling: Spelling<'a>,
+pub(in crate::summary) struct TurnText<'a> {
+    storage: TextStorage<'a>,
     /// The length of the text, in bytes.
     pub(in crate::summary) bytes: usize,
 }
 
 #[derive(Debug)]
-enum Spelling<'a> {
+enum TextStorage<'a> {
     /// A string of the source.
-    One(Text<'a>),
-    /// Several or none, a line each.
+    Single(Text<'a>),
+    /// Several strings or none, one per line.
     Several(Box<[Text<'a>]>),
-    /// What stands so nowhere in it.
-    Made(Box<str>),
+    /// A text that differs from the source.
+    Rewritten(Box<str>),
 }
 
-impl<'a> Words<'a> {
-    /// Texts without what nobody said.
-    fn of(texts: Vec<Text<'a>>) -> Self {
+impl<'a> TurnText<'a> {
+    /// Returns texts without what the agent's program inserted.
+    fn new(texts: Vec<Text<'a>>) -> Self {
         let (bytes, changed) = {
-            let text = joined(&texts);
-            match unwrapped(&text) {
+            let text = join_lines(&texts);
+            match without_wrappers(&text) {
                 Cow::Borrowed(text) => (text.len(), None),
                 Cow::Owned(text) => (text.len(), Some(text)),
             }
         };
-        let spelling = match (changed, &*texts) {
-            (Some(changed), _) => Spelling::Made(changed.into()),
-            (None, [text]) => Spelling::One(*text),
-            (None, _) => Spelling::Several(texts.into()),
+        let storage = match (changed, &*texts) {
+            (Some(changed), _) => TextStorage::Rewritten(changed.into()),
+            (None, [text]) => TextStorage::Single(*text),
+            (None, _) => TextStorage::Several(texts.into()),
         };
-        Words { spelling, bytes }
+        TurnText { storage, bytes }
     }
 
-    /// What a call is given.
-    fn given(arguments: Arguments<'a>) -> Self {
+    /// Returns the arguments of a call.
+    fn from_arguments(arguments: Arguments<'a>) -> Self {
         let text = match arguments {
             Arguments::Text(text) => text,
             Arguments::Value(value) => Text::plain(value.raw()),
             Arguments::Absent => Text::plain(""),
         };
-        Words { bytes: text.decode().len(), spelling: Spelling::One(text) }
+        TurnText { bytes: text.decode().len(), storage: TextStorage::Single(text) }
     }
 
-    /// The text.
+    /// Returns the text.
     pub(in crate::summary) fn read(&self) -> Cow<'_, str> {
-        match &self.spelling {
-            Spelling::One(text) => text.decode(),
-            Spelling::Several(texts) => joined(texts),
-            Spelling::Made(text) => Cow::Borrowed(text),
+        match &self.storage {
+            TextStorage::Single(text) => text.decode(),
+            TextStorage::Several(texts) => join_lines(texts),
+            TextStorage::Rewritten(text) => Cow::Borrowed(text),
         }
     }
 
@@ -87,19 +87,19 @@ impl<'a> Words<'a> {
     }
 }
 
-impl From<String> for Words<'_> {
+impl From<String> for TurnText<'_> {
     fn from(text: String) -> Self {
-        Words { bytes: text.len(), spelling: Spelling::Made(text.into()) }
+        TurnText { bytes: text.len(), storage: TextStorage::Rewritten(text.into()) }
     }
 }
 
-impl Default for Words<'_> {
+impl Default for TurnText<'_> {
     fn default() -> Self {
-        Words { bytes: 0, spelling: Spelling::Several(Box::default()) }
+        TurnText { bytes: 0, storage: TextStorage::Several(Box::default()) }
     }
 }
 
-fn joined<'a>(texts: &[Text<'a>]) -> Cow<'a, str> {
+fn join_lines<'a>(texts: &[Text<'a>]) -> Cow<'a, str> {
     match texts {
         [] => Cow::Borrowed(""),
         [text] => text.decode(),
@@ -107,122 +107,130 @@ fn joined<'a>(texts: &[Text<'a>]) -> Cow<'a, str> {
     }
 }
 
-/// A message, read.
+/// A message as a turn.
 #[derive(Debug)]
-pub(in crate::summary) struct Turn<'a> {
+pub(in crate::summary) struct HistoryTurn<'a> {
     /// The index of the message in its source.
     pub(in crate::summary) index: usize,
     pub(in crate::summary) speaker: Speaker,
-    /// What is said, results of calls left out.
-    pub(in crate::summary) text: Words<'a>,
-    pub(in crate::summary) calls: Vec<Called<'a>>,
-    /// Results of calls that are not here.
-    pub(in crate::summary) strays: Vec<Words<'a>>,
-    /// Whether the user broke off what went on before.
+    /// The text, without results of calls.
+    pub(in crate::summary) text: TurnText<'a>,
+    pub(in crate::summary) calls: Vec<ToolCall<'a>>,
+    /// Results whose call is not in the history.
+    pub(in crate::summary) results_without_call: Vec<TurnText<'a>>,
+    /// Whether the user interrupted what went on before.
     pub(in crate::summary) interrupts: bool,
 }
 
 /// A call and its result.
 #[derive(Debug)]
-pub(in crate::summary) struct Called<'a> {
+pub(in crate::summary) struct ToolCall<'a> {
     pub(in crate::summary) name: Cow<'a, str>,
-    /// What the tool is given, as JSON or as text.
-    pub(in crate::summary) arguments: Words<'a>,
-    pub(in crate::summary) result: Option<Words<'a>>,
+    /// The arguments, as JSON or as text.
+    pub(in crate::summary) arguments: TurnText<'a>,
+    pub(in crate::summary) result: Option<TurnText<'a>>,
     /// Whether the format marks the result as a failure.
     pub(in crate::summary) failed: bool,
 }
 
-/// Reads messages; `indices` are theirs in the source, and `prefix` is what an earlier summary begins with.
-pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize], prefix: &str) -> Vec<Turn<'a>> {
-    let mut turns: Vec<Turn<'a>> = Vec::with_capacity(messages.len());
-    let mut waiting = Waiting::default();
-    // Nothing comes of a command before there was one.
-    let mut acted = false;
+/// Reads messages into turns. `indices` are their indices in the source, and `prefix` is the opening of an earlier
+/// summary.
+pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize], prefix: &str) -> Vec<HistoryTurn<'a>> {
+    let mut turns: Vec<HistoryTurn<'a>> = Vec::with_capacity(messages.len());
+    let mut pending = PendingCalls::default();
+    // No output of a command precedes the first command.
+    let mut has_acted = false;
     for (place, message) in messages.iter().enumerate() {
         let index = indices.get(place).copied().unwrap_or(place);
-        // A compaction is an earlier summary, whatever the model says behind it.
+        // A compaction is an earlier summary, even if text of the model follows.
         if let Some(Compaction::Readable(text)) = message.compaction() {
-            let (text, speaker) = (without_opening(&text.decode(), prefix).into(), Speaker::Earlier);
-            turns.push(Turn { index, speaker, text, calls: Vec::new(), strays: Vec::new(), interrupts: false });
+            let (text, speaker) = (without_summary_prefix(&text.decode(), prefix).into(), Speaker::Earlier);
+            turns.push(HistoryTurn {
+                index,
+                speaker,
+                text,
+                calls: Vec::new(),
+                results_without_call: Vec::new(),
+                interrupts: false,
+            });
             if message.is_readable_compaction() {
                 continue;
             }
         }
-        let (said, results) = said_and_results(message);
-        let interrupts = message.role == Role::User && said.iter().any(|text| interrupts(*text));
-        let mut text = Words::of(said);
-        let speaker = speaker(message, &text.read(), prefix, acted);
-        acted |= speaker == Speaker::Assistant;
+        let (texts, results) = texts_and_results(message);
+        let interrupts = message.role == Role::User && texts.iter().any(|text| is_interruption(*text));
+        let mut text = TurnText::new(texts);
+        let speaker = speaker(message, &text.read(), prefix, has_acted);
+        has_acted |= speaker == Speaker::Assistant;
         if speaker == Speaker::Earlier {
-            let summary = without_opening(&text.read(), prefix);
+            let summary = without_summary_prefix(&text.read(), prefix);
             text = summary.into();
         }
-        // A long history has many turns, so that no list of calls has room to spare.
-        let mut turn = Turn {
+        // The list of calls has its exact size, since a long history has many turns.
+        let mut turn = HistoryTurn {
             index,
             speaker,
             text,
             calls: Vec::with_capacity(message.calls.len()),
-            strays: Vec::new(),
+            results_without_call: Vec::new(),
             interrupts,
         };
-        let mut results = results.into_iter().map(Words::of);
+        let mut results = results.into_iter().map(TurnText::new);
         for answer in &message.answers {
-            // A message that is a result as a whole has its text for it: what ended without a word has ended.
+            // If a whole message is a result, its text is the result. A call with an empty result has ended.
             let result = results.next().unwrap_or_else(|| std::mem::take(&mut turn.text));
             let id = answer.id.map(|id| id.decode().into_owned());
-            match waiting.take(id.as_deref()) {
+            match pending.take_next(id.as_deref()) {
                 Some((at, call)) => {
                     let call = &mut turns[at].calls[call];
                     call.result = Some(result);
                     call.failed = is_failure(answer);
                 }
-                None => turn.strays.push(result),
+                None => turn.results_without_call.push(result),
             }
         }
-        turn.strays.extend(results);
+        turn.results_without_call.extend(results);
         let is_result = turn.speaker == Speaker::Tool && message.answers.is_empty();
         if is_result && (!turn.text.is_empty() || matches!(message.role, Role::Tool | Role::Function)) {
-            match waiting.take(None) {
+            match pending.take_next(None) {
                 Some((at, call)) => turns[at].calls[call].result = Some(std::mem::take(&mut turn.text)),
-                None => turn.strays.push(std::mem::take(&mut turn.text)),
+                None => turn.results_without_call.push(std::mem::take(&mut turn.text)),
             }
         }
         for call in &message.calls {
-            waiting.add(call.id.map(|id| id.decode().into_owned()), (turns.len(), turn.calls.len()));
-            turn.calls.push(Called {
+            pending.add(call.id.map(|id| id.decode().into_owned()), (turns.len(), turn.calls.len()));
+            turn.calls.push(ToolCall {
                 name: call.name.map(|name| name.decode()).unwrap_or_default(),
-                arguments: Words::given(call.arguments),
+                arguments: TurnText::from_arguments(call.arguments),
                 result: None,
                 failed: false,
             });
         }
         if turn.speaker == Speaker::Assistant
             && turn.calls.is_empty()
-            && let Some(command) = fenced_command(&turn.text.read(), || is_next_an_observation(messages.get(place + 1)))
+            && let Some(command) = shell_block(&turn.text.read(), || is_next_an_observation(messages.get(place + 1)))
         {
-            waiting.add(None, (turns.len(), 0));
-            turn.calls = vec![Called { name: "bash".into(), arguments: command.into(), result: None, failed: false }];
+            pending.add(None, (turns.len(), 0));
+            turn.calls = vec![ToolCall { name: "bash".into(), arguments: command.into(), result: None, failed: false }];
         }
         turns.push(turn);
     }
     turns
 }
 
-/// An earlier summary without what it begins with, and without its fence.
-fn without_opening(earlier: &str, prefix: &str) -> String {
+/// Returns an earlier summary without its prefix and fence.
+fn without_summary_prefix(earlier: &str, prefix: &str) -> String {
     fence::opened(earlier.strip_prefix(prefix.trim_end()).unwrap_or(earlier)).to_owned()
 }
 
-/// Calls without a result yet: by id, and in order for results that name none.
+/// The calls without a result yet: by id, and in order for results without an id.
 #[derive(Default)]
-struct Waiting {
+struct PendingCalls {
     by_id: HashMap<String, VecDeque<(usize, usize)>>,
     nameless: VecDeque<(usize, usize)>,
 }
 
-impl Waiting {
+impl PendingCalls {
     fn add(&mut self, id: Option<String>, place: (usize, usize)) {
         match id {
             Some(id) => self.by_id.entry(id).or_default().push_back(place),
@@ -230,7 +238,7 @@ impl Waiting {
         }
     }
 
-    fn take(&mut self, id: Option<&str>) -> Option<(usize, usize)> {
+    fn take_next(&mut self, id: Option<&str>) -> Option<(usize, usize)> {
         match id {
             Some(id) => self.by_id.get_mut(id)?.pop_front(),
             None => self.nameless.pop_front(),
@@ -238,13 +246,13 @@ impl Waiting {
     }
 }
 
-fn speaker(message: &Message<'_>, text: &str, prefix: &str, acted: bool) -> Speaker {
+fn speaker(message: &Message<'_>, text: &str, prefix: &str, has_acted: bool) -> Speaker {
     if message.is_summary(prefix) {
         return Speaker::Earlier;
     }
     match message.role {
         Role::System | Role::Developer => Speaker::Instructions,
-        Role::User if message.is_user_turn() && !text.trim().is_empty() && !(acted && is_observation(text)) => {
+        Role::User if message.is_user_turn() && !text.trim().is_empty() && !(has_acted && is_observation(text)) => {
             Speaker::User
         }
         Role::Assistant => Speaker::Assistant,
@@ -252,59 +260,59 @@ fn speaker(message: &Message<'_>, text: &str, prefix: &str, acted: bool) -> Spea
     }
 }
 
-/// Whether the program around a model notes that the user broke off what went on.
-fn interrupts(text: Text<'_>) -> bool {
+/// Whether the agent's program notes that the user interrupted it.
+fn is_interruption(text: Text<'_>) -> bool {
     ["[Request interrupted by user", "<turn_aborted>"].iter().any(|opening| text.starts_with(opening))
 }
 
 /// Whether a result is marked as a failure.
 fn is_failure(answer: &Answer<'_>) -> bool {
-    let says = |key: &str, wanted: &str| answer.json.get(key).is_some_and(|value| value.raw() == wanted);
-    says("is_error", "true") || says("status", "\"error\"") || says("isError", "true")
+    let has_value = |key: &str, wanted: &str| answer.json.get(key).is_some_and(|value| value.raw() == wanted);
+    has_value("is_error", "true") || has_value("status", "\"error\"") || has_value("isError", "true")
 }
 
-/// Whether a program speaks in the user's place: what came of a command, in the words of agents without tools.
+/// Whether a program writes in the user's place: the output of a command, as agents without tools get it.
 fn is_observation(text: &str) -> bool {
     const OPENINGS: [&str; 6] =
         ["<returncode>", "<output>", "Observation:", "OBSERVATION:", "<exit_code>", "[Command finished"];
-    // The prompt of a shell that waits for more.
+    // The prompt of a shell.
     const PROMPTS: [&str; 3] = ["bash-$", ":~$", "\n$"];
     OPENINGS.iter().any(|opening| text.trim_start().starts_with(opening))
         || PROMPTS.iter().any(|prompt| text.trim_end().ends_with(prompt))
 }
 
-/// Whether a message is what came of a command.
+/// Whether a message is the output of a command.
 fn is_next_an_observation(message: Option<&&Message<'_>>) -> bool {
     message.is_some_and(|message| {
-        message.role == Role::User && said_and_results(message).0.iter().any(|text| is_observation(&text.decode()))
+        message.role == Role::User && texts_and_results(message).0.iter().any(|text| is_observation(&text.decode()))
     })
 }
 
-/// What an agent without tools has a shell do: the only fenced block of its message. One that names no language is a
-/// command where an output follows.
-fn fenced_command(text: &str, is_answered: impl Fn() -> bool) -> Option<String> {
+/// Returns the command of an agent without tools: the only fenced block of its message. A block without a language is a
+/// command if an output follows.
+fn shell_block(text: &str, is_next_output: impl Fn() -> bool) -> Option<String> {
     let (_, rest) = text.split_once("```")?;
     let (block, after) = rest.split_once("```")?;
     let (language, command) = block.split_once('\n')?;
     let shell = ["bash", "sh", "shell", "mswea_bash_command"].contains(&language.trim());
-    let shell = shell || language.trim().is_empty() && is_answered();
+    let shell = shell || language.trim().is_empty() && is_next_output();
     (shell && !after.contains("```")).then(|| command.trim().to_owned())
 }
 
-/// The texts of a message, and those of each of the results that stand in it.
-fn said_and_results<'a>(message: &Message<'a>) -> (Vec<Text<'a>>, Vec<Vec<Text<'a>>>) {
+/// Returns the texts of a message, and those of each result in it.
+fn texts_and_results<'a>(message: &Message<'a>) -> (Vec<Text<'a>>, Vec<Vec<Text<'a>>>) {
     match &message.content {
         Content::Text(text) => (vec![*text], Vec::new()),
         Content::Parts(parts) => {
-            let (mut said, mut results) = (Vec::new(), Vec::new());
+            let (mut texts, mut results) = (Vec::new(), Vec::new());
             for part in parts {
                 match &part.kind {
-                    PartKind::Text(text) | PartKind::Refusal(text) | PartKind::Foreign(text) => said.push(*text),
+                    PartKind::Text(text) | PartKind::Refusal(text) | PartKind::Foreign(text) => texts.push(*text),
                     PartKind::Result(content) => results.push(content.texts()),
                     _ => {}
                 }
             }
-            (said, results)
+            (texts, results)
         }
     }
 }
@@ -314,32 +322,32 @@ mod tests {
     use super::*;
     use crate::transcript::framing;
 
-    /// Who speaks, what is said, and the calls with their arguments and results; and what has no call.
-    type Told = (Speaker, String, Vec<(String, String, Option<String>)>, Vec<String>);
+    /// The speaker, the text, the calls with their arguments and results, and the results without a call.
+    type TestTurn = (Speaker, String, Vec<(String, String, Option<String>)>, Vec<String>);
 
-    fn turns(source: &str) -> Vec<Told> {
+    fn read_turns(source: &str) -> Vec<TestTurn> {
         let document = framing::tests::read(source, None, None).expect("a transcript");
         let messages: Vec<&Message<'_>> = document.transcripts[0].messages.iter().collect();
         let indices: Vec<usize> = (0..messages.len()).collect();
-        let owned = |words: &Words<'_>| {
+        let owned = |words: &TurnText<'_>| {
             assert_eq!(words.bytes, words.read().len());
             words.read().into_owned()
         };
-        let call = |call: &Called<'_>| {
+        let call = |call: &ToolCall<'_>| {
             (call.name.clone().into_owned(), owned(&call.arguments), call.result.as_ref().map(owned))
         };
         read(&messages, &indices, "Summary:\n\n")
             .iter()
             .map(|turn| {
-                let strays = turn.strays.iter().map(owned).collect();
-                (turn.speaker, owned(&turn.text), turn.calls.iter().map(call).collect(), strays)
+                let results_without_call = turn.results_without_call.iter().map(owned).collect();
+                (turn.speaker, owned(&turn.text), turn.calls.iter().map(call).collect(), results_without_call)
             })
             .collect()
     }
 
     #[test]
     fn results_stand_with_their_calls() {
-        let turns = turns(
+        let turns = read_turns(
             r#"[{"role":"user","content":"Look."},
             {"role":"assistant","content":null,"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","function":{"name":"g","arguments":"{}"}}]},
             {"role":"tool","tool_call_id":"b","content":"two"},{"role":"tool","tool_call_id":"a","content":"one"},
@@ -352,7 +360,7 @@ mod tests {
 
     #[test]
     fn an_empty_result_is_one() {
-        let turns = turns(
+        let turns = read_turns(
             r#"[{"role":"user","content":"[Request interrupted by user]"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","function":{"name":"g","arguments":"{}"}}]},
             {"role":"tool","tool_call_id":"a","content":""}]"#,
         );
@@ -362,7 +370,7 @@ mod tests {
 
     #[test]
     fn agents_without_tools_call_in_fenced_blocks() {
-        let turns = turns(
+        let turns = read_turns(
             "[{\"role\":\"user\",\"content\":\"Summary:\\nIt went well.\"},{\"role\":\"assistant\",\"content\":\"I look.\\n```bash\\nls -a\\n```\"},{\"role\":\"user\",\"content\":\"<returncode>0</returncode>\"}]",
         );
         assert_eq!((turns[0].0, turns[0].1.trim()), (Speaker::Earlier, "It went well."));
