@@ -57,12 +57,12 @@ pub(super) fn command_label(command: &str) -> String {
 pub(super) fn step_label(command: &str, step: &str) -> String {
     let cuts = ["<<", " 2>&1", " 2>/dev/null", " | tail", " | head"];
     let end = cuts.iter().filter_map(|cut| step.find(cut).map(|at| if *cut == "<<" { at + 2 } else { at })).min();
-    let shown = clip_to(without_shell_keywords(&step[..end.unwrap_or(step.len())]).trim(), LONGEST_COMMAND);
-    let Some(quote) = open_quote(&shown).filter(|_| open_quote(step).is_some()) else { return shown };
+    let label = clip_to(without_shell_keywords(&step[..end.unwrap_or(step.len())]).trim(), LONGEST_COMMAND);
+    let Some(quote) = open_quote(&label).filter(|_| open_quote(step).is_some()) else { return label };
     // The first line of a quoted script identifies it.
-    let inside = if shown.ends_with(quote) { first_line_after(command, step) } else { "" };
-    let shown = format!("{shown}{inside}");
-    format!("{}…{quote}", clip_to(&shown, LONGEST_COMMAND).trim_end_matches('…'))
+    let inside = if label.ends_with(quote) { first_line_after(command, step) } else { "" };
+    let label = format!("{label}{inside}");
+    format!("{}…{quote}", clip_to(&label, LONGEST_COMMAND).trim_end_matches('…'))
 }
 
 /// Returns the first line after a step that is not empty.

@@ -41,31 +41,32 @@ pub(super) fn failure_reason(result: &str, is_marked: bool) -> Option<String> {
 }
 
 /// Returns which step of a command chain failed, judged by the output; `None` if that is not certain.
-pub(super) fn failed_step(shown: &[String], command: &str, result: &str, outcome: &CommandOutcome) -> Option<usize> {
+pub(super) fn failed_step(labels: &[String], command: &str, result: &str, outcome: &CommandOutcome) -> Option<usize> {
     /// Most steps of a chain that is searched.
     const MOST: usize = 16;
-    if shown.len() == 1 {
+    if labels.len() == 1 {
         return Some(0);
     }
-    if shown.len() > MOST {
+    if labels.len() > MOST {
         return None;
     }
     let words = |step: &str| -> Vec<String> {
         let words = step.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| word.len() > 2);
         words.map(str::to_lowercase).collect()
     };
-    let own: Vec<Vec<String>> = shown
+    let own: Vec<Vec<String>> = labels
         .iter()
         .enumerate()
         .map(|(at, step)| {
             let others: Vec<String> =
-                shown.iter().enumerate().filter(|(other, _)| *other != at).flat_map(|(_, step)| words(step)).collect();
+                labels.iter().enumerate().filter(|(other, _)| *other != at).flat_map(|(_, step)| words(step)).collect();
             words(step).into_iter().filter(|word| !others.contains(word)).collect()
         })
         .collect();
     let names = |line: &str| {
-        let said = words(line);
-        let named: Vec<usize> = (0..own.len()).filter(|at| own[*at].iter().any(|word| said.contains(word))).collect();
+        let words_of_line = words(line);
+        let named: Vec<usize> =
+            (0..own.len()).filter(|at| own[*at].iter().any(|word| words_of_line.contains(word))).collect();
         <[usize; 1]>::try_from(named).ok().map(|[at]| at)
     };
     let in_line = outcome.lines.iter().find_map(|line| names(line));
@@ -75,7 +76,7 @@ pub(super) fn failed_step(shown: &[String], command: &str, result: &str, outcome
     let before_last = || {
         let complaint = outcome.lines.first().and_then(|line| result.find(line.as_str()))?;
         let went_well = result[..complaint].lines().any(reports_success);
-        (went_well && shown.len() == 2).then_some(1)
+        (went_well && labels.len() == 2).then_some(1)
     };
     in_line.or_else(before_last).or_else(last_named).filter(|_| !command.contains("||"))
 }

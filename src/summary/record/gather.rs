@@ -27,95 +27,134 @@ pub(super) struct Gathered {
 
 /// Gathers the entries and values of a history.
 pub(super) fn gather(turns: &[HistoryTurn<'_>]) -> Gathered {
-    let name_usage = name_usage(turns);
-    let position = |at: usize| (at + 1) as f64 / turns.len() as f64;
-    let (mut user, mut work, mut model) =
-        (UserStatements::default(), WorkState::new(output_frames(turns)), ModelStatements::default());
-    let mut carried = Vec::new();
-    // The last turn of the model with text, if the user has not written since.
-    let mut open_message: Option<usize> = None;
-    let (mut last_user, mut last_answer, mut last_assistant, mut last_statement) = (None, None, None, None);
-    for (at, turn) in turns.iter().enumerate() {
+    let mut gatherer = Gatherer {
+        turns,
+        name_usage: name_usage(turns),
+        user: UserStatements::default(),
+        work: WorkState::new(output_frames(turns)),
+        model: ModelStatements::default(),
+        carried: Vec::new(),
+        open_message: None,
+        last_user: None,
+        last_answer: None,
+        last_assistant: None,
+        last_statement: None,
+    };
+    (0..turns.len()).for_each(|at| gatherer.read_turn(at));
+    gatherer.finish()
+}
+
+/// The collectors, and the last turns of each speaker.
+struct Gatherer<'t, 's> {
+    turns: &'t [HistoryTurn<'s>],
+    name_usage: NameUsage,
+    user: UserStatements,
+    work: WorkState,
+    model: ModelStatements,
+    /// Entries of an earlier summary that no collector takes.
+    carried: Vec<RecordEntry>,
+    /// The last turn of the model with text, if the user has not written since.
+    open_message: Option<usize>,
+    /// The last turn of the user that is not only small talk.
+    last_user: Option<usize>,
+    /// The last turn of the user.
+    last_answer: Option<usize>,
+    /// The last turn of the model.
+    last_assistant: Option<usize>,
+    /// The last turn of the model with text.
+    last_statement: Option<usize>,
+}
+
+impl Gatherer<'_, '_> {
+    fn read_turn(&mut self, at: usize) {
+        let turn = &self.turns[at];
         if turn.interrupts {
-            user.mark_interrupted();
+            self.user.mark_interrupted();
         }
         let text = turn.text.read();
         match turn.speaker {
-            Speaker::Earlier => earlier_summary::carry_over(&text, turn.index, &mut user, &mut work, &mut carried),
-            Speaker::User => {
-                model.mark_answered(&text);
-                let before = open_message.take().map(|at| turns[at].text.read());
-                let is_denial =
-                    before.is_some() && sentences(&text).iter().take(2).any(|said| cues::DENIES.is_in(said));
-                let retracted = if is_denial { model.retract_last_message() } else { None };
-                user.add_message(turn.index, &text, before.as_deref(), retracted.as_deref());
-                last_answer = Some(at);
-                if !is_small_talk(&text) {
-                    last_user = Some(at);
-                }
+            Speaker::Earlier => {
+                earlier_summary::carry_over(&text, turn.index, &mut self.user, &mut self.work, &mut self.carried);
             }
-            Speaker::Assistant => {
-                if !text.trim().is_empty() {
-                    // Some formats write a call as a message of its own.
-                    let next_acts =
-                        turns.get(at + 1).is_some_and(|next| !next.calls.is_empty() && next.text.bytes == 0);
-                    model.add_message(
-                        turn.index,
-                        &text,
-                        !turn.calls.is_empty() || next_acts,
-                        position(at),
-                        &name_usage,
-                    );
-                    (open_message, last_statement) = (Some(at), Some(at));
-                }
-                last_assistant = Some(at);
-            }
+            Speaker::User => self.read_user(at, &text),
+            Speaker::Assistant => self.read_assistant(at, &text),
             Speaker::Instructions | Speaker::Tool => {}
         }
         for call in &turn.calls {
-            let effects = work.record_call(call, turn.index, &name_usage);
-            if let Some((shown, said)) = effects.rejected {
-                user.add_rejection(turn.index, &shown, &said);
+            let effects = self.work.record_call(call, turn.index, &self.name_usage);
+            if let Some((call_label, reason)) = effects.rejected {
+                self.user.add_rejection(turn.index, &call_label, &reason);
             }
-            effects.errors.iter().for_each(|line| model.add_error(line));
+            effects.errors.iter().for_each(|line| self.model.add_error(line));
         }
-        turn.results_without_call
-            .iter()
-            .for_each(|stray| work.record_stray_result(&stray.read(), turn.index, &name_usage));
+        for result in &turn.results_without_call {
+            self.work.record_stray_result(&result.read(), turn.index, &self.name_usage);
+        }
     }
-    let is_open = last_user.is_some() && last_user > last_assistant;
-    // The announced next step is past when the model made more than a few calls without text.
-    const FEW_ACTS: usize = 3;
-    let calls_since = |said: usize| turns[said + 1..].iter().filter(|turn| !turn.calls.is_empty()).count();
-    let is_last =
-        last_statement.is_some_and(|said| last_user.is_none_or(|user| user < said) && calls_since(said) <= FEW_ACTS);
-    let last_index = turns.last().map_or(0, |turn| turn.index);
-    let first = turns.first().map_or(0, |turn| turn.index);
-    let span = turns.last().map_or(1, |turn| turn.index.saturating_sub(first) + 1) as f64;
-    let position_of_index = |index: usize| (index.saturating_sub(first) as f64 + 1.0) / span;
-    let mut entries: Vec<RecordEntry> = user.lines(is_open).collect();
-    let mut state = work.entries(|index| position_of_index(index).min(1.0));
-    // Only a command at the end is still running. An interrupted one has no result and gets none.
-    state.retain(|entry| entry.text != NO_RESULT_YET || entry.index == last_index);
-    let is_coding =
-        state.iter().any(|entry| matches!(entry.kind, FactKind::File | FactKind::Command | FactKind::Error));
-    entries.extend(state);
-    entries.extend(work.take_unanswered_call().filter(|open| open.index == last_index));
-    let statements: Vec<RecordEntry> = model.entries(is_last, last_statement > last_answer).collect();
-    let has_report = statements.iter().any(|entry| entry.kind == FactKind::Report);
-    // An open question or next step of an earlier summary is answered, done or repeated once somebody has written
-    // since.
-    entries.extend(carried.into_iter().filter(|entry| match entry.kind {
-        FactKind::Open => last_user.is_none() && last_assistant.is_none(),
-        FactKind::Next => last_assistant.is_none(),
-        FactKind::Report => !has_report,
-        _ => true,
-    }));
-    entries.extend(statements);
-    let (lines, values): (Vec<FoundValue>, Vec<FoundValue>) =
-        std::mem::take(&mut work.values).into_iter().flatten().partition(|found| found.cell.is_none());
-    entries.extend(lines.into_iter().map(|found| found.entry));
-    Gathered { entries, values, is_coding, name_usage }
+
+    fn read_user(&mut self, at: usize, text: &str) {
+        self.model.mark_answered(text);
+        let before = self.open_message.take().map(|at| self.turns[at].text.read());
+        let is_denial = before.is_some() && sentences(text).iter().take(2).any(|sentence| cues::DENIES.is_in(sentence));
+        let retracted = if is_denial { self.model.retract_last_message() } else { None };
+        self.user.add_message(self.turns[at].index, text, before.as_deref(), retracted.as_deref());
+        self.last_answer = Some(at);
+        if !is_small_talk(text) {
+            self.last_user = Some(at);
+        }
+    }
+
+    fn read_assistant(&mut self, at: usize, text: &str) {
+        if !text.trim().is_empty() {
+            let turn = &self.turns[at];
+            // Some formats write a call as a message of its own.
+            let next = self.turns.get(at + 1);
+            let acts =
+                !turn.calls.is_empty() || next.is_some_and(|next| !next.calls.is_empty() && next.text.bytes == 0);
+            let position = (at + 1) as f64 / self.turns.len() as f64;
+            self.model.add_message(turn.index, text, acts, position, &self.name_usage);
+            (self.open_message, self.last_statement) = (Some(at), Some(at));
+        }
+        self.last_assistant = Some(at);
+    }
+
+    fn finish(self) -> Gathered {
+        let Gatherer { turns, name_usage, user, mut work, model, carried, .. } = self;
+        let Gatherer { last_user, last_answer, last_assistant, last_statement, .. } = self;
+        let is_open = last_user.is_some() && last_user > last_assistant;
+        // The announced next step is past when the model made more than a few calls without text.
+        const FEW_ACTS: usize = 3;
+        let calls_since = |turn: usize| turns[turn + 1..].iter().filter(|turn| !turn.calls.is_empty()).count();
+        let is_last = last_statement
+            .is_some_and(|turn| last_user.is_none_or(|user| user < turn) && calls_since(turn) <= FEW_ACTS);
+        let last_index = turns.last().map_or(0, |turn| turn.index);
+        let first = turns.first().map_or(0, |turn| turn.index);
+        let span = turns.last().map_or(1, |turn| turn.index.saturating_sub(first) + 1) as f64;
+        let position_of_index = |index: usize| (index.saturating_sub(first) as f64 + 1.0) / span;
+        let mut entries: Vec<RecordEntry> = user.lines(is_open).collect();
+        let mut state = work.entries(|index| position_of_index(index).min(1.0));
+        // Only a command at the end is still running. An interrupted one has no result and gets none.
+        state.retain(|entry| entry.text != NO_RESULT_YET || entry.index == last_index);
+        let is_coding =
+            state.iter().any(|entry| matches!(entry.kind, FactKind::File | FactKind::Command | FactKind::Error));
+        entries.extend(state);
+        entries.extend(work.take_unanswered_call().filter(|open| open.index == last_index));
+        let statements: Vec<RecordEntry> = model.entries(is_last, last_statement > last_answer).collect();
+        let has_report = statements.iter().any(|entry| entry.kind == FactKind::Report);
+        // An open question or next step of an earlier summary is answered, done or repeated once somebody has written
+        // since.
+        entries.extend(carried.into_iter().filter(|entry| match entry.kind {
+            FactKind::Open => last_user.is_none() && last_assistant.is_none(),
+            FactKind::Next => last_assistant.is_none(),
+            FactKind::Report => !has_report,
+            _ => true,
+        }));
+        entries.extend(statements);
+        let (lines, values): (Vec<FoundValue>, Vec<FoundValue>) =
+            std::mem::take(&mut work.values).into_iter().flatten().partition(|found| found.cell.is_none());
+        entries.extend(lines.into_iter().map(|found| found.entry));
+        Gathered { entries, values, is_coding, name_usage }
+    }
 }
 
 /// Splits the words of a user into sentences: a model's summary may have one and lack another.

@@ -175,28 +175,7 @@ pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize],
             results_without_call: Vec::new(),
             interrupts,
         };
-        let mut results = results.into_iter().map(TurnText::new);
-        for answer in &message.answers {
-            // If a whole message is a result, its text is the result. A call with an empty result has ended.
-            let result = results.next().unwrap_or_else(|| std::mem::take(&mut turn.text));
-            let id = answer.id.map(|id| id.decode().into_owned());
-            match pending.take_next(id.as_deref()) {
-                Some((at, call)) => {
-                    let call = &mut turns[at].calls[call];
-                    call.result = Some(result);
-                    call.failed = is_failure(answer);
-                }
-                None => turn.results_without_call.push(result),
-            }
-        }
-        turn.results_without_call.extend(results);
-        let is_result = turn.speaker == Speaker::Tool && message.answers.is_empty();
-        if is_result && (!turn.text.is_empty() || matches!(message.role, Role::Tool | Role::Function)) {
-            match pending.take_next(None) {
-                Some((at, call)) => turns[at].calls[call].result = Some(std::mem::take(&mut turn.text)),
-                None => turn.results_without_call.push(std::mem::take(&mut turn.text)),
-            }
-        }
+        attach_results(message, results, &mut turn, &mut turns, &mut pending);
         for call in &message.calls {
             pending.add(call.id.map(|id| id.decode().into_owned()), (turns.len(), turn.calls.len()));
             turn.calls.push(ToolCall {
@@ -216,6 +195,38 @@ pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize],
         turns.push(turn);
     }
     turns
+}
+
+/// Attaches the results in a message to their calls in earlier turns. Those without a call stay in `turn`.
+fn attach_results<'a>(
+    message: &Message<'a>,
+    results: Vec<Vec<Text<'a>>>,
+    turn: &mut HistoryTurn<'a>,
+    turns: &mut [HistoryTurn<'a>],
+    pending: &mut PendingCalls,
+) {
+    let mut results = results.into_iter().map(TurnText::new);
+    for answer in &message.answers {
+        // If a whole message is a result, its text is the result. A call with an empty result has ended.
+        let result = results.next().unwrap_or_else(|| std::mem::take(&mut turn.text));
+        let id = answer.id.map(|id| id.decode().into_owned());
+        match pending.take_next(id.as_deref()) {
+            Some((at, call)) => {
+                let call = &mut turns[at].calls[call];
+                call.result = Some(result);
+                call.failed = is_failure(answer);
+            }
+            None => turn.results_without_call.push(result),
+        }
+    }
+    turn.results_without_call.extend(results);
+    let is_result = turn.speaker == Speaker::Tool && message.answers.is_empty();
+    if is_result && (!turn.text.is_empty() || matches!(message.role, Role::Tool | Role::Function)) {
+        match pending.take_next(None) {
+            Some((at, call)) => turns[at].calls[call].result = Some(std::mem::take(&mut turn.text)),
+            None => turn.results_without_call.push(std::mem::take(&mut turn.text)),
+        }
+    }
 }
 
 /// Returns an earlier summary without its prefix and fence.

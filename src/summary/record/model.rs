@@ -51,13 +51,15 @@ impl ModelStatements {
     /// Adds a message. `acts` is whether it makes calls; `position` is its place in the history, from 0 to 1.
     pub(super) fn add_message(&mut self, index: usize, text: &str, acts: bool, position: f64, used: &NameUsage) {
         let before = self.all.len();
-        let said: Vec<Paragraph> = paragraphs(text).into_iter().filter(|paragraph| !paragraph.is_heading).collect();
+        let paragraphs_of_text: Vec<Paragraph> =
+            paragraphs(text).into_iter().filter(|paragraph| !paragraph.is_heading).collect();
         self.turns += 1;
-        let several = said.iter().filter(|paragraph| paragraph.is_item).count() > 1;
-        for (at, paragraph) in said.iter().enumerate() {
+        let several = paragraphs_of_text.iter().filter(|paragraph| paragraph.is_item).count() > 1;
+        for (at, paragraph) in paragraphs_of_text.iter().enumerate() {
             let options = several && paragraph.is_item;
-            let mut texts = paragraph_statements(paragraph, at.checked_sub(1).map(|before| &said[before]));
-            if at + 1 == said.len() {
+            let mut texts =
+                paragraph_statements(paragraph, at.checked_sub(1).map(|before| &paragraphs_of_text[before]));
+            if at + 1 == paragraphs_of_text.len() {
                 join_question_context(&mut texts);
             }
             for text in texts {
@@ -85,11 +87,11 @@ impl ModelStatements {
 
     /// Removes earlier statements that share a name with a sentence that retracts something.
     fn retract(&mut self, text: &str) {
-        let taken: Vec<&str> = names(text).collect();
-        if taken.is_empty() {
+        let retracted_names: Vec<&str> = names(text).collect();
+        if retracted_names.is_empty() {
             return;
         }
-        self.all.retain(|statement| !names(&statement.entry.text).any(|name| taken.contains(&name)));
+        self.all.retain(|statement| !names(&statement.entry.text).any(|name| retracted_names.contains(&name)));
     }
 
     fn add(&mut self, index: usize, text: String, is_option: bool, acts: bool, position: f64, used: &NameUsage) {
@@ -140,8 +142,8 @@ impl ModelStatements {
     pub(super) fn mark_answered(&mut self, answer: &str) {
         const SHORT: usize = 320;
         let shares = |statement: &Statement| {
-            let said: HashSet<String> = content_words(&statement.entry.text).collect();
-            content_words(answer).any(|word| said.contains(&word))
+            let words: HashSet<String> = content_words(&statement.entry.text).collect();
+            content_words(answer).any(|word| words.contains(&word))
         };
         let of_last = self.all.iter().rev().take_while(|statement| statement.turn == self.turns);
         if answer.len() <= SHORT && of_last.clone().any(shares) {
@@ -153,12 +155,12 @@ impl ModelStatements {
     pub(super) fn retract_last_message(&mut self) -> Option<String> {
         let turn = self.turns;
         let last = self.all.iter().rev().take_while(|statement| statement.turn == turn);
-        let said = last
+        let last_text = last
             .filter(|statement| statement.entry.kind != FactKind::Open)
             .map(|statement| statement.entry.text.clone())
             .next();
         self.all.retain(|statement| statement.turn != turn || statement.entry.kind == FactKind::Open);
-        said
+        last_text
     }
 
     /// Notes an error. Later statements about it weigh more.

@@ -22,8 +22,11 @@ pub(super) fn answered_question(asked: &str, answer: &str) -> Option<String> {
     let all: Vec<&str> = all.iter().flat_map(|paragraph| sentences(paragraph)).collect();
     let at = all.iter().rposition(|sentence| sentence.ends_with(['?', '？']))?;
     let few = words_of(answer).take(FEW + 1).count() <= FEW;
-    let asked: Vec<String> =
-        all[at.saturating_sub(2)..].iter().flat_map(|said| words_of(said)).map(|word| word.to_lowercase()).collect();
+    let asked: Vec<String> = all[at.saturating_sub(2)..]
+        .iter()
+        .flat_map(|sentence| words_of(sentence))
+        .map(|word| word.to_lowercase())
+        .collect();
     let shared = || words_of(answer).any(|word| word.len() > 3 && asked.contains(&word.to_lowercase()));
     if words_of(answer).nth(MANY).is_some() || !few && !shared() {
         return None;

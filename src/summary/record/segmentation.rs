@@ -220,12 +220,13 @@ fn is_abbreviation(line_width: &str, after: &str) -> bool {
 
 /// Appends a single line of code to the sentence that announces it; more lines leave only a mark.
 fn append_code(code: &[&str], paragraphs_so_far: &mut [Paragraph]) {
-    if let ([line], Some(said)) = (code, paragraphs_so_far.last_mut().filter(|said| said.text.ends_with([':', '：'])))
+    if let ([line], Some(announcement)) =
+        (code, paragraphs_so_far.last_mut().filter(|announcement| announcement.text.ends_with([':', '：'])))
         && !line.is_empty()
         && line.chars().count() < LONGEST_SENTENCE / 2
         && !line.contains('`')
     {
-        said.text.push_str(&format!(" `{line}`"));
+        announcement.text.push_str(&format!(" `{line}`"));
     } else {
         append_gap(paragraphs_so_far);
     }

@@ -127,9 +127,9 @@ impl UserStatements {
     }
 
     /// Adds the user's reason for rejecting a call, which may be empty.
-    pub(super) fn add_rejection(&mut self, index: usize, call: &str, said: &str) {
+    pub(super) fn add_rejection(&mut self, index: usize, call: &str, reason: &str) {
         self.last = self.lines.len();
-        for (at, paragraph) in paragraphs(said).into_iter().enumerate() {
+        for (at, paragraph) in paragraphs(reason).into_iter().enumerate() {
             for line in split_into_lines(&paragraph.text, LONGEST_LINE) {
                 let about = if at == 0 { format!("rejected `{call}`") } else { String::new() };
                 self.push(RecordEntry::new(FactKind::User, index, about, String::new()), &line, true);
@@ -162,9 +162,9 @@ impl UserStatements {
     /// be replaced.
     fn push(&mut self, mut entry: RecordEntry, text: &str, may_change: bool) {
         let at = self.lines.len();
-        let mut said = Sentence::all(text);
+        let mut sentences = Sentence::all(text);
         let mut before: Option<Claim> = None;
-        for (place, sentence) in said.iter_mut().enumerate().filter(|_| may_change) {
+        for (place, sentence) in sentences.iter_mut().enumerate().filter(|_| may_change) {
             let (text, _) = split_earlier_note(&sentence.text);
             let about = if place == 0 { format!("{} {text}", entry.about) } else { text.to_owned() };
             let (claim, repeated) = match self.statements.take_repeated(&about) {
@@ -183,7 +183,7 @@ impl UserStatements {
                 entry.about = about;
             }
         }
-        self.lines.push(UserLine { entry, sentences: said });
+        self.lines.push(UserLine { entry, sentences });
     }
 
     /// Applies the effect of a new sentence, which belongs to `entry`, on an earlier one. Returns the subject of the
@@ -328,7 +328,7 @@ fn split_into_lines(text: &str, longest: usize) -> Vec<String> {
 /// Removes small talk from the start of a text.
 fn without_leading_small_talk(text: &str) -> String {
     let all = sentences(text);
-    let idle = all.iter().take_while(|said| is_small_talk(said)).count();
+    let idle = all.iter().take_while(|sentence| is_small_talk(sentence)).count();
     match all.get(idle).filter(|_| idle > 0) {
         Some(first) => text.find(first).map_or(text, |at| &text[at..]).to_owned(),
         None => text.to_owned(),

@@ -78,7 +78,7 @@ impl WorkState {
         let result = result.as_deref();
         let file_actions = file_actions::file_actions(&call.name, &given, &arguments, &tool);
         let command = tool.command.as_deref();
-        let shown = match (command, file_actions.first()) {
+        let label = match (command, file_actions.first()) {
             (Some(command), _) => command_label(command),
             (None, Some((path, _))) => format!("{} {path}", call.name),
             (None, None) => call_label(&call.name, &arguments, &given),
@@ -87,17 +87,17 @@ impl WorkState {
         // it as a failure.
         let acts = tool.command_acts() || file_actions.iter().any(|(_, used)| *used != FileAction::Read);
         let rejected = result.filter(|_| acts || call.failed).and_then(|result| rejection_text(result, call.failed));
-        if let Some(said) = rejected {
+        if let Some(reason) = rejected {
             let path = file_actions.into_iter().find(|(_, used)| *used != FileAction::Read);
             if let Some((path, _)) = path {
                 self.record_failed_edit(path, "rejected by the user", index);
             }
-            let said = if said.is_empty() { "(no reason given)" } else { said };
-            return CallEffects { rejected: Some((shown, said.to_owned())), ..CallEffects::default() };
+            let reason = if reason.is_empty() { "(no reason given)" } else { reason };
+            return CallEffects { rejected: Some((label, reason.to_owned())), ..CallEffects::default() };
         }
         self.open = result
             .is_none()
-            .then(|| RecordEntry::new(FactKind::Open, index, "No result yet".to_owned(), format!("`{shown}`")));
+            .then(|| RecordEntry::new(FactKind::Open, index, "No result yet".to_owned(), format!("`{label}`")));
         let failure = result.and_then(|result| failure_reason(result, call.failed));
         if let Some(command) = command {
             return self.record_command(command, file_actions, result, call.failed, index, used);
@@ -108,29 +108,29 @@ impl WorkState {
         if failure.is_none() && self.update_plan(&call.name, &given, index) {
             return CallEffects::default();
         }
-        let mut found = Vec::new();
-        argument_values(&arguments, &shown, index, &mut found);
+        let mut values = Vec::new();
+        argument_values(&arguments, &label, index, &mut values);
         if let Some(result) = result {
-            result_values(&shown, result, index, used, &mut found);
+            result_values(&label, result, index, used, &mut values);
         }
-        found.into_iter().for_each(|(key, found)| self.add_value(key, found));
+        values.into_iter().for_each(|(key, values)| self.add_value(key, values));
         CallEffects { errors: failure.into_iter().collect(), ..CallEffects::default() }
     }
 
     /// Records a result without a call.
     pub(super) fn record_stray_result(&mut self, result: &str, index: usize, used: &NameUsage) {
-        let mut found = Vec::new();
-        result_values("", result, index, used, &mut found);
-        found.into_iter().for_each(|(key, found)| self.add_value(key, found));
+        let mut values = Vec::new();
+        result_values("", result, index, used, &mut values);
+        values.into_iter().for_each(|(key, values)| self.add_value(key, values));
     }
 
     /// Adds a value. It replaces an earlier one with the same key.
-    pub(super) fn add_value(&mut self, key: Option<String>, found: FoundValue) {
+    pub(super) fn add_value(&mut self, key: Option<String>, values: FoundValue) {
         let key = key.map(|key| std::hash::BuildHasher::hash_one(self.value_places.hasher(), key));
         if let Some(before) = key.and_then(|key| self.value_places.insert(key, self.values.len())) {
             self.values[before] = None;
         }
-        self.values.push(Some(found));
+        self.values.push(Some(values));
     }
 
     fn record_file_actions(
@@ -172,8 +172,9 @@ impl WorkState {
                 self.changes += 1;
                 let file = self.file_state(path);
                 // A file that is created and then changed counts as created.
-                let made = matches!((&file.last_action, &used), (Some((FileAction::Created, _)), FileAction::Changed));
-                file.last_action = Some((if made { FileAction::Created } else { used }, index));
+                let was_created =
+                    matches!((&file.last_action, &used), (Some((FileAction::Created, _)), FileAction::Changed));
+                file.last_action = Some((if was_created { FileAction::Created } else { used }, index));
                 file.failed = None;
                 file.order = order;
             }
@@ -248,8 +249,8 @@ impl WorkState {
         labels.dedup();
         if let Some(result) = result {
             let about = labels.last().cloned().unwrap_or_else(|| command_label(command));
-            for (key, found) in lines_with_used_names(&about, result, index, used) {
-                self.add_value(key, found);
+            for (key, values) in lines_with_used_names(&about, result, index, used) {
+                self.add_value(key, values);
             }
         }
         if labels.is_empty() {

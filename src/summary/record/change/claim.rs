@@ -121,12 +121,12 @@ impl Claim {
         let mut at = 0;
         while at < tokens.len() {
             let token = &tokens[at];
-            if let Some((measure, value, taken)) = value_at(tokens, at) {
+            if let Some((measure, value, word_count)) = value_at(tokens, at) {
                 if let ValueMeasure::Count(unit) = &measure {
                     self.add_word(unit.clone(), unit);
                 }
                 self.values.push((measure, value));
-                at += taken;
+                at += word_count;
                 self.noun_phrases.extend(noun.take().filter(|noun| !noun.is_empty()));
                 continue;
             }

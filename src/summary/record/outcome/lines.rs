@@ -83,12 +83,12 @@ pub(super) fn is_diagnostic(line: &str) -> bool {
     let line = without_level(line);
     let Some((path, rest)) = line.split_once(':') else { return false };
     let place = |c: char| c.is_ascii_digit() || matches!(c, ':' | ',' | '[' | ']' | '(' | ')');
-    let said = rest.trim_start_matches(place);
+    let message = rest.trim_start_matches(place);
     path.contains('.')
         && !path.contains(char::is_whitespace)
         && rest.trim_start_matches(['[', '(']).starts_with(|c: char| c.is_ascii_digit())
-        && rest[..rest.len() - said.len()].ends_with([':', ']', ')'])
-        && is_sentence(said)
+        && rest[..rest.len() - message.len()].ends_with([':', ']', ')'])
+        && is_sentence(message)
 }
 
 /// Removes the level that a program prints before a message: `[ERROR]`, `┃ [F] →`.
@@ -103,10 +103,11 @@ fn without_level(line: &str) -> &str {
 }
 
 /// Whether a text is a sentence and not code.
-pub(super) fn is_sentence(said: &str) -> bool {
+pub(super) fn is_sentence(message: &str) -> bool {
     const WORDS: usize = 3;
-    let words = said.split_whitespace().filter(|word| word.chars().all(|c| c.is_alphabetic() || "-,.'’".contains(c)));
-    words.take(WORDS).count() == WORDS && said.len() <= LONGEST_LOOKED_AT && !ends_like_code(said)
+    let words =
+        message.split_whitespace().filter(|word| word.chars().all(|c| c.is_alphabetic() || "-,.'’".contains(c)));
+    words.take(WORDS).count() == WORDS && message.len() <= LONGEST_LOOKED_AT && !ends_like_code(message)
 }
 
 /// Whether a line is part of a JSON document.

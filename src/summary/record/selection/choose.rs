@@ -66,14 +66,14 @@ pub(in crate::summary::record) fn size(text: &str, counter: Counter) -> f64 {
 }
 
 impl<'n> PieceSelection<'n> {
-    pub(super) fn new(notes: &'n Notes, counter: Counter, said: &str) -> Self {
+    pub(super) fn new(notes: &'n Notes, counter: Counter, text: &str) -> Self {
         let between = size("; ", counter);
         let mut choice = PieceSelection {
             notes,
             candidates: Vec::new(),
             chosen: Vec::new(),
             is_chosen: vec![false; notes.pieces.len()],
-            known_terms: literals(said).into_iter().map(|literal| hash(&said[literal.span].to_lowercase())).collect(),
+            known_terms: literals(text).into_iter().map(|literal| hash(&text[literal.span].to_lowercase())).collect(),
             sizes: notes.pieces.iter().map(|piece| size(&piece.text, counter) + between).collect(),
             prefix_costs: notes.prefixes.iter().map(|prefix| size(&prefix.text, counter)).collect(),
         };
@@ -150,7 +150,7 @@ impl<'n> PieceSelection<'n> {
         let notes = self.notes;
         self.is_chosen[at] = true;
         self.chosen.push(at);
-        self.known_terms.extend(notes.pieces[at].terms.iter().map(|said| said.key()));
+        self.known_terms.extend(notes.pieces[at].terms.iter().map(|term| term.key()));
         let mut cheaper = Vec::new();
         for prefix in notes.pieces[at].prefixes() {
             if std::mem::take(&mut self.prefix_costs[prefix]) > 0.0 {
@@ -176,8 +176,8 @@ impl<'n> PieceSelection<'n> {
     /// Returns the importance of a piece's new terms per size.
     fn worth(&self, at: usize) -> f64 {
         let piece = &self.notes.pieces[at];
-        let new = piece.terms.iter().filter(|said| said.is_literal() && !self.known_terms.contains(&said.key()));
-        let literals: f64 = new.map(|said| said.importance).sum();
+        let new = piece.terms.iter().filter(|term| term.is_literal() && !self.known_terms.contains(&term.key()));
+        let literals: f64 = new.map(|term| term.importance).sum();
         if literals <= 0.0 {
             return 0.0;
         }
