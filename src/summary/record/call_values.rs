@@ -42,22 +42,23 @@ type KeyedValue = (Option<String>, FoundValue);
 /// Collects the arguments of a call that its label does not show.
 pub(super) fn argument_values(arguments: &str, label: &str, index: usize, found: &mut Vec<KeyedValue>) {
     let arguments_json = json_fields(arguments).unwrap_or_default();
-    for cell in
-        arguments_json.iter().filter(|cell| !label.contains(&cell.value) && cell.value.chars().count() <= LONGEST_VALUE)
+    for field in arguments_json
+        .iter()
+        .filter(|field| !label.contains(&field.value) && field.value.chars().count() <= LONGEST_VALUE)
     {
-        let key = format!("{label} {} {} {}", cell.group, cell.row, cell.key);
-        found.push((Some(key), field_value(cell, label, index, 1.5)));
+        let key = format!("{label} {} {} {}", field.group, field.row, field.key);
+        found.push((Some(key), field_value(field, label, index, 1.5)));
     }
 }
 
 /// Collects the fields of a result, or the sentences of one that is no JSON.
 pub(super) fn result_values(label: &str, result: &str, index: usize, used: &NameUsage, found: &mut Vec<KeyedValue>) {
     if let Some(json_fields) = json_fields(result) {
-        for cell in json_fields.iter().filter(|cell| cell.value.chars().count() <= LONGEST_VALUE) {
-            let key = format!("{label} {} {} {}", cell.group, cell.row, cell.key);
+        for field in json_fields.iter().filter(|field| field.value.chars().count() <= LONGEST_VALUE) {
+            let key = format!("{label} {} {} {}", field.group, field.row, field.key);
             // The values of a list of plain values share one name.
-            let key = if cell.key.is_empty() { format!("{key} {}", cell.value) } else { key };
-            found.push((Some(key), field_value(cell, label, index, 1.0)));
+            let key = if field.key.is_empty() { format!("{key} {}", field.value) } else { key };
+            found.push((Some(key), field_value(field, label, index, 1.0)));
         }
         return;
     }
@@ -102,25 +103,25 @@ fn line_value(label: &str, line: &str, index: usize, weight: f64) -> FoundValue 
     FoundValue::new(entry)
 }
 
-fn field_value(cell: &JsonField, label: &str, index: usize, factor: f64) -> FoundValue {
-    let mut entry = RecordEntry::new(FactKind::Value, index, label.to_owned(), cell.with_name());
-    entry.weight = factor * weight(cell);
-    FoundValue { entry, cell: Some(Box::new(cell.clone())), is_spare: false }
+fn field_value(field: &JsonField, label: &str, index: usize, factor: f64) -> FoundValue {
+    let mut entry = RecordEntry::new(FactKind::Value, index, label.to_owned(), field.with_name());
+    entry.weight = factor * weight(field);
+    FoundValue { entry, field: Some(Box::new(field.clone())), is_spare: false }
 }
 
 /// Returns the weight of a value by its class: an identifier weighs most, a word least.
-fn weight(cell: &JsonField) -> f64 {
-    let value = cell.value.as_str();
+fn weight(field: &JsonField) -> f64 {
+    let value = field.value.as_str();
     let class = literals(value).first().map(|literal| literal.class);
-    let key = cell.key.to_lowercase();
+    let key = field.key.to_lowercase();
     let has_naming_key = ["id", "number", "code", "key", "email", "name"].iter().any(|end| key.ends_with(end));
     match class {
         Some(LiteralClass::Identifier | LiteralClass::Email | LiteralClass::Path) => 3.0,
         Some(LiteralClass::Error) => 4.0,
         Some(LiteralClass::Url | LiteralClass::Version) => 2.0,
-        _ if has_naming_key && !cell.bare => 3.0,
+        _ if has_naming_key && !field.bare => 3.0,
         Some(LiteralClass::Number) => 2.0,
-        None if cell.bare && value.bytes().any(|byte| byte.is_ascii_digit()) => 2.0,
+        None if field.bare && value.bytes().any(|byte| byte.is_ascii_digit()) => 2.0,
         None => 1.0,
     }
 }

@@ -55,8 +55,8 @@ pub(super) fn carry_over(
         entry.weight *= CARRIED;
         let is_spare = entry.about.starts_with(name_sources::IN_PREFIX);
         let key = format!("{} {}", entry.about, entry.text);
-        let cell = (!is_spare).then(|| Box::new(super::json_fields::JsonField::parse(&entry.text)));
-        work.add_value(Some(key), super::FoundValue { entry, cell, is_spare });
+        let field = (!is_spare).then(|| Box::new(super::json_fields::JsonField::parse(&entry.text)));
+        work.add_value(Some(key), super::FoundValue { entry, field, is_spare });
     }
 }
 

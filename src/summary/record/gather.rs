@@ -151,7 +151,7 @@ impl Gatherer<'_, '_> {
         }));
         entries.extend(statements);
         let (lines, values): (Vec<FoundValue>, Vec<FoundValue>) =
-            std::mem::take(&mut work.values).into_iter().flatten().partition(|found| found.cell.is_none());
+            std::mem::take(&mut work.values).into_iter().flatten().partition(|found| found.field.is_none());
         entries.extend(lines.into_iter().map(|found| found.entry));
         Gathered { entries, values, is_coding, name_usage }
     }
@@ -209,12 +209,12 @@ impl Gathered {
         let name_usage = self.name_usage;
         let values = self.values.into_iter().map(|found| {
             let mut entry = found.entry;
-            let Some(cell) = &found.cell else { return entry };
-            let names_something = literals(&cell.value).iter().any(|literal| literal.span.len() > 2);
+            let Some(field) = &found.field else { return entry };
+            let names_something = literals(&field.value).iter().any(|literal| literal.span.len() > 2);
             entry.weight *= match () {
                 // The label of the call shows this value already.
-                () if !names_something || entry.about.contains(&cell.value) => UNNAMED,
-                () if name_usage.is_used_after(&cell.value, 0) => USED,
+                () if !names_something || entry.about.contains(&field.value) => UNNAMED,
+                () if name_usage.is_used_after(&field.value, 0) => USED,
                 () => 1.0,
             };
             entry

@@ -120,7 +120,7 @@ mod tests {
         let text = r#"{"id": "H9ZU1C", "flights": [{"no": "HAT192", "price": 174}, {"no": "HAT166"}], "name": {"first": "Mia"}, "tags": ["a", "b"]}"#;
         let found = json_fields(text).expect("JSON");
         let named: Vec<String> =
-            found.iter().map(|cell| format!("{}/{}/{}", cell.group, cell.row, cell.with_name())).collect();
+            found.iter().map(|field| format!("{}/{}/{}", field.group, field.row, field.with_name())).collect();
         assert_eq!(
             named,
             [
@@ -136,7 +136,7 @@ mod tests {
         let nested = json_fields(r#"[{"no": "HAT192", "prices": {"economy": 141}}, {"prices": {"economy": 103}}]"#)
             .expect("JSON");
         let named: Vec<String> =
-            nested.iter().map(|cell| format!("{}/{}/{}", cell.group, cell.row, cell.with_name())).collect();
+            nested.iter().map(|field| format!("{}/{}/{}", field.group, field.row, field.with_name())).collect();
         assert_eq!(named, ["/1/no=HAT192", "prices/1/economy=141", "prices/2/economy=103"]);
         assert_eq!(json_fields("no JSON"), None);
         assert_eq!(json_fields(&"[".repeat(100_000)), None);

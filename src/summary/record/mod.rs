@@ -165,14 +165,14 @@ impl RecordEntry {
 struct FoundValue {
     entry: RecordEntry,
     /// The field, if it is one of a JSON document.
-    cell: Option<Box<JsonField>>,
+    field: Option<Box<JsonField>>,
     /// Whether it is written only if there is room left.
     is_spare: bool,
 }
 
 impl FoundValue {
     fn new(entry: RecordEntry) -> Self {
-        FoundValue { entry, cell: None, is_spare: false }
+        FoundValue { entry, field: None, is_spare: false }
     }
 }
 

@@ -97,7 +97,7 @@ pub(in crate::summary) fn source_label(call: &ToolCall<'_>) -> String {
 /// Returns an entry for a name and its source.
 pub(in crate::summary) fn name_found_in(place: &str, name: &str, index: usize) -> FoundValue {
     let entry = RecordEntry::new(FactKind::Value, index, format!("{IN_PREFIX}{place}"), name.to_owned());
-    FoundValue { entry, cell: None, is_spare: true }
+    FoundValue { entry, field: None, is_spare: true }
 }
 
 /// Returns the last parts of a path, which the list of files shows in full.

@@ -113,7 +113,7 @@ impl WorkState {
         if let Some(result) = result {
             result_values(&label, result, index, used, &mut values);
         }
-        values.into_iter().for_each(|(key, values)| self.add_value(key, values));
+        values.into_iter().for_each(|(key, value)| self.add_value(key, value));
         CallEffects { errors: failure.into_iter().collect(), ..CallEffects::default() }
     }
 
@@ -121,7 +121,7 @@ impl WorkState {
     pub(super) fn record_stray_result(&mut self, result: &str, index: usize, used: &NameUsage) {
         let mut values = Vec::new();
         result_values("", result, index, used, &mut values);
-        values.into_iter().for_each(|(key, values)| self.add_value(key, values));
+        values.into_iter().for_each(|(key, value)| self.add_value(key, value));
     }
 
     /// Adds a value. It replaces an earlier one with the same key.

@@ -20,8 +20,8 @@ pub(super) fn call_prefix(call: &str, plain: bool) -> String {
 }
 
 /// Returns the name of the list or object that contains a value.
-pub(super) fn group_label(cell: &JsonField) -> &str {
-    cell.group.rsplit('.').next().unwrap_or("")
+pub(super) fn group_label(field: &JsonField) -> &str {
+    field.group.rsplit('.').next().unwrap_or("")
 }
 
 /// A piece with its index among all.
@@ -88,16 +88,16 @@ fn compose_values(pieces: &[&ValuePiece], written_names: &mut HashSet<u64>) -> S
     let mut text = String::new();
     let mut previous: Option<(&str, usize, bool)> = None;
     for piece in pieces {
-        let Some(cell) = &piece.cell else {
+        let Some(field) = &piece.field else {
             text.push_str(if text.is_empty() { "" } else { "; " });
             text.push_str(&piece.text);
             previous = None;
             continue;
         };
-        let is_named = !piece.is_nameless && !cell.key.is_empty() && written_names.insert(name_of(piece, cell));
-        let spaced = cell.value.contains(' ');
-        let same_group = previous.is_some_and(|(group, ..)| group == cell.group);
-        let same_row = previous.is_some_and(|(_, row, _)| row == cell.row && (same_group || row > 0));
+        let is_named = !piece.is_nameless && !field.key.is_empty() && written_names.insert(name_of(piece, field));
+        let spaced = field.value.contains(' ');
+        let same_group = previous.is_some_and(|(group, ..)| group == field.group);
+        let same_row = previous.is_some_and(|(_, row, _)| row == field.row && (same_group || row > 0));
         text.push_str(match previous {
             Some((_, _, was_spaced)) if same_row => {
                 if spaced || was_spaced {
@@ -110,13 +110,14 @@ fn compose_values(pieces: &[&ValuePiece], written_names: &mut HashSet<u64>) -> S
             _ => "; ",
         });
         let is_known = same_row || piece.is_evident;
-        if !same_group && !group_label(cell).is_empty() && (written_names.insert(label_of(piece, cell)) || !is_known) {
-            text.push_str(group_label(cell));
+        if !same_group && !group_label(field).is_empty() && (written_names.insert(label_of(piece, field)) || !is_known)
+        {
+            text.push_str(group_label(field));
             text.push_str(": ");
         }
-        previous = Some((&cell.group, cell.row, spaced));
+        previous = Some((&field.group, field.row, spaced));
         if is_named {
-            text.push_str(&cell.key);
+            text.push_str(&field.key);
             text.push('=');
         }
         text.push_str(&piece.text);

@@ -128,7 +128,7 @@ impl Mentions {
     /// Counts the terms of a found value that are no literals, and values.
     pub(super) fn add_value(&mut self, found: &FoundValue, terms: &[PieceTerm], position: f64) {
         let strength = MentionStrength::new(MentionSource::Word);
-        for term in terms.iter().filter(|term| !term.is_literal() || found.cell.is_some()) {
+        for term in terms.iter().filter(|term| !term.is_literal() || found.field.is_some()) {
             self.add(term.key(), strength, position);
         }
     }

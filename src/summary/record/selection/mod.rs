@@ -110,7 +110,7 @@ pub(super) struct ValuePiece {
     pub(super) line: u32,
     /// The text; for a value, without its name.
     pub(super) text: Box<str>,
-    pub(super) cell: Option<Box<JsonField>>,
+    pub(super) field: Option<Box<JsonField>>,
     /// The arguments of the call that returned it.
     pub(super) call: Box<str>,
     /// Whether the value is clear without its name.
@@ -167,8 +167,8 @@ pub(super) fn build_notes(turns: &[HistoryTurn<'_>], found: impl Iterator<Item =
         let entry = &found.entry;
         let (layout, about, call) = layout(&found);
         // The prefix of a call shows its arguments, and the label of a group its name.
-        if found.cell.as_ref().is_some_and(|cell| {
-            !cell.bare && (call.contains(&cell.value) || cell.group.rsplit('.').next() == Some(cell.value.as_str()))
+        if found.field.as_ref().is_some_and(|field| {
+            !field.bare && (call.contains(&field.value) || field.group.rsplit('.').next() == Some(field.value.as_str()))
         }) {
             continue;
         }
@@ -177,22 +177,22 @@ pub(super) fn build_notes(turns: &[HistoryTurn<'_>], found: impl Iterator<Item =
             notes.lines.len() as u32 - 1
         });
         let recency = position(entry.index).filter(|_| !entry.earlier).unwrap_or(0.5);
-        let text = clip(found.cell.as_ref().map_or(&entry.text, |cell| &cell.value));
+        let text = clip(found.field.as_ref().map_or(&entry.text, |field| &field.value));
         let terms = terms(&found, &text);
         mentions.add_value(&found, &terms, recency);
         let weight = entry.weight * (0.7 + 0.6 * recency);
-        let mut is_evident = found.cell.as_deref().is_some_and(is_evident);
-        if let Some(cell) = found.cell.as_mut().filter(|cell| plain && names_itself(cell)) {
+        let mut is_evident = found.field.as_deref().is_some_and(is_evident);
+        if let Some(field) = found.field.as_mut().filter(|field| plain && names_itself(field)) {
             is_evident = true;
-            cell.group.clear();
+            field.group.clear();
         }
-        let is_nameless = is_evident && (plain || !found.cell.as_deref().is_some_and(is_number));
+        let is_nameless = is_evident && (plain || !found.field.as_deref().is_some_and(is_number));
         notes.pieces.push(ValuePiece {
             line,
             text: text.into(),
             weight,
             terms: terms.into(),
-            cell: found.cell,
+            field: found.field,
             call: call.into(),
             is_evident,
             is_nameless,
@@ -206,24 +206,26 @@ pub(super) fn build_notes(turns: &[HistoryTurn<'_>], found: impl Iterator<Item =
 }
 
 /// Whether a value is clear among others of its kind: an identifier, an address, a day.
-fn is_evident(cell: &JsonField) -> bool {
-    (!cell.group.is_empty() || cell.row > 0) && !cell.bare && is_whole(cell, |_| true)
+fn is_evident(field: &JsonField) -> bool {
+    (!field.group.is_empty() || field.row > 0) && !field.bare && is_whole(field, |_| true)
 }
 
 /// Whether a value is a day or a number with a short name.
-fn is_number(cell: &JsonField) -> bool {
+fn is_number(field: &JsonField) -> bool {
     const LONG: usize = 12;
-    cell.key.len() <= LONG && is_whole(cell, |class| class == LiteralClass::Number)
+    field.key.len() <= LONG && is_whole(field, |class| class == LiteralClass::Number)
 }
 
 /// Whether a value is one literal of a wanted class.
-fn is_whole(cell: &JsonField, wanted: impl Fn(LiteralClass) -> bool) -> bool {
-    literals(&cell.value).first().is_some_and(|literal| literal.span == (0..cell.value.len()) && wanted(literal.class))
+fn is_whole(field: &JsonField, wanted: impl Fn(LiteralClass) -> bool) -> bool {
+    literals(&field.value)
+        .first()
+        .is_some_and(|literal| literal.span == (0..field.value.len()) && wanted(literal.class))
 }
 
 /// Whether a value contains words that explain it: `gift_card_4421` does, `HAT192` does not.
-fn names_itself(cell: &JsonField) -> bool {
-    let value = cell.value.as_str();
+fn names_itself(field: &JsonField) -> bool {
+    let value = field.value.as_str();
     let named = |word: &str| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
     literals(value).first().is_some_and(|literal| {
         literal.span == (0..value.len())
@@ -260,13 +262,13 @@ impl Notes {
         if !piece.call.is_empty() {
             add_prefix(hash(&(2, piece.line, &piece.call)), &|| format!("{} ", call_prefix(&piece.call, *plain)));
         }
-        if let Some(cell) = &piece.cell {
-            let group_label = group_label(cell);
+        if let Some(field) = &piece.field {
+            let group_label = group_label(field);
             if !group_label.is_empty() {
-                add_prefix(label_of(piece, cell), &|| format!("{group_label}: "));
+                add_prefix(label_of(piece, field), &|| format!("{group_label}: "));
             }
-            if !piece.is_nameless && !cell.key.is_empty() {
-                add_prefix(name_of(piece, cell), &|| format!("{}=", cell.key));
+            if !piece.is_nameless && !field.key.is_empty() {
+                add_prefix(name_of(piece, field), &|| format!("{}=", field.key));
             }
         }
         pieces[at].prefixes = prefixes_of_piece;
@@ -275,17 +277,17 @@ impl Notes {
 
 /// Returns the hash of a value's name, by which a repetition is omitted: for texts per tool, for numbers per call.
 /// Quoted days and numbers are named once for all objects of a tool.
-pub(super) fn name_of(piece: &ValuePiece, cell: &JsonField) -> u64 {
-    let call = if cell.bare { &*piece.call } else { "" };
+pub(super) fn name_of(piece: &ValuePiece, field: &JsonField) -> u64 {
+    let call = if field.bare { &*piece.call } else { "" };
     let group =
-        if cell.bare || !is_whole(cell, |class| class == LiteralClass::Number) { cell.group.as_str() } else { "" };
-    hash(&(4, piece.line, call, group, cell.key.as_str()))
+        if field.bare || !is_whole(field, |class| class == LiteralClass::Number) { field.group.as_str() } else { "" };
+    hash(&(4, piece.line, call, group, field.key.as_str()))
 }
 
 /// Returns the hash of the label of a list or object: per tool if the value is clear without it, per call otherwise.
-pub(super) fn label_of(piece: &ValuePiece, cell: &JsonField) -> u64 {
+pub(super) fn label_of(piece: &ValuePiece, field: &JsonField) -> u64 {
     let call = if piece.is_evident { "" } else { &*piece.call };
-    hash(&(3, piece.line, call, cell.group.as_str()))
+    hash(&(3, piece.line, call, field.group.as_str()))
 }
 
 /// Returns the layout of a value's line, its subject, and the arguments of the call.
@@ -308,8 +310,8 @@ fn terms(found: &FoundValue, text: &str) -> Vec<PieceTerm> {
             all.push(PieceTerm::new(key, literal));
         }
     };
-    if let Some(cell) = &found.cell {
-        push(hash(&cell.value.to_lowercase()), cell.value.len() > if cell.bare { 2 } else { 1 });
+    if let Some(field) = &found.field {
+        push(hash(&field.value.to_lowercase()), field.value.len() > if field.bare { 2 } else { 1 });
     }
     for literal in literals(text) {
         push(hash(&text[literal.span].to_lowercase()), true);
