@@ -18,7 +18,7 @@ use crate::summary::buffer::Buffer;
 use crate::summary::exchange::{Bill, Reply, SummaryBackend};
 use crate::summary::prompt::Template;
 use crate::summary::recipe::{Overflow, Trim};
-use crate::summary::record::Record;
+use crate::summary::record::HistoryRecord;
 use crate::summary::trim_messages::PartialMessage;
 use crate::summary::truncate_middle;
 use crate::tokens::{Tally, python};
@@ -60,7 +60,7 @@ pub(super) struct Summarization<'w, 't> {
     /// The requests so far, and what they cost.
     pub(super) bill: RefCell<Bill>,
     /// The facts, once they are collected.
-    ledger: RefCell<Option<Record>>,
+    ledger: RefCell<Option<HistoryRecord>>,
     /// Whether to keep the embedded summarizer's facts, for the page of `--html`.
     keeps_facts: bool,
 }
@@ -91,7 +91,7 @@ pub(super) struct Attempt {
     /// Masked the secrets; texts that are shown later get the same placeholders.
     pub(super) redactor: Option<Redactor>,
     /// The facts in the summarized messages, where they were collected.
-    pub(super) facts: Option<Record>,
+    pub(super) facts: Option<HistoryRecord>,
     /// What went wrong, whether or not `--on-error` helped.
     pub(super) error: Option<String>,
     /// Why there is no result.

@@ -20,7 +20,7 @@ use crate::report::html::{Page, PageBuilder, Reader, Shown, picture};
 use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{Edit, Placed, remaining};
 use crate::settings::Settings;
-use crate::summary::record::{self, Record};
+use crate::summary::record::{self, HistoryRecord};
 use crate::tokens::Categories;
 use crate::transcript::formats::read_entry;
 use crate::transcript::view::Arena;
@@ -88,7 +88,7 @@ fn draw_compaction(
     source: &str,
     compaction: &Compaction<'_>,
     (before, after): (&Transcript<'_>, &Transcript<'_>),
-    facts: Option<Record>,
+    facts: Option<HistoryRecord>,
 ) -> Drawn {
     let FittedPlan { transcript, tally, .. } = &compaction.fitted;
     let plan = match compaction.summary {
@@ -135,7 +135,7 @@ fn summary_facts(
     before: &Transcript<'_>,
     plan: &Plan,
     summary: &Placed,
-    ledger: Option<Record>,
+    ledger: Option<HistoryRecord>,
 ) -> Vec<Fact> {
     let collected = || {
         let indices = plan.summarized();
@@ -145,13 +145,13 @@ fn summary_facts(
     let ledger = ledger.unwrap_or_else(collected);
     let texts = summary_messages(before, policy, summary).into_iter().map(|(_, text)| text);
     let summary = texts.collect::<Vec<_>>().join("\n");
-    let key = |entry: &record::Entry| (entry.kind, entry.about.clone(), entry.text.clone(), entry.index);
+    let key = |entry: &record::RecordEntry| (entry.kind, entry.about.clone(), entry.text.clone(), entry.index);
     // Facts that are missing without the appended ones were appended.
-    let not_in_words: HashSet<_> = ledger.lacking(&own_words(policy, &summary)).into_iter().map(key).collect();
-    let lacking: HashSet<_> = ledger.lacking(&summary).into_iter().map(key).collect();
-    let mut entries: Vec<&record::Entry> = ledger.entries.iter().collect();
+    let not_in_words: HashSet<_> = ledger.missing_from(&own_words(policy, &summary)).into_iter().map(key).collect();
+    let lacking: HashSet<_> = ledger.missing_from(&summary).into_iter().map(key).collect();
+    let mut entries: Vec<&record::RecordEntry> = ledger.entries.iter().collect();
     entries.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.index.cmp(&b.index)));
-    let fact = |entry: &record::Entry| Fact {
+    let fact = |entry: &record::RecordEntry| Fact {
         kind: entry.kind,
         text: match entry.about.as_str() {
             "" => entry.text.clone(),
@@ -170,7 +170,7 @@ fn summary_facts(
 /// Returns a summary without the facts appended to it. The embedded summarizer writes from the facts, so it has none
 /// appended.
 fn own_words(policy: &CompactionPolicy, summary: &str) -> String {
-    if policy.summary.is_embedded() { summary.to_owned() } else { record::without(summary) }
+    if policy.summary.is_embedded() { summary.to_owned() } else { record::without_ledger(summary) }
 }
 
 /// Returns an empty page for a run with `--html`.

@@ -146,8 +146,9 @@ impl<'p> Archive<'p> {
     /// Describes the lines of the archive that cannot be read.
     fn damaged(&self) -> Option<String> {
         let (lines, first) = self.unreadable_lines;
-        (lines > 0)
-            .then(|| format!("{}: {lines} of its lines are not records, the first is line {first}", self.path.display()))
+        (lines > 0).then(|| {
+            format!("{}: {lines} of its lines are not records, the first is line {first}", self.path.display())
+        })
     }
 
     /// Returns the message that the archive has no record of a text.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::plan::economy::{Billed, Economy};
-use crate::summary::record::Kind;
+use crate::summary::record::FactKind;
 
 /// The status of a conversation at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -165,7 +165,7 @@ pub(crate) struct Drawn {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fact {
     /// Its kind.
-    pub(crate) kind: Kind,
+    pub(crate) kind: FactKind,
     /// Its subject, and the fact itself.
     pub(crate) text: String,
     /// The index of its message; none if an earlier summary carried it.

@@ -13,7 +13,7 @@ use crate::rewrite::repair::{self, Repair};
 use crate::rewrite::thinking::{self, Thinking};
 use crate::rewrite::{apply, splice, summary_message};
 use crate::summary::record;
-use crate::summary::record::{Entry, Record};
+use crate::summary::record::{HistoryRecord, RecordEntry};
 use crate::tokens::{Counter, Tally};
 use crate::transcript::formats::{Format, SummaryMessage, SummaryRole};
 use crate::transcript::framing::{self, Document};
@@ -382,17 +382,17 @@ pub(crate) fn assert_facts(messages: &[&Message<'_>], counter: Counter, limit: u
         assert!(!entry.text.contains(['\n', '\r']) && !entry.about.contains(['\n', '\r']), "{entry:?}");
         assert!(entry.weight.is_finite() && entry.weight > 0.0, "{entry:?}");
     }
-    let lacking = ledger.lacking("");
+    let lacking = ledger.missing_from("");
     assert!(lacking.windows(2).all(|two| two[0].weight >= two[1].weight), "the most important first");
-    let section = Record::section(&lacking, counter, limit);
+    let section = HistoryRecord::write_ledger(&lacking, counter, limit);
     assert!(counter.count_text(&section) <= limit, "{section:?}");
-    let read = Record::parse(&section);
+    let read = HistoryRecord::parse_ledger(&section);
     assert!(section.is_empty() == read.is_empty(), "{section:?}");
-    let again = Record::section(&read.iter().collect::<Vec<&Entry>>(), counter, 1_000_000);
-    assert_eq!(Record::parse(&again), read, "what is carried on is carried on: {section:?} {again:?}");
-    assert!(Record::parse(&record::without(&section)).is_empty());
-    let all = Record::section(&lacking, counter, 1_000_000);
-    assert!(ledger.lacking(&all).is_empty(), "what has all facts lacks {:?}: {all:?}", ledger.lacking(&all));
+    let again = HistoryRecord::write_ledger(&read.iter().collect::<Vec<&RecordEntry>>(), counter, 1_000_000);
+    assert_eq!(HistoryRecord::parse_ledger(&again), read, "what is carried on is carried on: {section:?} {again:?}");
+    assert!(HistoryRecord::parse_ledger(&record::without_ledger(&section)).is_empty());
+    let all = HistoryRecord::write_ledger(&lacking, counter, 1_000_000);
+    assert!(ledger.missing_from(&all).is_empty(), "what has all facts lacks {:?}: {all:?}", ledger.missing_from(&all));
 }
 
 /// Returns a summary by the embedded summarizer, and checks that it respects its limit and is deterministic.

@@ -282,8 +282,7 @@ pub(crate) fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &
     }
     if is_left_foreign(&plan, messages) {
         return plan.nothing(
-            "without the summarized messages, tcompact could not read most of the result; keep more"
-                .to_owned(),
+            "without the summarized messages, tcompact could not read most of the result; keep more".to_owned(),
         );
     }
     match worthless(&plan, messages, tally, policy) {

@@ -145,8 +145,8 @@ impl ToolResult<'_, '_> {
         let Some(call) = self.call else { return ToolUse::default() };
         let name = call.name.map(|name| name.decode()).unwrap_or_default();
         match call.arguments {
-            Arguments::Text(text) => ToolUse::of(&name, &text.decode()),
-            Arguments::Value(value) => ToolUse::of(&name, value.raw()),
+            Arguments::Text(text) => ToolUse::parse(&name, &text.decode()),
+            Arguments::Value(value) => ToolUse::parse(&name, value.raw()),
             Arguments::Absent => ToolUse::default(),
         }
     }

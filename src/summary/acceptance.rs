@@ -9,7 +9,7 @@ use regex::Regex;
 use crate::summary::exchange::THOUGHTS;
 use crate::summary::exchange::{Reply, Stop, Usage};
 use crate::summary::prompt::words;
-use crate::summary::record::spoken;
+use crate::summary::record::words_of;
 use crate::wording::one_line;
 
 /// The reason why a summary is rejected.
@@ -236,7 +236,7 @@ fn echoes_instructions(text: &str, instructions: &[&str]) -> bool {
 
 /// Returns each three consecutive words of a text.
 fn trigrams(text: &str) -> impl Iterator<Item = [String; 3]> {
-    let words: Vec<String> = spoken(&text.to_lowercase()).collect();
+    let words: Vec<String> = words_of(&text.to_lowercase()).collect();
     (2..words.len()).map(move |end| [words[end - 2].clone(), words[end - 1].clone(), words[end].clone()])
 }
 

@@ -9,7 +9,7 @@ use crate::transcript::{Arguments, Content, Message, PartKind, Role};
 
 use crate::summary::fence::opened;
 use crate::summary::inline_data::without_data;
-use crate::summary::record::without;
+use crate::summary::record::without_ledger;
 
 /// Writes messages as one element each, and escapes what could close an element early.
 pub(crate) fn write<'m, 'a: 'm>(messages: impl IntoIterator<Item = &'m Message<'a>>) -> String {
@@ -109,7 +109,7 @@ impl HistoryWriter {
         self.out.push_str("<earlier_notes>\n");
         let texts = content.texts().into_iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n");
         // Code carries the ledger on; a model would only erode it.
-        self.line(without(opened(&texts)).trim_end());
+        self.line(without_ledger(opened(&texts)).trim_end());
         self.out.push_str("</earlier_notes>");
     }
 

@@ -4,7 +4,7 @@ use crate::fault::{self, Part};
 use crate::plan::carried;
 use crate::summary::acceptance::Refusal;
 use crate::summary::exchange::Reply;
-use crate::summary::record::{self, Record};
+use crate::summary::record::{self, HistoryRecord};
 use crate::transcript::Message;
 
 use crate::compact::message::LEAST_SUMMARY;
@@ -40,7 +40,7 @@ impl Summarization<'_, '_> {
         // The words around a summary are part of its size, but a few must be left for the summary itself.
         let most = self.most_tokens().min(self.policy.summary.tokens.max(tokens("") + LEAST_SUMMARY));
         let mut limit = most.saturating_sub(tokens("")).max(1);
-        let mut kept = Record::default();
+        let mut kept = HistoryRecord::default();
         // Only the page of --html shows the facts, by the indices of their messages.
         let keeps = self.keeps_facts && earlier.is_none() && sent.len() == self.summarized.len();
         let ledger = keeps.then_some(&mut kept);

@@ -1,7 +1,7 @@
 //! The facts that a model's summary lacks, appended to it: `--ledger`.
 
 use crate::fault::{self, Part};
-use crate::summary::record::{Record, beside_another, collect};
+use crate::summary::record::{HistoryRecord, collect, demote_ledger_heading};
 use crate::transcript::Message;
 
 use crate::compact::happening::Happening;
@@ -24,19 +24,19 @@ impl Summarization<'_, '_> {
     fn append_facts(&self, summary: &str) -> String {
         let messages: Vec<&Message<'_>> = self.messages(&self.summarized).collect();
         let ledger = collect(&messages, &self.summarized, &self.policy.cut.summary_prefix);
-        let summary = self.append_lacking(beside_another(summary), &ledger);
+        let summary = self.append_lacking(demote_ledger_heading(summary), &ledger);
         self.ledger.replace(Some(ledger));
         summary
     }
 
-    fn append_lacking(&self, summary: String, ledger: &Record) -> String {
-        let lacking = ledger.lacking(&summary);
+    fn append_lacking(&self, summary: String, ledger: &HistoryRecord) -> String {
+        let lacking = ledger.missing_from(&summary);
         let takes_any = self.policy.summary.accept == Accept::Any && self.fitted.fit.is_none();
         let most = if takes_any { u64::MAX } else { self.most_tokens() };
         let spare = self.most_tokens().saturating_sub(self.message_tokens(&summary));
         let mut limit = self.policy.summary.ledger.min(spare);
         while limit > 0 {
-            let section = Record::section(&lacking, self.policy.counter, limit);
+            let section = HistoryRecord::write_ledger(&lacking, self.policy.counter, limit);
             if section.is_empty() {
                 break;
             }

@@ -3,7 +3,7 @@
 use crate::llm::providers::{Endpoint, PROVIDERS};
 use crate::rewrite::redaction::Redactor;
 use crate::summary::exchange::THOUGHTS;
-use crate::summary::record::{self, Record};
+use crate::summary::record::{self, HistoryRecord};
 use crate::summary::{acceptance, fence, inline_data};
 use crate::tokens::Counter;
 use crate::tokens::bpe::Encoding;
@@ -49,11 +49,11 @@ fn check_text(text: &str) {
     assert_eq!(inline_data::without_data(&once), once);
     let masked = Redactor::new().mask(text).into_owned();
     assert_eq!(Redactor::new().mask(&masked), masked, "no secret is left: {text:?}");
-    let beside = record::beside_another(text);
-    assert!(Record::parse(&beside).is_empty(), "{beside:?}");
-    let without = record::without(text);
-    assert!(Record::parse(&without).is_empty(), "{without:?}");
-    assert_eq!(record::without(&without).trim_end(), without.trim_end());
+    let beside = record::demote_ledger_heading(text);
+    assert!(HistoryRecord::parse_ledger(&beside).is_empty(), "{beside:?}");
+    let without = record::without_ledger(text);
+    assert!(HistoryRecord::parse_ledger(&without).is_empty(), "{without:?}");
+    assert_eq!(record::without_ledger(&without).trim_end(), without.trim_end());
 }
 
 /// Writes a conversation with a text in all forms: each paragraph is a message.

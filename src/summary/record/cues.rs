@@ -1,7 +1,7 @@
-//! The words by which a sentence is known to rule, to ask, to decide, to report or to look ahead, in English and Chinese.
+//! Patterns that recognize what a sentence does: it rules, asks, decides, reports or plans, in English and Chinese.
 //!
-//! They are few and plain on purpose: a cue that is missed costs a sentence its kind, not its place among the sentences
-//! that are ranked.
+//! The patterns are few and simple on purpose: a missed one costs a sentence its kind, not its place among the ranked
+//! sentences.
 
 use std::ops::Range;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -13,39 +13,39 @@ use regex_automata::meta::{Config, Regex};
 use regex_automata::nfa::thompson::{self, WhichCaptures};
 use regex_automata::util::pool::Pool;
 
-/// A cue of which only whether it is there is asked: a pattern for words, whatever their case.
+/// A case-insensitive pattern of which only the presence matters.
 pub(in crate::summary) struct Cue(LazyLock<Option<Automaton>>);
 
 impl Cue {
-    fn built(pattern: &str) -> Option<Automaton> {
+    fn build(pattern: &str) -> Option<Automaton> {
         let nfa = thompson::Config::new().which_captures(WhichCaptures::None);
-        let dfa = DFA::builder().thompson(nfa).build(&spelled_out(pattern)).ok()?;
-        let of_cache = dfa.clone();
-        Some(Automaton { dfa, caches: Pool::new(Box::new(move || of_cache.create_cache())) })
+        let dfa = DFA::builder().thompson(nfa).build(&expand_classes(pattern)).ok()?;
+        let for_cache = dfa.clone();
+        Some(Automaton { dfa, caches: Pool::new(Box::new(move || for_cache.create_cache())) })
     }
 
-    /// Whether a text has it.
+    /// Whether a text matches.
     pub(in crate::summary) fn is_in(&self, text: &str) -> bool {
         self.0.as_ref().is_some_and(|automaton| automaton.accepts(&text.to_ascii_lowercase()))
     }
 }
 
-/// A cue of which the place is asked, too.
+/// A pattern whose position matters, too.
 pub(in crate::summary) struct PlacedCue(LazyLock<Option<Regex>>);
 
 impl PlacedCue {
-    fn built(pattern: &str) -> Option<Regex> {
-        // What it could begin with takes longer to find out than it saves.
+    fn build(pattern: &str) -> Option<Regex> {
+        // Finding a literal prefix takes longer than it saves.
         let config = Config::new().auto_prefilter(false);
-        Regex::builder().configure(config).build(&spelled_out(pattern)).ok()
+        Regex::builder().configure(config).build(&expand_classes(pattern)).ok()
     }
 
-    /// Whether a text has it.
+    /// Whether a text matches.
     pub(in crate::summary) fn is_in(&self, text: &str) -> bool {
         self.0.as_ref().is_some_and(|pattern| pattern.is_match(&text.to_ascii_lowercase()))
     }
 
-    /// Its first place in a text, and in that the first group that has matched.
+    /// Returns the range of the first match, and that of the first group in it.
     pub(in crate::summary) fn group(&self, text: &str) -> Option<(Range<usize>, Option<Range<usize>>)> {
         let pattern = self.0.as_ref()?;
         let mut groups = pattern.create_captures();
@@ -55,20 +55,20 @@ impl PlacedCue {
         Some((whole.range(), first.map(|group| group.range())))
     }
 
-    /// Where it stands in a text of small letters, every time.
+    /// Returns the ranges of all matches in a lower-case text.
     pub(in crate::summary) fn places<'s>(&'s self, small: &'s str) -> impl Iterator<Item = Range<usize>> + 's {
         self.0.iter().flat_map(move |pattern| pattern.find_iter(small).map(|found| found.range()))
     }
 
-    /// Where its first place in a text ends; 0 where it has none.
+    /// Returns the end of the first match; 0 if there is none.
     pub(in crate::summary) fn end(&self, text: &str) -> usize {
         let found = |pattern: &Regex| pattern.find(&text.to_ascii_lowercase()).map(|found| found.end());
         self.0.as_ref().and_then(found).unwrap_or(0)
     }
 }
 
-/// What tells whether a pattern is in a text, and not where. It is built in half the time that a regular expression takes,
-/// and most histories are so short that patterns take longer to build than to look for.
+/// An automaton that decides whether a pattern matches, not where. It is built in half the time of a regular
+/// expression, and for most histories building takes longer than searching.
 struct Automaton {
     dfa: DFA,
     caches: Pool<Cache, Box<dyn Fn() -> Cache + Send + Sync + UnwindSafe + RefUnwindSafe>>,
@@ -76,21 +76,22 @@ struct Automaton {
 
 impl Automaton {
     fn accepts(&self, text: &str) -> bool {
-        // It never gives up: it is not told to.
+        // The search never gives up, since no limit is set.
         let found = self.dfa.try_search_fwd(&mut self.caches.get(), &Input::new(text).earliest(true));
         found.is_ok_and(|found| found.is_some())
     }
 }
 
-/// A pattern with classes that are built in a short time; one of small letters alone is built sooner than one of both.
-fn spelled_out(pattern: &str) -> String {
-    // Words end where ASCII's letters do: where any script's do takes long to find.
+/// Replaces character classes by ones that are built faster. A lower-case pattern is built faster than one of both
+/// cases.
+fn expand_classes(pattern: &str) -> String {
+    // An ASCII word boundary is found faster than a Unicode one.
     let classes = [(r"\b", r"(?-u:\b)"), (r"\w", WORD)];
     classes.iter().fold(pattern.to_owned(), |pattern, (short, class)| pattern.replace(short, class))
 }
 
-/// Letters and digits of any script, with some of the marks between them: the class of Unicode has seven hundred ranges,
-/// and takes longer to build than all patterns that ask for it.
+/// Letters and digits of any script, with some marks between them. The Unicode class has seven hundred ranges and takes
+/// longer to build than all patterns with it.
 const WORD: &str = concat!(
     r"[0-9a-z_\u{aa}\u{b5}\u{ba}\u{c0}-\u{d6}\u{d8}-\u{f6}\u{f8}-\u{1fff}\u{200c}\u{200d}\u{2c00}-\u{2dff}",
     r"\u{3005}-\u{3007}\u{3021}-\u{30fa}\u{30fc}-\u{d7ff}\u{f900}-\u{fdff}\u{fe70}-\u{fefc}",
@@ -99,7 +100,7 @@ const WORD: &str = concat!(
 
 macro_rules! cues {
     ($($(#[$doc:meta])* $name:ident: $kind:ident = $pattern:expr;)*) => {
-        $($(#[$doc])* pub(in crate::summary) static $name: $kind = $kind(LazyLock::new(|| $kind::built($pattern)));)*
+        $($(#[$doc])* pub(in crate::summary) static $name: $kind = $kind(LazyLock::new(|| $kind::build($pattern)));)*
 
         #[cfg(test)]
         const PATTERNS: &[&str] = &[$($pattern),*];
@@ -113,67 +114,67 @@ cues! {
     DONE: Cue = r"\b(?:fixed|added|implemented|created|updated|removed|completed?|finished|refactored|renamed|moved|committed|pushed|installed|booked|cancel(?:l)?ed|all (?:[a-z0-9]+ )?tests pass[a-z]*|now pass[a-z]*|successfully|has been|have been|resolved|is done)\b|已经|已|完成了|修复了|通过";
     /// Something is still to be done.
     AHEAD: Cue = r"\b(?:next|todo|remain(?:s|ing)?|still (?:need|have|to|fail[a-z]*)|let me|let['’]s|i['’]?ll|i will|i need to|i (?:can|could) now|plan to|now i|not yet|pending|what is left|(?:left|still|remains|yet|something|nothing) to do|to-?do:|then (?:i|we)|i (?:begin|start|go on|continue)|after that|follow(?:s|ed)? by|not done|not started|open point)\b|接下来|下一步|待办|还需|尚未|然后我|剩下|还没|没做|未完成";
-    /// A line of output that tells how something ended.
+    /// A line of output that reports how something ended.
     ENDINGS: PlacedCue = r"\b(?:errors?|failed|failures?|passed|exception|panicked|fatal|warnings?|rejected|aborted|conflict|killed|exit (?:code|status)|denied|not found|no such file|cannot|timed out)\b|error\[|\w(?:error|exception)\b|(?m:^|[ \t])(?:fail|ok|pass)\s|错误|失败";
-    /// The same of one that failed.
+    /// A line of output that reports a failure.
     COMPLAINTS: PlacedCue = r"\b(?:invalid|unexpected|undefined|unresolved|unknown|missing|refused|overflow(?:ed)?|exceeded|mismatch|segfault|violat[a-z]+|unreachable|not allowed|does not|is not|can['’]t be|abort)\b";
     /// A program's words for its exit status; the number is the group that matched.
     STATUS: PlacedCue = r#"<returncode>(-?[0-9]+)|<exit_code>(-?[0-9]+)|\bexit(?:ed)?(?: with)?(?: code| status)[ :=]{1,3}(-?[0-9]+)|"(?:exit_code|exitcode|returncode)"\s*:\s*(-?[0-9]+)|^\[exit ([0-9]+)"#;
     /// A person wants something done, or says what cannot be.
     WISHES: Cue = r"\b(?:please|task|goal|want|wants|need|needs|implement|fix|cannot|can['’]t|help|could you|can you|would like)\b|请|帮我|需要|希望|目标|任务";
-    /// What was said before was wrong, or is another thing now: its speaker says so.
+    /// The speaker corrects an earlier statement.
     CORRECTS: Cue = r"\b(?:correction|corrected|mis(?:read|typed|took|remembered|spoke)|my (?:mistake|bad|fault)|typo|scratch (?:that|it)|scrap|forget (?:about )?(?:it|that|what|the)|on (?:second thought|reflection)|chang(?:e|ed) of (?:plans?|heart|mind)|chang(?:e|ed) (?:my|his|her|their|our) mind|plans? (?:has |have )?changed|new plan|turn(?:s|ed)? out|after all|no longer|not [a-z' ]{0,24}any ?more|any ?more|(?:from|as of|starting|since|effective) (?:now|today|tonight|tomorrow|this (?:morning|week)|monday|next)|useless|is wrong|was wrong|were wrong|ruled (?:it |that )?out|moves to|moved to|shift(?:ed)? (?:it |that )?(?:to|back)|(?:can you |please )?(?:shift|move|push|pull) (?:the|it|that)|bumped|doubled|halved|sorry for the (?:churn|noise|confusion|mess|trouble|back)|re-?considered|overrul[a-z]+|nope|back to|rather than|instead|had to|has to be|exception|un-?(?:mute|freeze|block|pin|do)[a-z]*|decommission[a-z]*|deprecat[a-z]*|discontinu[a-z]*|(?:don['’]?t|do not|stop) (?:use|using) (?:that|this|the|it)|new policy|i was wrong|not .{2,30} but)\b|抱歉|看错|说错|搞错|记错|写错|更正|算了|改[到为成用回]|挪到|换[到成]|调到|调整|不再|放宽|推迟|提前|离职|作废|取消|统一|撞车|最后一次|还是|才对|原来说";
-    /// What somebody has decided, or has happened, is told.
+    /// A decision or an event is reported.
     REPORTS: Cue = r"\b(?:decided|decision|decides|wants|asks? for|asked (?:for|us|me)|insists?|requires?|announced|approved|agreed|confirmed|told (?:me|us)|called|replied|talk(?:ed|ing) to|spoke (?:to|with)|accepts?|allows?|won['’]t allow|is gone|are gone|wrote (?:again|back|me)|came back|heard (?:back|from)|left (?:the (?:company|team|project)|us)|gets? (?:switched off|shut down|archived|removed|retired|dropped|replaced|deprecated)|(?:is|are) (?:being |getting )?(?:retired|archived|phased out|shut down|switched off|ready)|got (?:pushed|moved|changed|postponed|bumped|promoted|switched)|becomes?|became|joins?|joined|good news|bad news|cut (?:it|them|that) down|after the [a-z ]{0,24}(?:meeting|call|review|discussion|vote)|policy|in the meantime|meanwhile|by now)\b|定了|决定|更正|离职|要关|关了|要求|通知|来电|来信|回复|好了|就绪|批了|签字|说";
-    /// Somebody is kept from something.
+    /// Somebody is restricted.
     RESTRICTS: Cue = r"\b(?:never|not|n['’]t|don['’]?t|avoid|without|stop|no|hands off|off[- ]limits|taboo|leave .{2,60} (?:alone|as (?:it|they) (?:is|are))|stay (?:away|out|off)|keep (?:away|out|off)|only after|untouched|frozen|forbidden|banned)\b|不要|别|禁止|不得|不能|不再|不许|不准|不用|冻结";
-    /// What was said before holds no longer.
+    /// An earlier statement no longer holds.
     CHANGES: Cue = r"\b(?:instead|actually|chang(?:e|ed|ing)|no longer|any ?more|rather|make (?:that|it|this)|now|moved?|raised?|lower(?:ed)?|bump(?:ed)?|increas[a-z]+|decreas[a-z]+|reduc[a-z]+|extend[a-z]*|postpone[a-z]*|switch(?:ed)?|replac[a-z]+|updat[a-z]+|correction|on second thought|scratch that|forget|new|revis[a-z]+|set (?:it|that) to|after all|from now on|came back|headroom|back to|took over|renamed|too (?:short|long|low|high|small|big|slow|strict|tight|little)|not [^.!?]{1,40} but|wait)\b|改为|改成|改用|换成|换用|不再|更正|现在|调整|推迟|提前|改到|而不是|算了|变成|增加到|减少到|提高到|降到|回复了|来电|太短|太长|太少|可以改了|了[。，！]|了$|再";
-    /// The opening of a sentence that goes on to something else, and changes nothing.
+    /// The opening of a sentence that moves to another subject and changes nothing.
     GOES_ON: PlacedCue = r"^(?:(?:and|but|so|then|ok(?:ay)?|well)\b,? )*now\b,? ";
-    /// The opening of a sentence about what the one before it names.
+    /// The opening of a sentence about the subject of the one before.
     REFERS: Cue = r"^(?:they|it|these|those|this|that|he|she)\b";
-    /// The opening of a sentence that says little without the one before it.
+    /// The opening of a sentence that needs the one before it.
     LEANS: Cue = r"^(?:so|then|therefore|hence|which|instead|otherwise|both|neither|the (?:former|latter)|because|that is why|but)\b|^(?:所以|因此|否则|但是|这样|它)";
-    /// What is said by it has no name: it is about what was said last.
+    /// A reference to the statement before, without a name.
     THAT: Cue = r"\b(?:make (?:that|it|this)|set (?:that|it)|change (?:that|it)|(?:that|it) (?:is|should be|must be) (?:now )?|let['’]s say|raise (?:it|that)|lower (?:it|that)|move (?:it|that))\b|^(?:no|actually|wait|sorry|correction)\b|改为|改成|换成|变成|改到";
-    /// What holds no longer, by name: after `instead of`, `rather than`, `no longer`, `not … but`, `from … to`.
+    /// The name of what no longer holds: after `instead of`, `rather than`, `no longer`, `not … but`, `from … to`.
     FORMER: PlacedCue = r"\b(?:instead of|rather than|no longer|stop using|drop|replace|forget(?: about)?)\s+(?:use |using |the )?([\w./-]+(?: [\w./-]+)?)(?:\s+(?:but|with|for|in|as|on|any ?more)\b|[,.;!]|$)|\bnot\s+(?:use |using |the )?([\w./-]+(?: [\w./-]+)?)\s+(?:but|any ?more)\b|\bfrom\s+([\w./$-]+(?: [\w./-]+)?)\s+(?:to|into)\b|(?:不再(?:使用|用)?|而不是|不用|从)([^，。；,.;到改]{1,12})";
-    /// A word for choosing among things of a kind.
+    /// A choice among things of a kind.
     CHOICES: PlacedCue = r"\b(?:use|using|go with|going with|choose|chose|pick|try|prefer|stick (?:to|with)|switch(?:ed)? to|write (?:it )?in|target|deploy (?:to|on)|book|take)\s+(?:the )?([\w./+-]+(?: [\w./+-]+)??)(?:\s+(?:instead|rather|for|to|in|as|on|with|because|so|now|here|from|by|when|and)\b|[,.;!-]|$)|(?:使用|采用|改用|换成|选择|用)([^，。；,.;来做]{1,10})";
-    /// It forbids.
+    /// A prohibition.
     FORBIDS: Cue = r"\b(?:never|not|n['’]t|don['’]?t|avoid|no longer|without|stop|no)\b|不要|别|禁止|不得|不能|不再";
-    /// The model says what it is about to do, or offers to.
+    /// The model announces or offers something.
     TALK: Cue = r"^(?:now,? |first,? |next,? |then,? |so |but )*(?:let me|i['’]ll|i will|let['’]s|i need to|i should|i can|if you|please (?:let|confirm|provide)|could you|would you|how can i)\b|^(?:让我|我来|我将|请问)";
-    /// A sentence of nothing but that, perhaps behind the name of who speaks.
+    /// A sentence that is only filler, possibly after the name of the speaker.
     FILLERS: Cue = r"^(?:(?:(?:i (?:know|see|guess(?: so)?|think so|hope so)|me too|u+m+|u+h+|h+m+|oh|ah|well|so|ok(?:ay)?|yeah|yep|yes|no|nope|right|really|sure|exactly|fine|great|good|perfect|wonderful|awesome|hi|hello|hey|there|again|good (?:morning|afternoon|evening|question|point|catch|idea|call)|done|absolutely|certainly|you['’]re (?:absolutely )?right|of course|thanks?|thank you|got it|understood|not at all|you['’]re welcome|(?:can|could|would|will) you (?:please )?(?:help|assist) me(?: out)?(?: with (?:this|that|it|something|just [^.!?]{1,30}))?(?: please)?|how are you(?: doing)?(?: today)?)\b[\s,.!?…-]*)+|#?\w+#?:\s+(?:(?:i (?:know|see|think so)|u+m+|u+h+|h+m+|oh|ah|hi|hello|hey|there|thanks?|thank you|bye)\b[\s,.!?…-]*)+)$";
-    /// Something is allowed that may not have been.
+    /// A permission.
     PERMITS: Cue = r"\b(?:(?:you|we|they|it|part|may|can) (?:can|may)|can now|may now|(?:is|are|was) (?:now )?(?:fine|ok(?:ay)?|allowed)|feel free|free to|freely|exception|go ahead|go for it|no need|need not|needn['’]t|not have to|don['’]?t have to|may|can)\b|可以|允许|不必|不用等|随便|也行|就行|放开";
-    /// Something that was so is another thing now, by its very word.
+    /// Words by which one thing becomes another.
     TURNS: Cue = r"\b(?:back to|took over|takes over|taking over|taken over|renam[a-z]+|moved? (?:to|over|the)|went over to|superseded|supersedes|overrul[a-z]+|swapped|from now on|from here on|as of today|new plan|on second thought|scrap that|forget)\b|改名|接手|接替|换回|改回|从现在起|以后";
-    /// What holds no longer, by name: what was too short, whom somebody took over from.
+    /// The name of what no longer holds: something too short, or somebody whose work another took over.
     OVER: PlacedCue = r"\b(?:over from|took over for|in place of|replaces|superseded|supersedes|back from|away from|scrap|ditch|drop|forget(?: about)?)\s+(?:the )?([\w./$-]+)|([\w./$-]+(?: [a-z]{1,8})?) (?:is|was|are|were) (?:too|not enough|out\b|gone|dead|useless|obsolete|wrong|history|off the table)|([^，。；,.;\s]{1,12}?)\s?(?:太[短长大小少多慢]|算了|不够|不行|作废|取消)";
-    /// The user did not let a tool do what it was about to.
+    /// The user rejected a call.
     REJECTS: PlacedCue = r"\b(?:user|human|operator|person|reviewer)\b[^.\n]{0,60}?\b(?:reject[a-z]*|den(?:y|ied|ies)|declin[a-z]+|refus[a-z]+|disapprov[a-z]+|does(?:n['’]t| not) want|did(?:n['’]t| not) (?:want|allow|approve|accept)|said no|cancel[a-z]*|stopped|blocked|vetoed)\b|\b(?:rejected|denied|declined|refused|not approved|vetoed|cancel(?:l)?ed) by (?:the )?(?:user|human|operator|reviewer)\b|用户[^。\n]{0,12}?(?:拒绝|否决|取消|不同意|没有批准|驳回)";
-    /// Behind it stands what the user said.
+    /// The words before a quotation of the user.
     SAYING: PlacedCue = r"\b(?:the )?(?:user|human|they|he|she|reviewer|operator)?['’]?s? ?(?:said|says|wrote|writes|feedback|reason(?: given)?|comment(?:ed)?|message|instruction(?:s)?|explanation|note|told you|answered|replied)\b[^:：\n]{0,30}[:：]|(?:说|反馈|原因|理由|意见|留言|备注|批注)[^:：\n]{0,6}[:：]";
-    /// A tool did not do what it was to.
+    /// A tool failed.
     UNDONE: Cue = r"\b(?:error|failed|failure|cannot|can['’]t|could not|couldn['’]t|unable|denied|not found|not unique|no (?:match[a-z]*|change[s]?|such file|replacement)|does not (?:exist|match)|did not (?:match|apply)|not (?:written|applied|changed|saved)|refused|invalid|conflict)\b|错误|失败|无法|未找到|不存在";
-    /// A tool says that it left all as it was.
+    /// A tool reports that it changed nothing.
     NOTHING_DONE: Cue = r"\b(?:nothing|not|no|never|0|none|without|zero)\b[^.!?\n]{0,24}\b(?:written|wrote|applied|changes?|changed|saved|updated|edited|edits?|modified|replacements?|replaced)\b|\bunchanged\b|stays as it (?:is|was)|未修改|没有(?:修改|改动|写入)|未写入";
-    /// A tool did what it was to.
+    /// A tool succeeded.
     WENT_WELL: Cue = r"\b(?:success[a-z]*|updated|written|wrote|created|saved|applied|edited|replaced|deleted|renamed|moved|done|ok)\b|成功|已";
-    /// Something could not be done, or nobody knows why it is so.
+    /// Something could not be done or explained.
     UNSOLVED: Cue = r"\b(?:could(?:n['’]t| not)|can(?:not|['’]t) (?:tell|explain|reproduce|find|trace|see)|unable to|(?:don['’]t|do not) know why|no idea|unclear|unexplained|not sure why|did(?:n['’]t| not) help|neither .{2,60} nor|no luck|still (?:fails?|red|broken|open|unsolved|happens)|without success)\b|没找到|不知道|查不到|定位不|没解决|原因不明|没搞清|找不到|没用";
-    /// The model takes back what it said.
+    /// The model retracts a statement.
     TAKES_BACK: Cue = r"\b(?:correct myself|i (?:was|am) (?:wrong|mistaken)|my (?:mistake|earlier [a-z ]{0,20}(?:was|is) wrong)|i (?:mis(?:read|judged|took|stated))|contrary to what i said|i take (?:that|it) back|i said [^.]{0,40} but)\b|我(?:之前|刚才)?(?:说错|看错|搞错|弄错)|我要更正|收回";
-    /// The user says that what the model said is wrong.
+    /// The user calls the model's statement wrong.
     DENIES: Cue = r"^(?:(?:haha|h+m+|ok(?:ay)?|nice|cool|yep|hey|well|so|ah+|oh|u+m+|ty|thx|thanks|sorry|wait|great|alright|fine)\b[\s,.!…-]*)*(?:no(?:[,.!:;]| it| that)|nope\b|nah\b|not (?:quite|really|true|it\b)|wrong\b|incorrect|that['’]?s (?:not|wrong)|that is (?:not|wrong)|you['’]re wrong|disagree)|^(?:(?:嗯+|好的?|哦|ok)[，。！,\s]*)*(?:不是|不对|错了|不，|并不是)";
     /// The model chose, or ruled something out.
     CHOOSES: Cue = r"\b(?:decid[a-z]+|chose|chosen|choos(?:e|ing)|going with|go(?:es)? with|went with|opt(?:ed)? for|settled? (?:on|for)|instead of|rather than|reject[a-z]*|rul(?:ed?|ing) (?:it |this |that )?out|(?:is|are) out\b|discard[a-z]*|dismiss[a-z]*|not worth|drawback|downside|trade-?off|my pick|i(?:['’]d| would) (?:take|pick|use|choose|go|prefer)|prefer[a-z]*|recommend[a-z]*|agreed|we (?:take|use|keep|stay)|stick(?:ing)? (?:to|with)|the (?:first|second|third|last|other) (?:option|way|approach|one)|option [0-9a-c]\b|either)\b|决定|选择|采用|倾向|放弃|否决|不用|而不是|方案|优点|缺点|两种|推荐";
     /// A reason or a finding is given.
     REASONS: Cue = r"\b(?:because|since|root cause|the (?:cause|reason|culprit|problem|issue|bug|fix|trick)|caus(?:ed|es)|comes? from|came from|due to|turns? out|turned out|so that|that is why|which is why|explains?|solved by|fixed by|is fixed|was fixed|found (?:that|out)|means that|belongs? to|needs?|must|has to|have to|the wrong)\b|原因|因为|由于|来自|导致|其实|发现|已修|修好|属于|必须|需要|要先";
-    /// How far something is.
+    /// The status of something.
     STATUS_WORDS: Cue = r"\b(?:done|finished|complete[a-z]*|works?|working|passes|passing|pass|green|fixed|solved|resolved|implemented|merged|deployed|not (?:yet|done|started|solved|working|fixed|finished)|unsolved|unfinished|still|left|remain[a-z]*|missing|blocked|broken|fails?|failing|half|so far|skipped|reverted|covered)\b|完成|通过|已|还没|没有解决|未|失败|剩下|仍|没做|做了";
 }
 
@@ -184,7 +185,7 @@ mod tests {
     #[test]
     fn all_patterns_are_patterns() {
         for pattern in PATTERNS {
-            assert!(Cue::built(pattern).is_some() && PlacedCue::built(pattern).is_some(), "{pattern}");
+            assert!(Cue::build(pattern).is_some() && PlacedCue::build(pattern).is_some(), "{pattern}");
             assert!(!pattern.contains(|c: char| c.is_ascii_uppercase()), "no text has capitals: {pattern}");
         }
     }
@@ -201,7 +202,7 @@ mod tests {
             "\u{fffd}…—",
         ];
         for pattern in PATTERNS {
-            let (automaton, regex) = (Cue::built(pattern).expect("built"), PlacedCue::built(pattern).expect("built"));
+            let (automaton, regex) = (Cue::build(pattern).expect("built"), PlacedCue::build(pattern).expect("built"));
             for text in texts.map(str::to_ascii_lowercase) {
                 assert_eq!(automaton.accepts(&text), regex.is_match(&text), "{pattern} in {text}");
             }

@@ -1,179 +1,230 @@
-//! The record of turns: one pass over them, in their order.
+//! Gathers the record of a history in one pass over its turns.
 
-use crate::summary::record::homes::given;
+use crate::summary::record::history_turns::{self, HistoryTurn, Speaker};
 use crate::summary::record::literals::literals;
-use crate::summary::record::model::Statements;
-use crate::summary::record::names::Names;
-use crate::summary::record::outcome::Frames;
-use crate::summary::record::reading::{self, Speaker, Turn};
-use crate::summary::record::statements::sentences;
-use crate::summary::record::user::{LAST_REQUEST, Words, is_idle as idle_sentence};
-use crate::summary::record::work::{NO_RESULT_YET, Work};
-use crate::summary::record::{Entry, Found, Kind, Record, cues, earlier};
+use crate::summary::record::model::ModelStatements;
+use crate::summary::record::name_sources::decoded_arguments;
+use crate::summary::record::names::NameUsage;
+use crate::summary::record::outcome::OutputFrames;
+use crate::summary::record::segmentation::sentences;
+use crate::summary::record::user::{LAST_REQUEST, UserStatements, is_small_talk as is_small_talk_sentence};
+use crate::summary::record::work_state::{NO_RESULT_YET, WorkState};
+use crate::summary::record::{FactKind, FoundValue, HistoryRecord, RecordEntry, cues, earlier_summary};
 use crate::transcript::tools::is_shell;
 
-/// All that was gathered of a history.
+/// Everything gathered from a history.
 #[derive(Clone)]
 pub(super) struct Gathered {
-    /// The entries but for values, in the order of their kinds' making.
-    pub(super) entries: Vec<Entry>,
-    /// Values that calls were given and brought.
-    pub(super) values: Vec<Found>,
-    /// Whether the work is done with files and commands, so that values matter less.
+    /// The entries without values, grouped by the collector that made them.
+    pub(super) entries: Vec<RecordEntry>,
+    /// Values from arguments and results of calls.
+    pub(super) values: Vec<FoundValue>,
+    /// Whether the work involves files and commands. Values matter less then.
     pub(super) is_coding: bool,
-    /// Names by when they were used last.
-    used: Names,
+    /// When each name was last used.
+    name_usage: NameUsage,
 }
 
-/// Gathers the record of turns.
-pub(super) fn gather(turns: &[Turn<'_>]) -> Gathered {
-    let used = used(turns);
-    let position = |at: usize| (at + 1) as f64 / turns.len() as f64;
-    let (mut words, mut work, mut model) = (Words::default(), Work::new(frames(turns)), Statements::default());
-    let mut carried = Vec::new();
-    // The turn of the model that said something last, if the user has not spoken since.
-    let mut asked: Option<usize> = None;
-    let (mut last_user, mut last_answer, mut last_act, mut last_said) = (None, None, None, None);
-    for (at, turn) in turns.iter().enumerate() {
+/// Gathers the entries and values of a history.
+pub(super) fn gather(turns: &[HistoryTurn<'_>]) -> Gathered {
+    let mut gatherer = Gatherer {
+        turns,
+        name_usage: name_usage(turns),
+        user: UserStatements::default(),
+        work: WorkState::new(output_frames(turns)),
+        model: ModelStatements::default(),
+        carried: Vec::new(),
+        open_message: None,
+        last_user: None,
+        last_answer: None,
+        last_assistant: None,
+        last_statement: None,
+    };
+    (0..turns.len()).for_each(|at| gatherer.read_turn(at));
+    gatherer.finish()
+}
+
+/// The collectors, and the last turns of each speaker.
+struct Gatherer<'t, 's> {
+    turns: &'t [HistoryTurn<'s>],
+    name_usage: NameUsage,
+    user: UserStatements,
+    work: WorkState,
+    model: ModelStatements,
+    /// Entries of an earlier summary that no collector takes.
+    carried: Vec<RecordEntry>,
+    /// The last turn of the model with text, if the user has not written since.
+    open_message: Option<usize>,
+    /// The last turn of the user that is not only small talk.
+    last_user: Option<usize>,
+    /// The last turn of the user.
+    last_answer: Option<usize>,
+    /// The last turn of the model.
+    last_assistant: Option<usize>,
+    /// The last turn of the model with text.
+    last_statement: Option<usize>,
+}
+
+impl Gatherer<'_, '_> {
+    fn read_turn(&mut self, at: usize) {
+        let turn = &self.turns[at];
         if turn.interrupts {
-            words.interrupted();
+            self.user.mark_interrupted();
         }
         let text = turn.text.read();
         match turn.speaker {
-            Speaker::Earlier => earlier::carry(&text, turn.index, &mut words, &mut work, &mut carried),
-            Speaker::User => {
-                model.answered(&text);
-                let before = asked.take().map(|at| turns[at].text.read());
-                let denies = before.is_some() && sentences(&text).iter().take(2).any(|said| cues::DENIES.is_in(said));
-                let denied = if denies { model.denied() } else { None };
-                words.said(turn.index, &text, before.as_deref(), denied.as_deref());
-                last_answer = Some(at);
-                if !is_idle(&text) {
-                    last_user = Some(at);
-                }
+            Speaker::Earlier => {
+                earlier_summary::carry_over(&text, turn.index, &mut self.user, &mut self.work, &mut self.carried);
             }
-            Speaker::Assistant => {
-                if !text.trim().is_empty() {
-                    // A call may stand in a message of its own.
-                    let next_acts =
-                        turns.get(at + 1).is_some_and(|next| !next.calls.is_empty() && next.text.bytes == 0);
-                    model.said(turn.index, &text, !turn.calls.is_empty() || next_acts, position(at), &used);
-                    (asked, last_said) = (Some(at), Some(at));
-                }
-                last_act = Some(at);
-            }
+            Speaker::User => self.read_user(at, &text),
+            Speaker::Assistant => self.read_assistant(at, &text),
             Speaker::Instructions | Speaker::Tool => {}
         }
         for call in &turn.calls {
-            let news = work.call(call, turn.index, &used);
-            if let Some((shown, said)) = news.rejected {
-                words.rejected(turn.index, &shown, &said);
+            let effects = self.work.record_call(call, turn.index, &self.name_usage);
+            if let Some((call_label, reason)) = effects.rejected {
+                self.user.add_rejection(turn.index, &call_label, &reason);
             }
-            news.errors.iter().for_each(|line| model.failed(line));
+            effects.errors.iter().for_each(|line| self.model.add_error(line));
         }
-        turn.strays.iter().for_each(|stray| work.stray(&stray.read(), turn.index, &used));
+        for result in &turn.results_without_call {
+            self.work.record_stray_result(&result.read(), turn.index, &self.name_usage);
+        }
     }
-    let is_open = last_user.is_some() && last_user > last_act;
-    // What came next is behind when the model has acted more than a few times without a word.
-    const FEW_ACTS: usize = 3;
-    let acts_since = |said: usize| turns[said + 1..].iter().filter(|turn| !turn.calls.is_empty()).count();
-    let is_last =
-        last_said.is_some_and(|said| last_user.is_none_or(|user| user < said) && acts_since(said) <= FEW_ACTS);
-    let last_index = turns.last().map_or(0, |turn| turn.index);
-    let first = turns.first().map_or(0, |turn| turn.index);
-    let span = turns.last().map_or(1, |turn| turn.index.saturating_sub(first) + 1) as f64;
-    let of_index = |index: usize| (index.saturating_sub(first) as f64 + 1.0) / span;
-    let mut entries: Vec<Entry> = words.lines(is_open).collect();
-    let mut state = work.entries(|index| of_index(index).min(1.0));
-    // Whatever waits is at the end: what was broken off has no result, and gets none.
-    state.retain(|entry| entry.text != NO_RESULT_YET || entry.index == last_index);
-    let is_coding = state.iter().any(|entry| matches!(entry.kind, Kind::File | Kind::Command | Kind::Error));
-    entries.extend(state);
-    entries.extend(work.unanswered().filter(|open| open.index == last_index));
-    let said: Vec<Entry> = model.entries(is_last, last_said > last_answer).collect();
-    let reports = said.iter().any(|entry| entry.kind == Kind::Report);
-    // What was open and next then is answered, done or said again where somebody has spoken since.
-    entries.extend(carried.into_iter().filter(|entry| match entry.kind {
-        Kind::Open => last_user.is_none() && last_act.is_none(),
-        Kind::Next => last_act.is_none(),
-        Kind::Report => !reports,
-        _ => true,
-    }));
-    entries.extend(said);
-    let (lines, values): (Vec<Found>, Vec<Found>) =
-        std::mem::take(&mut work.values).into_iter().flatten().partition(|found| found.cell.is_none());
-    entries.extend(lines.into_iter().map(|found| found.entry));
-    Gathered { entries, values, is_coding, used }
+
+    fn read_user(&mut self, at: usize, text: &str) {
+        self.model.mark_answered(text);
+        let before = self.open_message.take().map(|at| self.turns[at].text.read());
+        let is_denial = before.is_some() && sentences(text).iter().take(2).any(|sentence| cues::DENIES.is_in(sentence));
+        let retracted = if is_denial { self.model.retract_last_message() } else { None };
+        self.user.add_message(self.turns[at].index, text, before.as_deref(), retracted.as_deref());
+        self.last_answer = Some(at);
+        if !is_small_talk(text) {
+            self.last_user = Some(at);
+        }
+    }
+
+    fn read_assistant(&mut self, at: usize, text: &str) {
+        if !text.trim().is_empty() {
+            let turn = &self.turns[at];
+            // Some formats write a call as a message of its own.
+            let next = self.turns.get(at + 1);
+            let acts =
+                !turn.calls.is_empty() || next.is_some_and(|next| !next.calls.is_empty() && next.text.bytes == 0);
+            let position = (at + 1) as f64 / self.turns.len() as f64;
+            self.model.add_message(turn.index, text, acts, position, &self.name_usage);
+            (self.open_message, self.last_statement) = (Some(at), Some(at));
+        }
+        self.last_assistant = Some(at);
+    }
+
+    fn finish(self) -> Gathered {
+        let Gatherer { turns, name_usage, user, mut work, model, carried, .. } = self;
+        let Gatherer { last_user, last_answer, last_assistant, last_statement, .. } = self;
+        let is_open = last_user.is_some() && last_user > last_assistant;
+        // The announced next step is past when the model made more than a few calls without text.
+        const FEW_ACTS: usize = 3;
+        let calls_since = |turn: usize| turns[turn + 1..].iter().filter(|turn| !turn.calls.is_empty()).count();
+        let is_last = last_statement
+            .is_some_and(|turn| last_user.is_none_or(|user| user < turn) && calls_since(turn) <= FEW_ACTS);
+        let last_index = turns.last().map_or(0, |turn| turn.index);
+        let first = turns.first().map_or(0, |turn| turn.index);
+        let span = turns.last().map_or(1, |turn| turn.index.saturating_sub(first) + 1) as f64;
+        let position_of_index = |index: usize| (index.saturating_sub(first) as f64 + 1.0) / span;
+        let mut entries: Vec<RecordEntry> = user.lines(is_open).collect();
+        let mut state = work.entries(|index| position_of_index(index).min(1.0));
+        // Only a command at the end is still running. An interrupted one has no result and gets none.
+        state.retain(|entry| entry.text != NO_RESULT_YET || entry.index == last_index);
+        let is_coding =
+            state.iter().any(|entry| matches!(entry.kind, FactKind::File | FactKind::Command | FactKind::Error));
+        entries.extend(state);
+        entries.extend(work.take_unanswered_call().filter(|open| open.index == last_index));
+        let statements: Vec<RecordEntry> = model.entries(is_last, last_statement > last_answer).collect();
+        let has_report = statements.iter().any(|entry| entry.kind == FactKind::Report);
+        // An open question or next step of an earlier summary is answered, done or repeated once somebody has written
+        // since.
+        entries.extend(carried.into_iter().filter(|entry| match entry.kind {
+            FactKind::Open => last_user.is_none() && last_assistant.is_none(),
+            FactKind::Next => last_assistant.is_none(),
+            FactKind::Report => !has_report,
+            _ => true,
+        }));
+        entries.extend(statements);
+        let (lines, values): (Vec<FoundValue>, Vec<FoundValue>) =
+            std::mem::take(&mut work.values).into_iter().flatten().partition(|found| found.field.is_none());
+        entries.extend(lines.into_iter().map(|found| found.entry));
+        Gathered { entries, values, is_coding, name_usage }
+    }
 }
 
-/// The words of a user sentence by sentence, as a ledger has them: a model may have said one and not the other.
-fn parted(mut entry: Entry) -> Vec<Entry> {
-    // Of a list of all that was said the last stands out by itself.
+/// Splits the words of a user into sentences: a model's summary may have one and lack another.
+fn split_sentences(mut entry: RecordEntry) -> Vec<RecordEntry> {
+    // The ledger lists everything the user wrote, so the last request needs no label.
     if entry.about == LAST_REQUEST {
         entry.about.clear();
     }
     let all = sentences(&entry.text);
-    if entry.kind != Kind::User || all.len() < 2 {
+    if entry.kind != FactKind::User || all.len() < 2 {
         return vec![entry];
     }
     let one = |(place, text): (usize, &str)| {
         let about = if place == 0 { entry.about.clone() } else { String::new() };
         let weight = entry.weight + if cues::RULES.is_in(text) { 1.0 } else { 0.0 };
-        Entry { about, text: text.to_owned(), weight, ..entry.clone() }
+        RecordEntry { about, text: text.to_owned(), weight, ..entry.clone() }
     };
     all.into_iter().enumerate().map(one).collect()
 }
 
-/// Whether a message only keeps the talk going.
-fn is_idle(text: &str) -> bool {
-    sentences(text.trim()).into_iter().all(idle_sentence)
+/// Whether a message is only small talk.
+fn is_small_talk(text: &str) -> bool {
+    sentences(text.trim()).into_iter().all(is_small_talk_sentence)
 }
 
-/// What is put around the outputs of commands.
-fn frames(turns: &[Turn<'_>]) -> Frames {
+/// Returns the lines that the agent's program prints around the outputs of commands.
+fn output_frames(turns: &[HistoryTurn<'_>]) -> OutputFrames {
     let calls = turns.iter().flat_map(|turn| &turn.calls).filter(|call| is_shell(&call.name));
-    Frames::of(calls.filter_map(|call| call.result.as_ref()).map(reading::Words::read))
+    OutputFrames::of(calls.filter_map(|call| call.result.as_ref()).map(history_turns::TurnText::read))
 }
 
 /// Names by when they were used last.
-fn used(turns: &[Turn<'_>]) -> Names {
-    let mut used = Names::default();
+fn name_usage(turns: &[HistoryTurn<'_>]) -> NameUsage {
+    let mut name_usage = NameUsage::default();
     for turn in turns {
         if matches!(turn.speaker, Speaker::User) {
-            used.uses(&turn.text.read(), turn.index);
+            name_usage.record_uses(&turn.text.read(), turn.index);
         }
         for call in &turn.calls {
-            used.uses(&given(&call.arguments.read()), turn.index);
+            name_usage.record_uses(&decoded_arguments(&call.arguments.read()), turn.index);
         }
     }
-    used
+    name_usage
 }
 
 impl Gathered {
-    /// The record, with the values weighed by how they were used.
-    pub(super) fn into_record(self) -> Record {
-        /// How much more a value weighs that somebody used, and how much is left of one that names nothing.
-        const WANTED: f64 = 1.5;
-        const WORDS: f64 = 0.4;
-        let used = self.used;
+    /// Returns the record, with each value weighted by its later use.
+    pub(super) fn into_record(self) -> HistoryRecord {
+        /// Factors for a value that is used later, and for one that contains no name.
+        const USED: f64 = 1.5;
+        const UNNAMED: f64 = 0.4;
+        let name_usage = self.name_usage;
         let values = self.values.into_iter().map(|found| {
             let mut entry = found.entry;
-            let Some(cell) = &found.cell else { return entry };
-            let names_something = literals(&cell.value).iter().any(|literal| literal.span.len() > 2);
+            let Some(field) = &found.field else { return entry };
+            let names_something = literals(&field.value).iter().any(|literal| literal.span.len() > 2);
             entry.weight *= match () {
-                // What the call was given stands beside it.
-                () if !names_something || entry.about.contains(&cell.value) => WORDS,
-                () if used.is_used_after(&cell.value, 0) => WANTED,
+                // The label of the call shows this value already.
+                () if !names_something || entry.about.contains(&field.value) => UNNAMED,
+                () if name_usage.is_used_after(&field.value, 0) => USED,
                 () => 1.0,
             };
             entry
         });
-        let mut entries: Vec<Entry> = self.entries.into_iter().flat_map(parted).collect();
-        // What a model says in passing is its own summary's to tell, but for names.
-        const TELLING: f64 = 1.2;
-        const IDLE: f64 = 1.0;
-        entries.retain(|entry| entry.weight > if entry.kind == Kind::Finding { TELLING } else { IDLE });
+        let mut entries: Vec<RecordEntry> = self.entries.into_iter().flat_map(split_sentences).collect();
+        // Remarks of a model are left to its own summary, unless they contain names.
+        const FINDING: f64 = 1.2;
+        const LEAST: f64 = 1.0;
+        entries.retain(|entry| entry.weight > if entry.kind == FactKind::Finding { FINDING } else { LEAST });
         entries.extend(values);
-        Record { entries }
+        HistoryRecord { entries }
     }
 }

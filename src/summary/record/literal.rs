@@ -1,10 +1,10 @@
-//! What a literal is, and where its word ends.
+//! The classes of literals, and the boundaries of words.
 
 use std::ops::Range;
 
-/// What a literal is.
+/// The class of a literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::summary) enum Class {
+pub(in crate::summary) enum LiteralClass {
     Url,
     Email,
     Path,
@@ -14,15 +14,15 @@ pub(in crate::summary) enum Class {
     Identifier,
 }
 
-/// A literal at its place in a text, in bytes.
+/// A literal and its byte range in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::summary) struct Literal {
-    pub(in crate::summary) class: Class,
+    pub(in crate::summary) class: LiteralClass,
     pub(in crate::summary) span: Range<usize>,
 }
 
-/// Characters that words are made of; the rest, everything beyond ASCII included, stands between them.
-pub(super) fn in_word(byte: u8) -> bool {
+/// Whether a byte is part of a word; all others, including everything beyond ASCII, separate words.
+pub(super) fn is_word_byte(byte: u8) -> bool {
     const IN_WORD: [bool; 256] = {
         let mut table = [false; 256];
         let mut byte = 0;
@@ -36,11 +36,11 @@ pub(super) fn in_word(byte: u8) -> bool {
     IN_WORD[usize::from(byte)]
 }
 
-/// Where the word ends that begins at a place.
+/// Returns the end of the word that starts at a place.
 pub(super) fn word_end(bytes: &[u8], start: usize) -> usize {
     let mut end = start;
     while end < bytes.len() {
-        let groups = || {
+        let is_thousands_separator = || {
             bytes[end] == b','
                 && end > start
                 && bytes[end - 1].is_ascii_digit()
@@ -48,7 +48,7 @@ pub(super) fn word_end(bytes: &[u8], start: usize) -> usize {
                 && bytes[end + 1..end + 4].iter().all(u8::is_ascii_digit)
                 && !bytes.get(end + 4).is_some_and(u8::is_ascii_digit)
         };
-        if !in_word(bytes[end]) && !groups() {
+        if !is_word_byte(bytes[end]) && !is_thousands_separator() {
             break;
         }
         end += 1;
@@ -56,8 +56,8 @@ pub(super) fn word_end(bytes: &[u8], start: usize) -> usize {
     end
 }
 
-/// Where a word ends without the punctuation behind it.
-pub(super) fn trimmed(bytes: &[u8], start: usize, end: usize) -> usize {
+/// Returns the end of a word without the punctuation after it.
+pub(super) fn trimmed_end(bytes: &[u8], start: usize, end: usize) -> usize {
     let behind = bytes[start..end]
         .iter()
         .rev()

@@ -1,53 +1,56 @@
-//! Literals of a text: addresses, files, errors, numbers with their units, identifiers. What cannot be said in other words.
+//! Finds the literals of a text, which cannot be paraphrased: addresses, files, errors, numbers with their units,
+//! identifiers.
 //!
-//! One pass over the bytes, by hand: a word is looked at once, and nothing is looked for behind it. It is no grammar of
-//! any language, and what it takes for an identifier may be a word that somebody wrote in camel case.
+//! A hand-written scanner reads the bytes once, word by word, without lookahead. It knows no language's grammar, and
+//! may mistake a word in camel case for an identifier.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use crate::summary::record::literal::{in_word, trimmed, word_end};
-use crate::summary::record::numbers::{is_time, number};
+use crate::summary::record::literal::{is_word_byte, trimmed_end, word_end};
+use crate::summary::record::numbers::{is_time, scan_number};
 
-pub(in crate::summary) use crate::summary::record::literal::{Class, Literal};
+pub(in crate::summary) use crate::summary::record::literal::{Literal, LiteralClass};
 
-/// The literals of a text, in order; none reaches into another.
+/// Returns the literals of a text in order, without overlaps.
 pub(in crate::summary) fn literals(text: &str) -> Vec<Literal> {
     let mut found = Vec::new();
     let bytes = text.as_bytes();
     let mut at = 0;
-    while let Some(length) = bytes[at..].iter().position(|byte| in_word(*byte)) {
+    while let Some(length) = bytes[at..].iter().position(|byte| is_word_byte(*byte)) {
         at += length;
-        // A word of small letters cannot be one, and is most of a text.
+        // A lower-case word is no literal, and most words are.
         let letters = bytes[at..].iter().take_while(|byte| byte.is_ascii_lowercase()).count();
-        if letters > 0 && bytes.get(at + letters).is_none_or(|byte| !in_word(*byte)) {
+        if letters > 0 && bytes.get(at + letters).is_none_or(|byte| !is_word_byte(*byte)) {
             at += letters;
             continue;
         }
         if is_address(&bytes[at..]) {
             let end = address_end(bytes, at);
-            found.push(Literal { class: Class::Url, span: at..trimmed(bytes, at, end) });
+            found.push(Literal { class: LiteralClass::Url, span: at..trimmed_end(bytes, at, end) });
             at = end;
             continue;
         }
         let end = word_end(bytes, at);
-        if !plain(&bytes[at..end]) {
+        if !is_plain_word(&bytes[at..end]) {
             classify(text, at, end, &mut found);
         }
-        // A number takes the unit behind it along.
+        // A number includes the unit after it.
         at = found.last().map_or(end, |last| last.span.end.max(end));
     }
     debug_assert!(found.windows(2).all(|two| two[0].span.end <= two[1].span.start), "{found:?} of {text:?}");
     found
 }
 
-/// Whether a word is only lower-case letters, perhaps with a capital first: nothing to look at.
-fn plain(word: &[u8]) -> bool {
+/// Whether a word is lower case, possibly capitalized, and so needs no check.
+fn is_plain_word(word: &[u8]) -> bool {
     let rest = word.strip_suffix(b".").or_else(|| word.strip_suffix(b":")).unwrap_or(word);
     let letters =
         rest.iter().enumerate().all(|(at, byte)| byte.is_ascii_lowercase() || at == 0 && byte.is_ascii_uppercase());
     letters
-        && !(rest.len() > 5 && rest[0].is_ascii_uppercase() && ERRORS.iter().any(|end| rest.ends_with(end.as_bytes())))
+        && !(rest.len() > 5
+            && rest[0].is_ascii_uppercase()
+            && ERROR_SUFFIXES.iter().any(|end| rest.ends_with(end.as_bytes())))
 }
 
 fn is_address(rest: &[u8]) -> bool {
@@ -63,18 +66,18 @@ fn address_end(bytes: &[u8], start: usize) -> usize {
     bytes[start..].iter().position(|byte| ends(*byte)).map_or(bytes.len(), |length| start + length)
 }
 
-const ERRORS: [&str; 4] = ["Error", "Exception", "Panic", "Fault"];
+const ERROR_SUFFIXES: [&str; 4] = ["Error", "Exception", "Panic", "Fault"];
 
-/// Whether names of files end so.
+/// Whether a text is an extension of files.
 fn is_extension(text: &str) -> bool {
-    static EXTENSIONS: LazyLock<HashSet<&str>> = LazyLock::new(|| ALL_EXTENSIONS.split_whitespace().collect());
+    static EXTENSIONS: LazyLock<HashSet<&str>> = LazyLock::new(|| FILE_EXTENSIONS.split_whitespace().collect());
     EXTENSIONS.contains(text)
 }
 
-const ALL_EXTENSIONS: &str = "rs py pyi js mjs cjs ts tsx jsx go java kt c h cc cpp hpp cs rb php swift sh bash zsh ps1 sql html htm css scss md rst txt \
+const FILE_EXTENSIONS: &str = "rs py pyi js mjs cjs ts tsx jsx go java kt c h cc cpp hpp cs rb php swift sh bash zsh ps1 sql html htm css scss md rst txt \
     json jsonl yaml yml toml ini cfg conf env lock xml csv tsv parquet proto ipynb log patch diff zip gz tar whl so dll exe png jpg jpeg svg pdf mod tf";
 
-/// Finds out what a word is, and whether its parts are something where the whole is not.
+/// Classifies a word, or its parts if the whole is no literal.
 fn classify(text: &str, start: usize, end: usize, found: &mut Vec<Literal>) {
     let bytes = text.as_bytes();
     let mut start = start;
@@ -85,66 +88,66 @@ fn classify(text: &str, start: usize, end: usize, found: &mut Vec<Literal>) {
     {
         start += 1;
     }
-    let end = trimmed(bytes, start, end);
+    let end = trimmed_end(bytes, start, end);
     let word = &text[start..end];
     if word.len() < 2 {
-        // A digit may stand before its unit.
+        // A digit may precede a unit.
         if word.as_bytes().first().is_some_and(u8::is_ascii_digit) {
-            number(text, start, end, found);
+            scan_number(text, start, end, found);
         }
         return;
     }
     let mut push = |class, span| found.push(Literal { class, span });
     if is_email(word) {
-        return push(Class::Email, start..end);
+        return push(LiteralClass::Email, start..end);
     }
     if word.contains('/') {
         let path = word.split(':').next().unwrap_or(word);
         if is_path(path) {
-            push(Class::Path, start..start + path.len());
-            return rest(text, start + path.len(), end, found);
+            push(LiteralClass::Path, start..start + path.len());
+            return classify_position(text, start + path.len(), end, found);
         }
-        return parts(text, start, end, '/', found);
+        return classify_parts(text, start, end, '/', found);
     }
-    let divided = word.contains(':');
-    let time = divided && is_time(word);
-    let joined = if divided { word.contains("::") } else { word.contains('_') };
-    if time || joined {
-        let class = if time { Class::Number } else { Class::Identifier };
-        let class = if is_file(word) { Class::Path } else { class };
+    let has_colon = word.contains(':');
+    let is_time_of_day = has_colon && is_time(word);
+    let is_joined = if has_colon { word.contains("::") } else { word.contains('_') };
+    if is_time_of_day || is_joined {
+        let class = if is_time_of_day { LiteralClass::Number } else { LiteralClass::Identifier };
+        let class = if is_file(word) { LiteralClass::Path } else { class };
         return push(class, start..end);
     }
-    if divided {
-        return parts(text, start, end, ':', found);
+    if has_colon {
+        return classify_parts(text, start, end, ':', found);
     }
     if is_file(word) {
-        return push(Class::Path, start..end);
+        return push(LiteralClass::Path, start..end);
     }
     if is_error(word) {
-        return push(Class::Error, start..end);
+        return push(LiteralClass::Error, start..end);
     }
     let first = word.as_bytes()[0];
     let numeric = first.is_ascii_digit() || first == b'$' || first == b'v' && word.as_bytes()[1].is_ascii_digit();
-    if numeric && number(text, start, end, found) {
+    if numeric && scan_number(text, start, end, found) {
         return;
     }
     if is_identifier(word) {
-        found.push(Literal { class: Class::Identifier, span: start..end });
+        found.push(Literal { class: LiteralClass::Identifier, span: start..end });
     }
 }
 
-/// What stands behind a path: its line and column.
-fn rest(text: &str, start: usize, end: usize, found: &mut Vec<Literal>) {
+/// Classifies the line and column after a path.
+fn classify_position(text: &str, start: usize, end: usize, found: &mut Vec<Literal>) {
     if start < end {
-        parts(text, start, end, ':', found);
+        classify_parts(text, start, end, ':', found);
     }
 }
 
-/// The parts of a word that is nothing as a whole.
-fn parts(text: &str, start: usize, end: usize, between: char, found: &mut Vec<Literal>) {
+/// Classifies the parts of a word.
+fn classify_parts(text: &str, start: usize, end: usize, between: char, found: &mut Vec<Literal>) {
     let mut at = start;
     for part in text[start..end].split(between) {
-        if !part.is_empty() && !plain(part.as_bytes()) {
+        if !part.is_empty() && !is_plain_word(part.as_bytes()) {
             classify(text, at, at + part.len(), found);
         }
         at += part.len() + 1;
@@ -162,10 +165,10 @@ fn is_email(word: &str) -> bool {
 
 /// Whether a word with slashes is a path: it starts like one, or its last part is a file.
 fn is_path(word: &str) -> bool {
-    let rooted = ["/", "./", "../", "~/"].iter().any(|root| word.starts_with(root));
+    let is_rooted = ["/", "./", "../", "~/"].iter().any(|root| word.starts_with(root));
     let last = word.rsplit('/').find(|part| !part.is_empty()).unwrap_or("");
-    let named = word.bytes().any(|byte| byte.is_ascii_alphabetic());
-    named && !word.contains("//") && (rooted && word.len() > 3 || !rooted && has_extension(last))
+    let has_letters = word.bytes().any(|byte| byte.is_ascii_alphabetic());
+    has_letters && !word.contains("//") && (is_rooted && word.len() > 3 || !is_rooted && has_extension(last))
 }
 
 fn has_extension(name: &str) -> bool {
@@ -188,14 +191,14 @@ pub(in crate::summary) fn is_file(word: &str) -> bool {
 
 fn is_error(word: &str) -> bool {
     let bytes = word.as_bytes();
-    let named = bytes[0].is_ascii_uppercase()
+    let has_letters = bytes[0].is_ascii_uppercase()
         && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.')
-        && ERRORS.iter().any(|end| word.len() > end.len() && word.ends_with(end));
+        && ERROR_SUFFIXES.iter().any(|end| word.len() > end.len() && word.ends_with(end));
     let code = bytes[0] == b'E' && word.len() == 5 && bytes[1..].iter().all(u8::is_ascii_digit);
     let system = word.len() >= 5
         && bytes.iter().all(u8::is_ascii_uppercase)
         && (word.starts_with("SIG") || ERRNO.contains(&word));
-    named || code || system
+    has_letters || code || system
 }
 
 const ERRNO: [&str; 14] = [
@@ -242,7 +245,7 @@ fn is_identifier(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn found(text: &str) -> Vec<(Class, &str)> {
+    fn found(text: &str) -> Vec<(LiteralClass, &str)> {
         literals(text).into_iter().map(|literal| (literal.class, &text[literal.span])).collect()
     }
 
@@ -251,33 +254,36 @@ mod tests {
         let text = "See https://a.b/c?d=1). Mail mia.kim6850@example.com, edit src/auth.rs:42 or main.py; E0308, KeyError: \
                     v1.2.3 took 30 s for $1,234.50 on 2024-05-20 at 06:00, mia_kim_4397 booked HAT069 with --no-verify, fn getName #42, ACME-77213.";
         let expected = [
-            (Class::Url, "https://a.b/c?d=1"),
-            (Class::Email, "mia.kim6850@example.com"),
-            (Class::Path, "src/auth.rs"),
-            (Class::Path, "main.py"),
-            (Class::Error, "E0308"),
-            (Class::Error, "KeyError"),
-            (Class::Version, "v1.2.3"),
-            (Class::Number, "30 s"),
-            (Class::Number, "$1,234.50"),
-            (Class::Number, "2024-05-20"),
-            (Class::Number, "06:00"),
-            (Class::Identifier, "mia_kim_4397"),
-            (Class::Identifier, "HAT069"),
-            (Class::Identifier, "--no-verify"),
-            (Class::Identifier, "getName"),
-            (Class::Identifier, "#42"),
-            (Class::Identifier, "ACME-77213"),
+            (LiteralClass::Url, "https://a.b/c?d=1"),
+            (LiteralClass::Email, "mia.kim6850@example.com"),
+            (LiteralClass::Path, "src/auth.rs"),
+            (LiteralClass::Path, "main.py"),
+            (LiteralClass::Error, "E0308"),
+            (LiteralClass::Error, "KeyError"),
+            (LiteralClass::Version, "v1.2.3"),
+            (LiteralClass::Number, "30 s"),
+            (LiteralClass::Number, "$1,234.50"),
+            (LiteralClass::Number, "2024-05-20"),
+            (LiteralClass::Number, "06:00"),
+            (LiteralClass::Identifier, "mia_kim_4397"),
+            (LiteralClass::Identifier, "HAT069"),
+            (LiteralClass::Identifier, "--no-verify"),
+            (LiteralClass::Identifier, "getName"),
+            (LiteralClass::Identifier, "#42"),
+            (LiteralClass::Identifier, "ACME-77213"),
         ];
         assert_eq!(found(text), expected);
     }
 
-    /// A unit is a whole word, or it is none; what a number takes along is not found once more.
+    /// A unit must be a whole word, and the text that a number includes is not found again.
     #[test]
     fn no_literal_reaches_into_another() {
-        assert_eq!(found("12 tests.rs"), [(Class::Path, "tests.rs")]);
-        assert_eq!(found("3 files.py:2 failed"), [(Class::Path, "files.py"), (Class::Number, "2 failed")]);
-        assert_eq!(found("10 MB/s. 7 x2, 5 s"), [(Class::Number, "10 MB/s"), (Class::Number, "5 s")]);
+        assert_eq!(found("12 tests.rs"), [(LiteralClass::Path, "tests.rs")]);
+        assert_eq!(
+            found("3 files.py:2 failed"),
+            [(LiteralClass::Path, "files.py"), (LiteralClass::Number, "2 failed")]
+        );
+        assert_eq!(found("10 MB/s. 7 x2, 5 s"), [(LiteralClass::Number, "10 MB/s"), (LiteralClass::Number, "5 s")]);
         for text in ["12 tests.rs", "1 s/tests.rs", "9 line_of", "4 KB-x", "2 s@a.b", "1 x:2 h", "5 tests::a", "1 hé"]
         {
             let spans: Vec<_> = literals(text).into_iter().map(|literal| literal.span).collect();
@@ -296,6 +302,9 @@ mod tests {
 
     #[test]
     fn literals_stand_beside_any_script() {
-        assert_eq!(found("请把超时改为500毫秒，文件src/a.rs。"), [(Class::Number, "500"), (Class::Path, "src/a.rs")]);
+        assert_eq!(
+            found("请把超时改为500毫秒，文件src/a.rs。"),
+            [(LiteralClass::Number, "500"), (LiteralClass::Path, "src/a.rs")]
+        );
     }
 }

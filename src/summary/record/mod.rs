@@ -1,37 +1,41 @@
-//! The record of a history: what somebody must know who goes on from here, found without a model.
+//! The record of a history: the facts that whoever continues from here must know, found without a model.
 //!
-//! It is the user's words and the state, not a log: each message of the user's, the plan as it last was, files and
-//! commands with how they ended, what is open, the model's last report, its decisions, and values. `KINDS` has one row
-//! for each kind. An [`Entry`] is a whole statement with the index of its message. Of what is about the same thing the last
-//! stands. A record is written as a summary of its own ([`summarize`]), or as lines beside a model's summary
-//! ([`Record::section`]); both are read again and carried on as data. It understands nothing.
+//! The record holds the user's words and the state of the work, and is no log: each message of the user, the last plan,
+//! files and commands with their last outcome, open questions, the model's last report, decisions and values. `KINDS`
+//! has one row per kind. A [`RecordEntry`] is a whole statement with the index of its message. Of statements about the
+//! same thing, the last is kept. A record becomes a summary of its own ([`summarize`]) or lines beside a model's
+//! summary ([`HistoryRecord::write_ledger`]). Both can be parsed and carried over as data. The code does not understand
+//! meaning.
 //!
-//! A door with a handful of functions: [`collect`], [`summarize`], [`Record::lacking`] and [`Record::section`], [`without`]
-//! and [`beside_another`].
+//! Other modules use only [`collect`], [`summarize`], [`HistoryRecord::missing_from`], [`HistoryRecord::write_ledger`],
+//! [`without_ledger`] and [`demote_ledger_heading`].
 
-mod brought;
+mod call_values;
 mod change;
+mod command_steps;
 mod cues;
-mod earlier;
-mod files;
+mod earlier_summary;
+mod failures;
+mod fallback;
+mod file_actions;
 mod gather;
-mod homes;
-mod last_resort;
+mod history_turns;
+mod json_fields;
+mod ledger;
 mod literal;
 mod literals;
 mod model;
+mod name_sources;
 mod names;
 mod numbers;
 mod outcome;
 mod phrases;
-mod reading;
-mod section;
+mod replies;
+mod segmentation;
 mod selection;
-mod statements;
 mod summary;
 mod user;
-mod values;
-mod work;
+mod work_state;
 mod wrappers;
 
 use std::collections::HashSet;
@@ -39,87 +43,87 @@ use std::collections::HashSet;
 use crate::tokens::Counter;
 use crate::transcript::Message;
 
+use json_fields::JsonField;
 use literals::literals;
-use values::Cell;
 
-pub(crate) use section::{beside_another, without};
-pub(super) use statements::spoken;
+pub(crate) use ledger::{demote_ledger_heading, without_ledger};
+pub(super) use segmentation::words_of;
 #[cfg(any(test, feature = "laws"))]
 pub(crate) use summary::summarize;
 pub(crate) use summary::summarize_within;
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Kind {
+pub(crate) enum FactKind {
     /// The user's words.
     User,
     /// An item of the plan that is not done.
     Todo,
-    /// A question or a call that nobody has answered.
+    /// A question or a call that is not answered.
     Open,
-    /// What the model said comes next.
+    /// A next step that the model announced.
     Next,
-    /// The model's last words.
+    /// The model's last report.
     Report,
-    /// What was decided or rejected, and why.
+    /// A decision or a rejected option, with the reason.
     Decision,
-    /// A command that failed, or an error and whether it is gone.
+    /// A failed command, or an error and whether it is fixed.
     Error,
-    /// A command and how it ended.
+    /// A command and its outcome.
     Command,
     /// A file and what was done to it.
     File,
     /// An item of the plan that is done.
     Done,
-    /// What the model or a tool found.
+    /// A finding of the model or a tool.
     Finding,
-    /// A value that a call brought.
+    /// A value from a call.
     Value,
 }
 
 /// The sections of a summary, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Section {
+enum SummarySection {
     Intent,
     Summary,
     Artifacts,
     NextSteps,
 }
 
-/// A kind: its name in a ledger, its section in a summary, and how much it matters; larger is more.
-struct Row {
-    kind: Kind,
+/// A kind with its name in a ledger, its section in a summary and its weight; larger weights matter more.
+struct KindRow {
+    kind: FactKind,
     name: &'static str,
-    section: Section,
+    section: SummarySection,
     weight: f64,
 }
 
-const fn row(kind: Kind, name: &'static str, section: Section, weight: f64) -> Row {
-    Row { kind, name, section, weight }
+const fn row(kind: FactKind, name: &'static str, section: SummarySection, weight: f64) -> KindRow {
+    KindRow { kind, name, section, weight }
 }
 
-/// The kinds in the order in which a ledger has them.
-const KINDS: [Row; 12] = [
-    row(Kind::User, "User", Section::Intent, 12.0),
-    row(Kind::Todo, "To do", Section::NextSteps, 11.0),
-    row(Kind::Open, "Open", Section::NextSteps, 11.0),
-    row(Kind::Next, "Next", Section::NextSteps, 9.0),
-    row(Kind::Report, "Last report", Section::Summary, 8.0),
-    row(Kind::Decision, "Decisions", Section::Summary, 5.0),
-    row(Kind::Error, "Errors", Section::Summary, 5.0),
-    row(Kind::Command, "Commands", Section::Summary, 4.0),
-    row(Kind::File, "Files", Section::Artifacts, 5.0),
-    row(Kind::Done, "Done", Section::Summary, 2.0),
-    row(Kind::Finding, "Findings", Section::Summary, 2.5),
-    row(Kind::Value, "Values", Section::Artifacts, 2.0),
+/// The kinds in the order of a ledger.
+const KINDS: [KindRow; 12] = [
+    row(FactKind::User, "User", SummarySection::Intent, 12.0),
+    row(FactKind::Todo, "To do", SummarySection::NextSteps, 11.0),
+    row(FactKind::Open, "Open", SummarySection::NextSteps, 11.0),
+    row(FactKind::Next, "Next", SummarySection::NextSteps, 9.0),
+    row(FactKind::Report, "Last report", SummarySection::Summary, 8.0),
+    row(FactKind::Decision, "Decisions", SummarySection::Summary, 5.0),
+    row(FactKind::Error, "Errors", SummarySection::Summary, 5.0),
+    row(FactKind::Command, "Commands", SummarySection::Summary, 4.0),
+    row(FactKind::File, "Files", SummarySection::Artifacts, 5.0),
+    row(FactKind::Done, "Done", SummarySection::Summary, 2.0),
+    row(FactKind::Finding, "Findings", SummarySection::Summary, 2.5),
+    row(FactKind::Value, "Values", SummarySection::Artifacts, 2.0),
 ];
 
-impl Kind {
-    fn row(self) -> &'static Row {
+impl FactKind {
+    fn row(self) -> &'static KindRow {
         KINDS.iter().find(|row| row.kind == self).unwrap_or(&KINDS[KINDS.len() - 1])
     }
 
-    /// What entries of the kind are called.
+    /// Returns the heading of the kind in a ledger.
     pub(crate) fn name(self) -> &'static str {
         self.row().name
     }
@@ -127,131 +131,141 @@ impl Kind {
 
 /// A statement of a record.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Entry {
-    /// What it is.
-    pub(crate) kind: Kind,
-    /// What it is about: the question that the user answered, the command that ended so, what was done to a file, the
-    /// call that a value comes from. Empty where the text says it.
+pub(crate) struct RecordEntry {
+    /// The kind of the statement.
+    pub(crate) kind: FactKind,
+    /// The subject: the question that the user answered, the command, the action on a file, or the call that a value is
+    /// from. Empty if the text names it.
     pub(crate) about: String,
     /// The statement, on one line.
     pub(crate) text: String,
-    /// The index of its message in the source, or in the source of the summary that it was carried on from.
+    /// The index of its message in the source, or in the source of the summary that carried it over.
     pub(crate) index: usize,
-    /// Whether an earlier summary carried it on.
+    /// Whether it is from an earlier summary.
     pub(crate) earlier: bool,
-    /// How much it matters; larger is more.
+    /// The importance; larger is more.
     pub(crate) weight: f64,
 }
 
-impl Entry {
-    fn new(kind: Kind, index: usize, about: String, text: String) -> Self {
-        Entry { kind, about: one_line(about), text: one_line(text), index, earlier: false, weight: kind.row().weight }
+impl RecordEntry {
+    fn new(kind: FactKind, index: usize, about: String, text: String) -> Self {
+        RecordEntry {
+            kind,
+            about: one_line(about),
+            text: one_line(text),
+            index,
+            earlier: false,
+            weight: kind.row().weight,
+        }
     }
 }
 
-/// A value as it is found: one of a JSON document, or a name that is told only where there is room left.
+/// A value as found: a field of a JSON document, or a name.
 #[derive(Debug, Clone)]
-struct Found {
-    entry: Entry,
-    /// The value that it is, where it is one of a JSON document.
-    cell: Option<Box<Cell>>,
-    /// Whether it is told only where there is room left.
-    spare: bool,
+struct FoundValue {
+    entry: RecordEntry,
+    /// The field, if it is one of a JSON document.
+    field: Option<Box<JsonField>>,
+    /// Whether it is written only if there is room left.
+    is_spare: bool,
 }
 
-impl Found {
-    fn of(entry: Entry) -> Self {
-        Found { entry, cell: None, spare: false }
+impl FoundValue {
+    fn new(entry: RecordEntry) -> Self {
+        FoundValue { entry, field: None, is_spare: false }
     }
 }
 
 /// The entries of a history.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Record {
+pub(crate) struct HistoryRecord {
     /// The entries.
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<RecordEntry>,
 }
 
-/// Collects the record of `messages`, whose indices in the source are `indices`. `prefix` is what an earlier summary
-/// begins with: what it holds is carried on.
-pub(crate) fn collect(messages: &[&Message<'_>], indices: &[usize], prefix: &str) -> Record {
-    let turns = reading::read(messages, indices, prefix);
+/// Collects the record of `messages`, whose indices in the source are `indices`. `prefix` is the opening of an earlier
+/// summary, whose contents are carried over.
+pub(crate) fn collect(messages: &[&Message<'_>], indices: &[usize], prefix: &str) -> HistoryRecord {
+    let turns = history_turns::read(messages, indices, prefix);
     gather::gather(&turns).into_record()
 }
 
-impl Record {
-    /// The entries that a summary does not hold, the most important first.
-    pub(crate) fn lacking(&self, summary: &str) -> Vec<&Entry> {
-        let held = Held::of(summary);
-        let mut lacking: Vec<&Entry> = self.entries.iter().filter(|entry| !held.holds(entry)).collect();
-        lacking.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(b.index.cmp(&a.index)));
-        lacking
+impl HistoryRecord {
+    /// Returns the entries that a summary lacks, the most important first.
+    pub(crate) fn missing_from(&self, summary: &str) -> Vec<&RecordEntry> {
+        let contents = SummaryContents::new(summary);
+        let mut missing_from: Vec<&RecordEntry> =
+            self.entries.iter().filter(|entry| !contents.contains_entry(entry)).collect();
+        missing_from.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(b.index.cmp(&a.index)));
+        missing_from
     }
 
-    /// Writes entries as a section that can stand at the end of any summary, the most important that fit in `limit`
-    /// tokens; empty where none does.
-    pub(crate) fn section(entries: &[&Entry], counter: Counter, limit: u64) -> String {
-        section::write(entries, counter, limit)
+    /// Writes entries as a section for the end of any summary: the most important that fit in `limit` tokens; empty if
+    /// none does.
+    pub(crate) fn write_ledger(entries: &[&RecordEntry], counter: Counter, limit: u64) -> String {
+        ledger::write(entries, counter, limit)
     }
 
-    /// Reads the entries of a section that an earlier summary holds; none where it has no such section.
+    /// Parses the ledger of an earlier summary; empty if it has none.
     #[cfg(any(test, feature = "laws"))]
-    pub(crate) fn parse(summary: &str) -> Vec<Entry> {
-        section::parse(summary)
+    pub(crate) fn parse_ledger(summary: &str) -> Vec<RecordEntry> {
+        ledger::parse(summary)
     }
 }
 
-/// What a summary says, to ask of entries whether it holds them.
-struct Held {
+/// The contents of a summary, to check which entries it has.
+struct SummaryContents {
     text: String,
     lines: Vec<HashSet<String>>,
     words: HashSet<String>,
 }
 
-impl Held {
-    fn of(summary: &str) -> Self {
+impl SummaryContents {
+    fn new(summary: &str) -> Self {
         let text = summary.to_lowercase();
-        let lines: Vec<HashSet<String>> = text.lines().map(|line| spoken(line).collect()).collect();
+        let lines: Vec<HashSet<String>> = text.lines().map(|line| words_of(line).collect()).collect();
         let words = lines.iter().flatten().cloned().collect();
-        Held { text, lines, words }
+        SummaryContents { text, lines, words }
     }
 
-    /// An entry is held where it stands as it is; or where all its literals are there, and one line has most of its
-    /// words. Of the user's words nearly all must be there, since a model that says them otherwise says something else.
-    fn holds(&self, entry: &Entry) -> bool {
-        // What is a literal may be told by what stands around it, and not be one by itself.
-        if self.has(&entry.text.to_lowercase()) {
+    /// Whether the summary has an entry: its text as it is, or all its literals and most of its words on one line. Of
+    /// the user's words nearly all must be there, since a paraphrase may change them.
+    fn contains_entry(&self, entry: &RecordEntry) -> bool {
+        // Whether a word is a literal can depend on the words around it, so the whole text is searched first.
+        if self.contains_literal(&entry.text.to_lowercase()) {
             return true;
         }
         let mut literals = literals(&entry.text).into_iter();
-        if !literals.all(|literal| self.has(&entry.text[literal.span].to_lowercase())) {
+        if !literals.all(|literal| self.contains_literal(&entry.text[literal.span].to_lowercase())) {
             return false;
         }
-        if matches!(entry.kind, Kind::Value | Kind::File) {
+        if matches!(entry.kind, FactKind::Value | FactKind::File) {
             return true;
         }
-        let most = if entry.kind == Kind::User { 0.8 } else { 0.6 };
-        let words: HashSet<String> = spoken(&entry.text.to_lowercase()).collect();
-        let enough = |line: &HashSet<String>| {
-            words.iter().filter(|word| line.contains(*word)).count() as f64 >= most * words.len() as f64
+        let least_share = if entry.kind == FactKind::User { 0.8 } else { 0.6 };
+        let words: HashSet<String> = words_of(&entry.text.to_lowercase()).collect();
+        let has_enough = |line: &HashSet<String>| {
+            words.iter().filter(|word| line.contains(*word)).count() as f64 >= least_share * words.len() as f64
         };
-        enough(&self.words) && self.lines.iter().any(enough)
+        has_enough(&self.words) && self.lines.iter().any(has_enough)
     }
 
-    /// Whether the summary has a literal that is not part of a longer one.
-    fn has(&self, literal: &str) -> bool {
-        let part = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    /// Whether the summary contains a literal that is not part of a longer one.
+    fn contains_literal(&self, literal: &str) -> bool {
+        let is_word_char = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
         self.text.match_indices(literal).any(|(at, _)| {
-            let starts = !part(self.text[..at].chars().next_back()) || !part(literal.chars().next());
-            starts && (!part(self.text[at + literal.len()..].chars().next()) || !part(literal.chars().next_back()))
+            let starts = !is_word_char(self.text[..at].chars().next_back()) || !is_word_char(literal.chars().next());
+            starts
+                && (!is_word_char(self.text[at + literal.len()..].chars().next())
+                    || !is_word_char(literal.chars().next_back()))
         })
     }
 }
 
-/// A text on one line.
+/// Returns a text on one line. A text that needs no change is not copied.
 fn one_line(text: String) -> String {
     if text.bytes().any(|byte| matches!(byte, b'\n' | b'\r' | b'\t')) || text.contains("  ") {
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+        crate::wording::one_line(&text)
     } else if text.trim().len() == text.len() {
         text
     } else {

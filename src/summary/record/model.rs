@@ -1,6 +1,6 @@
-//! What the model said: decisions with their reasons, what was rejected and why, findings, its last report, what is next.
+//! The model's statements: decisions with their reasons, rejected options, findings, its last report and next steps.
 //!
-//! A statement is a whole sentence, with the one before it where it only points back at that.
+//! A statement is a whole sentence, together with the one before if it refers back to that.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
@@ -9,138 +9,141 @@ use foldhash::fast::RandomState;
 
 use crate::summary::record::change::is_common;
 use crate::summary::record::cues;
-use crate::summary::record::literals::{Class, literals};
-use crate::summary::record::names::{Names, names};
-use crate::summary::record::statements::{GAP, Paragraph, paragraphs, sentences, spoken, without_middle};
-use crate::summary::record::{Entry, Kind};
+use crate::summary::record::literals::{LiteralClass, literals};
+use crate::summary::record::names::{NameUsage, names};
+use crate::summary::record::segmentation::{GAP, Paragraph, clip_middle, paragraphs, sentences, words_of};
+use crate::summary::record::{FactKind, RecordEntry};
 
-/// Characters of a statement.
+/// Most characters of a statement.
 const LONGEST: usize = 320;
-/// Statements that are held at once; of more the least is left out.
-const MOST: usize = 8_192;
+/// Statements that are kept; if there are twice as many, those with the least weight are dropped.
+const MOST_STATEMENTS: usize = 8_192;
 
-/// A statement of the model's.
+/// A statement of the model.
 struct Statement {
-    entry: Entry,
-    /// The message it is of.
+    entry: RecordEntry,
+    /// The number of its message, counted from 1.
     turn: usize,
-    /// By what it is known when it is said again.
+    /// The hash of its text, to recognize repetitions.
     key: u64,
-    /// Whether it says nothing that somebody would miss: `Found it.`
+    /// Whether nobody would miss it: `Found it.`
     is_thin: bool,
 }
 
-/// All that the model said.
+/// All statements of the model.
 #[derive(Default)]
-pub(super) struct Statements {
+pub(super) struct ModelStatements {
     all: Vec<Statement>,
-    /// How often something was said.
+    /// How often each statement was made.
     times: HashMap<u64, u32, RandomState>,
     state: RandomState,
-    /// The messages that the user answered.
+    /// The numbers of messages that the user answered.
     answered: HashSet<usize>,
-    /// The last message that says something, and how many there were.
+    /// The number of the last message with statements, whether it makes calls, and the number of messages.
     last: usize,
     last_acts: bool,
     turns: usize,
-    /// Words by which errors are known that came up.
+    /// Hashes of words that identify errors seen so far.
     errors: HashSet<u64, RandomState>,
 }
 
-impl Statements {
-    /// Takes a message. `position` is its place among all of them, from 0 to 1.
-    pub(super) fn said(&mut self, index: usize, text: &str, acts: bool, position: f64, used: &Names) {
+impl ModelStatements {
+    /// Adds a message. `acts` is whether it makes calls; `position` is its place in the history, from 0 to 1.
+    pub(super) fn add_message(&mut self, index: usize, text: &str, acts: bool, position: f64, used: &NameUsage) {
         let before = self.all.len();
-        let said: Vec<Paragraph> = paragraphs(text).into_iter().filter(|paragraph| !paragraph.is_heading).collect();
+        let paragraphs_of_text: Vec<Paragraph> =
+            paragraphs(text).into_iter().filter(|paragraph| !paragraph.is_heading).collect();
         self.turns += 1;
-        let several = said.iter().filter(|paragraph| paragraph.is_item).count() > 1;
-        for (at, paragraph) in said.iter().enumerate() {
+        let several = paragraphs_of_text.iter().filter(|paragraph| paragraph.is_item).count() > 1;
+        for (at, paragraph) in paragraphs_of_text.iter().enumerate() {
             let options = several && paragraph.is_item;
-            let mut texts = of_paragraph(paragraph, at.checked_sub(1).map(|before| &said[before]));
-            if at + 1 == said.len() {
-                with_what_is_asked(&mut texts);
+            let mut texts =
+                paragraph_statements(paragraph, at.checked_sub(1).map(|before| &paragraphs_of_text[before]));
+            if at + 1 == paragraphs_of_text.len() {
+                join_question_context(&mut texts);
             }
             for text in texts {
                 self.add(index, text, options, acts, position, used);
             }
         }
-        // What it says before it acts is no report.
+        // Text before a call is no report.
         if self.all.len() > before {
             self.last = self.turns;
             self.last_acts = acts;
         }
-        // A question that is not the last sentence was asked of nobody.
-        let asks = |statement: &Statement| statement.entry.kind == Kind::Open;
+        // A question before the last sentence was put to nobody.
+        let is_question = |statement: &Statement| statement.entry.kind == FactKind::Open;
         let end = self.all.len().saturating_sub(1);
         for (at, statement) in self.all.iter_mut().enumerate().skip(before) {
-            if asks(statement) && (acts || at + 1 < end) {
-                statement.entry.kind = Kind::Finding;
+            if is_question(statement) && (acts || at + 1 < end) {
+                statement.entry.kind = FactKind::Finding;
                 statement.entry.weight = 0.6;
             }
         }
-        if self.all.len() > 2 * MOST {
-            self.shrink();
+        if self.all.len() > 2 * MOST_STATEMENTS {
+            self.drop_least();
         }
     }
 
-    /// What it takes back by a sentence: what it said before of the same names.
-    fn take_back(&mut self, text: &str) {
-        let taken: Vec<&str> = names(text).collect();
-        if taken.is_empty() {
+    /// Removes earlier statements that share a name with a sentence that retracts something.
+    fn retract(&mut self, text: &str) {
+        let retracted_names: Vec<&str> = names(text).collect();
+        if retracted_names.is_empty() {
             return;
         }
-        self.all.retain(|statement| !names(&statement.entry.text).any(|name| taken.contains(&name)));
+        self.all.retain(|statement| !names(&statement.entry.text).any(|name| retracted_names.contains(&name)));
     }
 
-    fn add(&mut self, index: usize, text: String, is_option: bool, acts: bool, position: f64, used: &Names) {
+    fn add(&mut self, index: usize, text: String, is_option: bool, acts: bool, position: f64, used: &NameUsage) {
         if cues::TAKES_BACK.is_in(&text) {
-            self.take_back(&text);
+            self.retract(&text);
         }
-        let tells = telling(&text).next().is_some() || names(&text).next().is_some();
-        let is_debris = text.starts_with(['{', '[']) && text.contains("\":");
-        if cues::FILLERS.is_in(&text) || is_debris || !tells && !text.ends_with(['?', '？']) {
+        let has_content = content_words(&text).next().is_some() || names(&text).next().is_some();
+        let is_document_fragment = text.starts_with(['{', '[']) && text.contains("\":");
+        if cues::FILLERS.is_in(&text) || is_document_fragment || !has_content && !text.ends_with(['?', '？']) {
             return;
         }
         let key = self.state.hash_one(&text);
         *self.times.entry(key).or_default() += 1;
-        let ahead = cues::AHEAD.is_in(&text);
-        let asks = text.ends_with(['?', '？']);
-        let talks = cues::TALK.is_in(&text);
+        let is_plan = cues::AHEAD.is_in(&text);
+        let is_question = text.ends_with(['?', '？']);
+        let is_talk = cues::TALK.is_in(&text);
         let about_error = self.is_about_error(&text);
         let is_used = names(&text).any(|name| used.is_used_after(name, index));
         let (kind, weight) = match () {
-            () if asks => (Kind::Open, 1.0),
-            () if talks => (Kind::Next, 0.3),
-            () if about_error => (Kind::Finding, 6.0),
-            () if cues::UNSOLVED.is_in(&text) => (Kind::Finding, 5.0),
-            () if cues::CHOOSES.is_in(&text) => (Kind::Decision, 5.0),
-            // An item of a list that is only a name says nothing by itself.
-            () if is_option && is_bare(&text) => (Kind::Finding, 0.5),
-            () if is_option => (Kind::Decision, 3.0),
-            () if is_used => (Kind::Finding, 5.5),
-            () if cues::REASONS.is_in(&text) => (Kind::Decision, 4.0),
-            () if ahead => (Kind::Next, 1.5),
-            () if cues::STATUS_WORDS.is_in(&text) || cues::DONE.is_in(&text) => (Kind::Finding, 2.5),
-            () => (Kind::Finding, 1.5),
+            () if is_question => (FactKind::Open, 1.0),
+            () if is_talk => (FactKind::Next, 0.3),
+            () if about_error => (FactKind::Finding, 6.0),
+            () if cues::UNSOLVED.is_in(&text) => (FactKind::Finding, 5.0),
+            () if cues::CHOOSES.is_in(&text) => (FactKind::Decision, 5.0),
+            // A list item that is only a name states nothing.
+            () if is_option && is_label(&text) => (FactKind::Finding, 0.5),
+            () if is_option => (FactKind::Decision, 3.0),
+            () if is_used => (FactKind::Finding, 5.5),
+            () if cues::REASONS.is_in(&text) => (FactKind::Decision, 4.0),
+            () if is_plan => (FactKind::Next, 1.5),
+            () if cues::STATUS_WORDS.is_in(&text) || cues::DONE.is_in(&text) => (FactKind::Finding, 2.5),
+            () => (FactKind::Finding, 1.5),
         };
         let is_status = || cues::STATUS_WORDS.is_in(&text) || cues::DONE.is_in(&text);
-        let says_little =
-            || telling(&text).nth(2).is_none() && names(&text).next().is_none() && literals(&text).is_empty();
-        let chooses = || matches!(kind, Kind::Decision) || cues::CHOOSES.is_in(&text) || cues::REASONS.is_in(&text);
-        let is_thin = !is_option && (talks && !chooses() || acts && !is_status() && says_little());
-        // A name beside it makes a statement more than talk.
-        let named = if literals(&text).iter().any(|literal| literal.class != Class::Number) { 1.2 } else { 1.0 };
-        let mut entry = Entry::new(kind, index, String::new(), text);
-        entry.weight = weight * named * (0.7 + 0.6 * position);
+        let has_little_content =
+            || content_words(&text).nth(2).is_none() && names(&text).next().is_none() && literals(&text).is_empty();
+        let chooses = || matches!(kind, FactKind::Decision) || cues::CHOOSES.is_in(&text) || cues::REASONS.is_in(&text);
+        let is_thin = !is_option && (is_talk && !chooses() || acts && !is_status() && has_little_content());
+        // A name makes a statement more than talk.
+        let name_factor =
+            if literals(&text).iter().any(|literal| literal.class != LiteralClass::Number) { 1.2 } else { 1.0 };
+        let mut entry = RecordEntry::new(kind, index, String::new(), text);
+        entry.weight = weight * name_factor * (0.7 + 0.6 * position);
         self.all.push(Statement { entry, turn: self.turns, key, is_thin });
     }
 
-    /// The user answered the last message.
-    pub(super) fn answered(&mut self, answer: &str) {
+    /// Notes that the user answered the last message.
+    pub(super) fn mark_answered(&mut self, answer: &str) {
         const SHORT: usize = 320;
         let shares = |statement: &Statement| {
-            let said: HashSet<String> = telling(&statement.entry.text).collect();
-            telling(answer).any(|word| said.contains(&word))
+            let words: HashSet<String> = content_words(&statement.entry.text).collect();
+            content_words(answer).any(|word| words.contains(&word))
         };
         let of_last = self.all.iter().rev().take_while(|statement| statement.turn == self.turns);
         if answer.len() <= SHORT && of_last.clone().any(shares) {
@@ -148,20 +151,20 @@ impl Statements {
         }
     }
 
-    /// The user said that the last message is wrong: nobody goes on from it. Gives what it said last.
-    pub(super) fn denied(&mut self) -> Option<String> {
+    /// Removes the statements of the last message, which the user called wrong. Returns the last of them.
+    pub(super) fn retract_last_message(&mut self) -> Option<String> {
         let turn = self.turns;
         let last = self.all.iter().rev().take_while(|statement| statement.turn == turn);
-        let said = last
-            .filter(|statement| statement.entry.kind != Kind::Open)
+        let last_text = last
+            .filter(|statement| statement.entry.kind != FactKind::Open)
             .map(|statement| statement.entry.text.clone())
             .next();
-        self.all.retain(|statement| statement.turn != turn || statement.entry.kind == Kind::Open);
-        said
+        self.all.retain(|statement| statement.turn != turn || statement.entry.kind == FactKind::Open);
+        last_text
     }
 
-    /// An error came up; what is said of it from now on matters.
-    pub(super) fn failed(&mut self, line: &str) {
+    /// Notes an error. Later statements about it weigh more.
+    pub(super) fn add_error(&mut self, line: &str) {
         const MOST_WORDS: usize = 8_192;
         if self.errors.len() < MOST_WORDS {
             let words: Vec<u64> = error_words(line).map(|word| self.state.hash_one(&word)).collect();
@@ -180,13 +183,13 @@ impl Statements {
             || shared.any(|word| word != first)
     }
 
-    fn shrink(&mut self) {
+    fn drop_least(&mut self) {
         let mut weights: Vec<f64> = self.all.iter().map(|statement| statement.entry.weight).collect();
-        let middle = weights.len() - MOST;
+        let middle = weights.len() - MOST_STATEMENTS;
         let least = *weights.select_nth_unstable_by(middle, f64::total_cmp).1;
         let last = self.last;
-        // Of those that weigh as little as the least some go, too.
-        let mut room = MOST;
+        // Of the statements with the least weight, only as many stay as fit.
+        let mut room = MOST_STATEMENTS;
         self.all.retain(|statement| {
             let stays =
                 statement.entry.weight > least || statement.turn == last || room > 0 && statement.entry.weight == least;
@@ -195,46 +198,46 @@ impl Statements {
         });
     }
 
-    /// The statements as a record keeps them. `ends` tells that nobody has acted since the last of them; `open` that the
-    /// user has not spoken since.
-    pub(super) fn entries(self, ends: bool, open: bool) -> impl Iterator<Item = Entry> {
-        /// Times that a remark is made before it is no finding, and that anything is.
+    /// Returns the statements as entries. `is_last` is whether nobody has acted since the last of them; `awaits_user`
+    /// is whether the user has not written since.
+    pub(super) fn entries(self, is_last: bool, awaits_user: bool) -> impl Iterator<Item = RecordEntry> {
+        /// Repetitions from which on a remark is no finding, and those from which on no statement is.
         const OFTEN: u32 = 2;
         const TOO_OFTEN: u32 = 4;
         const REMARK: f64 = 3.4;
-        let Statements { all, times, answered, last, last_acts, turns, .. } = self;
-        let mut told: HashSet<u64, RandomState> = HashSet::default();
+        let ModelStatements { all, times, answered, last, last_acts, turns, .. } = self;
+        let mut seen_keys: HashSet<u64, RandomState> = HashSet::default();
         all.into_iter().filter_map(move |statement| {
             let Statement { mut entry, turn, key, is_thin } = statement;
             let of_last = turn == last;
-            if is_thin && !of_last && !answered.contains(&turn) && entry.kind != Kind::Open {
+            if is_thin && !of_last && !answered.contains(&turn) && entry.kind != FactKind::Open {
                 return None;
             }
-            // What is said again and again is what the work is done with, and no finding.
+            // A statement repeated many times describes the routine of the work and is no finding.
             let times = times.get(&key).copied().unwrap_or_default();
             let repeated = times >= if entry.weight < REMARK { OFTEN } else { TOO_OFTEN };
-            if repeated && !of_last || !told.insert(key) {
+            if repeated && !of_last || !seen_keys.insert(key) {
                 return None;
             }
-            let talk = cues::TALK.is_in(&entry.text);
+            let is_talk = cues::TALK.is_in(&entry.text);
             match (entry.kind, of_last) {
-                (Kind::Open, true) if open && turn == turns => entry.weight = 13.0,
-                // Its answer has it beside it.
-                (Kind::Open, _) if answered.contains(&turn) => return None,
-                (Kind::Open, _) => (entry.kind, entry.weight) = (Kind::Finding, 0.5),
-                (Kind::Next, true) if ends && turn == turns => entry.weight = if talk { 6.0 } else { 11.0 },
-                _ if talk => (entry.kind, entry.weight) = (Kind::Finding, 0.4),
+                (FactKind::Open, true) if awaits_user && turn == turns => entry.weight = 13.0,
+                // The entry of the answer contains the question.
+                (FactKind::Open, _) if answered.contains(&turn) => return None,
+                (FactKind::Open, _) => (entry.kind, entry.weight) = (FactKind::Finding, 0.5),
+                (FactKind::Next, true) if is_last && turn == turns => entry.weight = if is_talk { 6.0 } else { 11.0 },
+                _ if is_talk => (entry.kind, entry.weight) = (FactKind::Finding, 0.4),
                 (_, true) if last_acts => entry.weight *= 1.3,
                 (_, true) => {
-                    let ahead = cues::AHEAD.is_in(&entry.text) && ends && turn == turns;
-                    entry.kind = if ahead { Kind::Next } else { Kind::Report };
-                    entry.weight = if ahead { 11.0 } else { 9.0 };
+                    let is_plan = cues::AHEAD.is_in(&entry.text) && is_last && turn == turns;
+                    entry.kind = if is_plan { FactKind::Next } else { FactKind::Report };
+                    entry.weight = if is_plan { 11.0 } else { 9.0 };
                 }
-                (Kind::Next, false) => (entry.kind, entry.weight) = (Kind::Finding, entry.weight.min(1.0)),
+                (FactKind::Next, false) => (entry.kind, entry.weight) = (FactKind::Finding, entry.weight.min(1.0)),
                 _ => {}
             }
-            if answered.contains(&turn) && !of_last && !is_bare(&entry.text) {
-                entry.kind = Kind::Decision;
+            if answered.contains(&turn) && !of_last && !is_label(&entry.text) {
+                entry.kind = FactKind::Decision;
                 entry.weight = entry.weight.max(5.0);
             }
             Some(entry)
@@ -242,8 +245,8 @@ impl Statements {
     }
 }
 
-/// Puts what stands before a question at the end beside it, as far as it is short: `I am done with this. Shall I …?`
-fn with_what_is_asked(texts: &mut Vec<String>) {
+/// Joins the sentences before a final question to it, while they are short: `I am done with this. Shall I …?`
+fn join_question_context(texts: &mut Vec<String>) {
     while let [.., before, asked] = texts.as_slice()
         && asked.ends_with(['?', '？'])
         && before.chars().count() + asked.chars().count() < LONGEST * 2 / 3
@@ -256,11 +259,11 @@ fn with_what_is_asked(texts: &mut Vec<String>) {
     }
 }
 
-/// The statements of a paragraph; `before` is the one that stands before it.
-fn of_paragraph(paragraph: &Paragraph, before: Option<&Paragraph>) -> Vec<String> {
-    let announces = |text: &str| text.trim_end_matches([GAP, ' ']).ends_with([':', '：', ',', '，']);
+/// Returns the statements of a paragraph; `before` is the previous paragraph.
+fn paragraph_statements(paragraph: &Paragraph, before: Option<&Paragraph>) -> Vec<String> {
+    let is_announcement = |text: &str| text.trim_end_matches([GAP, ' ']).ends_with([':', '：', ',', '，']);
     if paragraph.is_item && paragraph.text.chars().count() <= LONGEST {
-        return if announces(&paragraph.text) { Vec::new() } else { vec![paragraph.text.clone()] };
+        return if is_announcement(&paragraph.text) { Vec::new() } else { vec![paragraph.text.clone()] };
     }
     let mut found: Vec<String> = Vec::new();
     for sentence in sentences(&paragraph.text) {
@@ -273,31 +276,33 @@ fn of_paragraph(paragraph: &Paragraph, before: Option<&Paragraph>) -> Vec<String
                 last.push_str(sentence);
             }
             None => {
-                let leans = before
+                let context = before
                     .filter(|before| points_back && found.is_empty() && before.text.chars().count() < LONGEST / 2);
-                let text = leans.map_or_else(|| sentence.to_owned(), |before| format!("{} {sentence}", before.text));
-                found.push(without_middle(&text, LONGEST));
+                let text = context.map_or_else(|| sentence.to_owned(), |before| format!("{} {sentence}", before.text));
+                found.push(clip_middle(&text, LONGEST));
             }
         }
     }
-    // What only announces what follows says nothing by itself.
-    found.retain(|text| !announces(text));
+    // An announcement of what follows states nothing.
+    found.retain(|text| !is_announcement(text));
     found
 }
 
-/// Whether a text is a name or a label, and no statement.
-fn is_bare(text: &str) -> bool {
-    !text.ends_with(['.', '!', '?', '。', '！', '？', '；']) && spoken(text).take(4).count() < 4
+/// Whether a text is a name or a label and not a statement.
+fn is_label(text: &str) -> bool {
+    !text.ends_with(['.', '!', '?', '。', '！', '？', '；']) && words_of(text).take(4).count() < 4
 }
 
-/// The words of a text that say something.
-fn telling(text: &str) -> impl Iterator<Item = String> + '_ {
-    spoken(text).map(|word| word.to_lowercase()).filter(|word| (word.len() > 2 || !word.is_ascii()) && !is_common(word))
+/// Returns the content words of a text, in lower case.
+fn content_words(text: &str) -> impl Iterator<Item = String> + '_ {
+    words_of(text)
+        .map(|word| word.to_lowercase())
+        .filter(|word| (word.len() > 2 || !word.is_ascii()) && !is_common(word))
 }
 
-/// The words by which an error is known again: its names and its longer words.
+/// Returns the words that identify an error: its names and longer words.
 fn error_words(text: &str) -> impl Iterator<Item = String> + '_ {
-    const IDLE: [&str; 12] = [
+    const COMMON_ERROR_WORDS: [&str; 12] = [
         "error",
         "errors",
         "failed",
@@ -316,5 +321,5 @@ fn error_words(text: &str) -> impl Iterator<Item = String> + '_ {
     words
         .filter(move |word| long(word))
         .map(str::to_lowercase)
-        .filter(|word| !IDLE.contains(&word.as_str()) && !is_common(word))
+        .filter(|word| !COMMON_ERROR_WORDS.contains(&word.as_str()) && !is_common(word))
 }

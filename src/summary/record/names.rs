@@ -1,40 +1,41 @@
-//! Names that cannot be guessed, and which of them were used again: given to a later call, or said by a person.
+//! Names that cannot be guessed, and which of them are used again: passed to a later call, or written by a person.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 
-/// Bytes of a name.
+/// Length of a name, in bytes.
 const LENGTHS: std::ops::RangeInclusive<usize> = 4..=80;
 
-/// When names were last used.
+/// For each name, the index of the last message that uses it. The keys are hashes.
 #[derive(Clone, Default)]
-pub(super) struct Names {
+pub(super) struct NameUsage {
     last: HashMap<u64, u32, RandomState>,
 }
 
-impl Names {
-    /// Notes that a text uses names.
-    pub(super) fn uses(&mut self, text: &str, index: usize) {
+impl NameUsage {
+    /// Records that the message at `index` uses the names in a text.
+    pub(super) fn record_uses(&mut self, text: &str, index: usize) {
         for name in names(text) {
             let key = self.last.hasher().hash_one(name);
             self.last.insert(key, u32::try_from(index).unwrap_or(u32::MAX));
         }
     }
 
-    /// Whether a name is used after a message.
+    /// Whether a message after `index` uses a name.
     pub(super) fn is_used_after(&self, name: &str, index: usize) -> bool {
         !self.last.is_empty()
             && self.last.get(&self.last.hasher().hash_one(name)).is_some_and(|last| *last as usize > index)
     }
 }
 
-/// The names of a text: words with digits, capitals or marks inside of them. Amounts, addresses and paths are none.
+/// Returns the names in a text: words that contain digits, capitals or punctuation. Amounts, addresses and paths are
+/// not names.
 pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
-    let inside =
+    let is_name_byte =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b'#' | b'@');
-    let words = text.split(move |c: char| !c.is_ascii() || !inside(c as u8));
+    let words = text.split(move |c: char| !c.is_ascii() || !is_name_byte(c as u8));
     words.map(|word| word.trim_matches(['.', ':', '-', '#', '/'])).filter(|word| is_name(word))
 }
 
@@ -42,7 +43,7 @@ fn is_name(word: &str) -> bool {
     if !LENGTHS.contains(&word.len()) || word.bytes().all(|byte| byte.is_ascii_lowercase()) || word.contains("//") {
         return false;
     }
-    let (mut digits, mut letters, mut marks, mut camel) = (0, 0, 0, false);
+    let (mut digits, mut letters, mut punctuation, mut camel) = (0, 0, 0, false);
     let mut before = b' ';
     for byte in word.bytes() {
         match byte {
@@ -52,11 +53,12 @@ fn is_name(word: &str) -> bool {
                 camel |= before.is_ascii_lowercase() && byte.is_ascii_uppercase();
             }
             b'/' => return false,
-            _ => marks += 1,
+            _ => punctuation += 1,
         }
         before = byte;
     }
-    letters > 0 && (digits > 0 || word.contains('_') || camel || marks > 0 && word.contains([':', '@'])) || digits > 4
+    letters > 0 && (digits > 0 || word.contains('_') || camel || punctuation > 0 && word.contains([':', '@']))
+        || digits > 4
 }
 
 #[cfg(test)]
@@ -71,8 +73,8 @@ mod tests {
 
     #[test]
     fn what_was_used_later() {
-        let mut used = Names::default();
-        used.uses("tracker show OPS-1234", 7);
+        let mut used = NameUsage::default();
+        used.record_uses("tracker show OPS-1234", 7);
         assert!(
             used.is_used_after("OPS-1234", 3) && !used.is_used_after("OPS-1234", 7) && !used.is_used_after("OPS-1", 3)
         );

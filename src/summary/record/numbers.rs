@@ -1,8 +1,8 @@
-//! Numbers with what they are numbers of: amounts with their units, dates, times, versions.
+//! Recognizes numbers with their units, dates, times and versions.
 
-use crate::summary::record::literal::{Class, Literal, trimmed, word_end};
+use crate::summary::record::literal::{Literal, LiteralClass, trimmed_end, word_end};
 
-/// Units that make a number of any size worth keeping, and that belong to it.
+/// Units that make a number of any size a literal and are part of it.
 const UNITS: [&str; 66] = [
     "ns",
     "us",
@@ -77,8 +77,9 @@ pub(super) fn is_unit(word: &str) -> bool {
     UNITS.contains(&word)
 }
 
-/// Takes a number with its unit, where it says something: a date, a version, an amount, or three digits.
-pub(super) fn number(text: &str, start: usize, end: usize, found: &mut Vec<Literal>) -> bool {
+/// Adds a number with its unit, if it is significant: a date, a version, an amount, or three digits. Returns whether
+/// the word is a number.
+pub(super) fn scan_number(text: &str, start: usize, end: usize, found: &mut Vec<Literal>) -> bool {
     let word = &text[start..end];
     let bytes = word.as_bytes();
     let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
@@ -90,19 +91,19 @@ pub(super) fn number(text: &str, start: usize, end: usize, found: &mut Vec<Liter
     }
     let dotted = value.matches('.').count();
     let class = match () {
-        () if is_date(body) || dotted == 3 && tail.is_empty() => Class::Number,
-        () if dotted >= 2 || bytes[0] == b'v' => Class::Version,
-        () if tail.is_empty() && bytes[0] == b'$' => Class::Number,
-        () if tail == "%" || !tail.is_empty() && is_unit(tail) => Class::Number,
+        () if is_date(body) || dotted == 3 && tail.is_empty() => LiteralClass::Number,
+        () if dotted >= 2 || bytes[0] == b'v' => LiteralClass::Version,
+        () if tail.is_empty() && bytes[0] == b'$' => LiteralClass::Number,
+        () if tail == "%" || !tail.is_empty() && is_unit(tail) => LiteralClass::Number,
         () if tail.is_empty() => {
-            if let Some(unit_end) = unit_behind(text, end) {
-                found.push(Literal { class: Class::Number, span: start..unit_end });
+            if let Some(unit_end) = unit_end_after(text, end) {
+                found.push(Literal { class: LiteralClass::Number, span: start..unit_end });
                 return true;
             }
             if dotted == 0 && digits < 3 {
                 return true;
             }
-            Class::Number
+            LiteralClass::Number
         }
         () => return false,
     };
@@ -110,11 +111,11 @@ pub(super) fn number(text: &str, start: usize, end: usize, found: &mut Vec<Liter
     true
 }
 
-/// Where a unit ends that stands a space behind a number: a whole word, or several with slashes, as of a rate.
-fn unit_behind(text: &str, end: usize) -> Option<usize> {
+/// Returns the end of a unit after a number and a space: a whole word, or several joined by slashes, as in a rate.
+fn unit_end_after(text: &str, end: usize) -> Option<usize> {
     let start = end + 1;
     text[end..].strip_prefix(' ')?;
-    let unit_end = trimmed(text.as_bytes(), start, word_end(text.as_bytes(), start));
+    let unit_end = trimmed_end(text.as_bytes(), start, word_end(text.as_bytes(), start));
     text[start..unit_end].split('/').all(is_unit).then_some(unit_end)
 }
 
@@ -130,11 +131,12 @@ fn is_date(word: &str) -> bool {
 /// Whether a word is a time of day.
 pub(super) fn is_time(word: &str) -> bool {
     let mut parts = word.split(':');
-    let two = |part: &str| (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_one_or_two_digits =
+        |part: &str| (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
     let (hours, minutes) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
     let date = hours.split_once('T').map_or(hours, |(_, hour)| hour);
-    two(date)
+    is_one_or_two_digits(date)
         && minutes.len() == 2
-        && two(minutes)
+        && is_one_or_two_digits(minutes)
         && parts.all(|part| part.bytes().next().is_some_and(|b| b.is_ascii_digit()))
 }

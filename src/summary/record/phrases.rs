@@ -1,28 +1,28 @@
-//! The phrases that a summary is made of, by which the next one knows what it carries on.
+//! The fixed phrases of a summary, by which the next one recognizes its lines.
 
-use crate::summary::record::Section;
+use crate::summary::record::SummarySection;
 
-/// The sections with their headings in small letters.
-pub(super) const SECTIONS: [(Section, &str); 4] = [
-    (Section::Intent, "session intent"),
-    (Section::Summary, "summary"),
-    (Section::Artifacts, "artifacts"),
-    (Section::NextSteps, "next steps"),
+/// The sections with their headings in lower case.
+pub(super) const SECTIONS: [(SummarySection, &str); 4] = [
+    (SummarySection::Intent, "session intent"),
+    (SummarySection::Summary, "summary"),
+    (SummarySection::Artifacts, "artifacts"),
+    (SummarySection::NextSteps, "next steps"),
 ];
 
-/// What stands before the user's words in a summary that is too small for headings.
+/// The prefix of the user's words in a summary that is too small for headings.
 pub(super) const USER: &str = "User: ";
-/// What stands before the model's last words.
+/// The prefix of the model's last report.
 pub(super) const REPORT: &str = "Last report: ";
-/// What stands before commands that ended well and said nothing.
+/// The prefix of commands that succeeded without output.
 pub(super) const RAN_WELL: &str = "Ran ok: ";
-/// What stands before items of the plan that are done.
+/// The prefix of items of the plan that are done.
 pub(super) const DONE: &str = "Done: ";
-/// What stands before a question that nobody answered, and before a call.
+/// The prefixes of a question without an answer and of a call without a result.
 pub(super) const OPEN_QUESTION: &str = "Open question: ";
 pub(super) const NO_RESULT: &str = "No result yet: ";
-/// What an error is that is gone.
+/// The subject of an error that is fixed.
 pub(super) const ERROR_GONE: &str = "Gone";
-/// How far an item of a plan is that is not done.
-pub(super) const BE_OPEN: [&str; 8] =
+/// The statuses of plan items that are not done.
+pub(super) const OPEN_STATUSES: [&str; 8] =
     ["in progress", "pending", "todo", "to do", "open", "not started", "blocked", "active"];

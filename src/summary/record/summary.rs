@@ -1,47 +1,47 @@
-//! The embedded summarizer: the record of a history, written in a given room.
+//! The embedded summarizer: writes the record of a history within a token limit.
 //!
-//! Each kind has its claim on the room, in this order: what is open and planned, the user's words, files, commands and
-//! errors, the last report, decisions; then all of these as far as there is room, then values and names. It makes nothing
-//! up, and it never exceeds the room.
+//! The kinds get their shares of the limit in this order: open items and the plan, the user's words, files, commands
+//! and errors, the last report, decisions. Then come all others as far as they fit, then values and names. Every line
+//! is taken from the history, and the summary never exceeds the limit.
 
+use crate::summary::record::fallback::fallback_text;
 use crate::summary::record::gather::{Gathered, gather};
-use crate::summary::record::last_resort::first_words;
+use crate::summary::record::history_turns::{HistoryTurn, read};
 use crate::summary::record::phrases::{DONE, ERROR_GONE, OPEN_QUESTION, RAN_WELL, REPORT, SECTIONS, USER};
-use crate::summary::record::reading::{Turn, read};
+use crate::summary::record::segmentation::clip_middle;
 use crate::summary::record::selection::{self, size};
-use crate::summary::record::statements::without_middle;
 use crate::summary::record::user::LAST_REQUEST;
-use crate::summary::record::work::FAILED_EDIT;
-use crate::summary::record::{Entry, Kind, Record, Section};
+use crate::summary::record::work_state::FAILED_EDIT;
+use crate::summary::record::{FactKind, HistoryRecord, RecordEntry, SummarySection};
 use crate::tokens::Counter;
 use crate::transcript::Message;
 
-/// Summarizes `messages` in at most `limit` tokens. `prefix` is what an earlier summary begins with: its entries are
-/// carried on. Empty only where the limit is too small for a character.
+/// Summarizes `messages` in at most `limit` tokens. `prefix` is the opening of an earlier summary, whose entries are
+/// carried over. The result is empty only if the limit is too small for a character.
 ///
-/// The record that it is written from goes into `record`, where that is wanted: the index of an entry is the place of its
-/// message among `messages`.
+/// Writes the record of the messages into `record`, if given; the index of an entry is the place of its message in
+/// `messages`.
 #[cfg(any(test, feature = "laws"))]
 pub(crate) fn summarize(
     messages: &[&Message<'_>],
     prefix: &str,
     counter: Counter,
     limit: u64,
-    record: Option<&mut Record>,
+    record: Option<&mut HistoryRecord>,
 ) -> String {
     let indices: Vec<usize> = (0..messages.len()).collect();
     summarize_within((messages, &indices), prefix, counter, limit, &|text| counter.count_text(text) <= limit, record)
 }
 
-/// The same for a summary that takes part in something larger, which `fits` tells of it: escapes and merges at its seams
-/// can cost a few tokens. Each message has the index beside it that it is known by.
+/// Summarizes `messages`, with their `indices` in the source, for a summary inside a larger text: `fits` decides whether
+/// it is small enough, since escapes and merges at its ends can cost a few tokens. See `summarize` for the rest.
 pub(crate) fn summarize_within(
     (messages, indices): (&[&Message<'_>], &[usize]),
     prefix: &str,
     counter: Counter,
     limit: u64,
     fits: &dyn Fn(&str) -> bool,
-    record: Option<&mut Record>,
+    record: Option<&mut HistoryRecord>,
 ) -> String {
     let turns = read(messages, indices, prefix);
     let gathered = gather(&turns);
@@ -49,51 +49,51 @@ pub(crate) fn summarize_within(
         *record = gathered.clone().into_record();
     }
     let Gathered { mut entries, values, is_coding, .. } = gathered;
-    let style = Style::of(&turns, limit);
+    let style = SummaryStyle::new(&turns, limit);
     let plain = style.plain;
     let headings = if plain { 2.0 } else { size(&headings(), counter) };
     let room = limit as f64 - headings.min(limit as f64 / 3.0);
-    let shares = if is_coding { &OF_WORK } else { &OF_TALK };
-    // However little room there is, some of each message fits.
-    let most = (room * shares.user(room) * CHARACTERS) as usize;
-    for entry in entries.iter_mut().filter(|entry| entry.kind == Kind::User && entry.text.len() > most) {
-        entry.text = without_middle(&entry.text, most.max(FEWEST));
+    let shares = if is_coding { &CODING_SHARES } else { &TALK_SHARES };
+    // Even a small budget holds a part of each message.
+    let most = (room * shares.user(room) * CHARACTERS_PER_TOKEN) as usize;
+    for entry in entries.iter_mut().filter(|entry| entry.kind == FactKind::User && entry.text.len() > most) {
+        entry.text = clip_middle(&entry.text, most.max(LEAST_CHARACTERS));
     }
-    let mut choice = Choice::new(&entries, counter, style);
-    let reserved = room * if is_coding || values.is_empty() { OF_VALUES } else { OF_VALUES_ALONE };
-    choice.fill(room, if room < TINY { 0.0 } else { reserved }, shares);
-    let said = compose(&entries, &choice.taken, &[], style);
-    let left = limit as f64 - size(&said, counter) - 1.0;
-    let notes = selection::notes(&turns, values.into_iter(), plain);
-    let mut pieces = selection::choose(&notes, &said, counter, left);
-    let written = |choice: &Choice<'_>, pieces: &[usize]| {
-        compose(&entries, &choice.taken, &selection::lines(&notes, pieces), style)
+    let mut choice = EntrySelection::new(&entries, counter, style);
+    let reserved = room * if is_coding || values.is_empty() { VALUES_SHARE } else { VALUES_SHARE_WITHOUT_WORK };
+    choice.fill(room, if room < TINY_BUDGET { 0.0 } else { reserved }, shares);
+    let text_without_values = compose(&entries, &choice.chosen, &[], style);
+    let left = limit as f64 - size(&text_without_values, counter) - 1.0;
+    let notes = selection::build_notes(&turns, values.into_iter(), plain);
+    let mut pieces = selection::choose(&notes, &text_without_values, counter, left);
+    let compose_with = |choice: &EntrySelection<'_>, pieces: &[usize]| {
+        compose(&entries, &choice.chosen, &selection::write_lines(&notes, pieces), style)
     };
-    let mut text = written(&choice, &pieces);
+    let mut text = compose_with(&choice, &pieces);
     choice.fill_up(limit as f64 - size(&text, counter));
-    text = written(&choice, &pieces);
-    // Tokens of pieces add up to those of the text but for rounding and merges at the seams.
-    while !fits(&text) && (pieces.pop().is_some() || choice.taken.pop().is_some()) {
-        text = written(&choice, &pieces);
+    text = compose_with(&choice, &pieces);
+    // The tokens of the parts add up to those of the text except for rounding and merges at their ends.
+    while !fits(&text) && (pieces.pop().is_some() || choice.chosen.pop().is_some()) {
+        text = compose_with(&choice, &pieces);
     }
-    if text.is_empty() { first_words(&entries, messages, counter, limit) } else { text }
+    if text.is_empty() { fallback_text(&entries, messages, counter, limit) } else { text }
 }
 
-/// Characters of a token, at least, and those that say something.
-const CHARACTERS: f64 = 3.0;
-const FEWEST: usize = 16;
-/// The room that is too small to be shared.
-const TINY: f64 = 24.0;
+/// The least characters of a token, and the fewest that state anything.
+const CHARACTERS_PER_TOKEN: f64 = 3.0;
+const LEAST_CHARACTERS: usize = 16;
+/// The budget, in tokens, that is too small to be shared.
+const TINY_BUDGET: f64 = 24.0;
 
-/// The share of the room that is left for values beside a coding agent's work, and where there is no such work.
-const OF_VALUES: f64 = 0.2;
-const OF_VALUES_ALONE: f64 = 0.5;
+/// The share of the budget for values beside a coding agent's work, and without such work.
+const VALUES_SHARE: f64 = 0.2;
+const VALUES_SHARE_WITHOUT_WORK: f64 = 0.5;
 
-/// The shares of the room that each claim has at most.
-struct Shares {
-    /// What is open and planned.
+/// The largest share of the budget for each group of entries.
+struct BudgetShares {
+    /// Open items and the plan.
     open: f64,
-    /// The user's words, in little room and in more of it.
+    /// The user's words, in a small budget and in a large one.
     user: (f64, f64),
     files: f64,
     commands: f64,
@@ -101,225 +101,233 @@ struct Shares {
     decisions: f64,
 }
 
-impl Shares {
-    /// The share of the user's words: a smaller one where that is enough for them.
+impl BudgetShares {
+    /// Returns the share of the user's words, which is smaller in a large budget.
     fn user(&self, room: f64) -> f64 {
         const LARGE: f64 = 500.0;
         match room {
-            room if room < TINY => 0.9,
+            room if room < TINY_BUDGET => 0.9,
             room if room < LARGE => self.user.0,
             _ => self.user.1,
         }
     }
 }
 
-/// Where the work is done with files and commands.
-const OF_WORK: Shares =
-    Shares { open: 0.2, user: (0.5, 0.4), files: 0.12, commands: 0.2, report: 0.15, decisions: 0.2 };
-/// Where it is done in talk, and with tools that bring values: a model that serves a person says again what these hold.
-const OF_TALK: Shares =
-    Shares { open: 0.2, user: (0.55, 0.42), files: 0.0, commands: 0.0, report: 0.08, decisions: 0.03 };
+/// The shares if the work involves files and commands.
+const CODING_SHARES: BudgetShares =
+    BudgetShares { open: 0.2, user: (0.5, 0.4), files: 0.12, commands: 0.2, report: 0.15, decisions: 0.2 };
+/// The shares for conversations and tools that return values. A model that serves a person repeats these in its
+/// answers.
+const TALK_SHARES: BudgetShares =
+    BudgetShares { open: 0.2, user: (0.55, 0.42), files: 0.0, commands: 0.0, report: 0.08, decisions: 0.03 };
 
 fn headings() -> String {
     SECTIONS.iter().map(|(section, _)| format!("{}\n\n", heading(*section))).collect()
 }
 
-/// How lines are written.
+/// The layout of a summary.
 #[derive(Clone, Copy)]
-struct Style {
-    /// Without headings and marks.
+struct SummaryStyle {
+    /// Whether it has no headings and list marks.
     plain: bool,
-    /// With the indices of their messages.
+    /// Whether lines show the index of their message.
     indexed: bool,
 }
 
-impl Style {
-    /// Where so little of so much is to be said that headings would take the room of facts, there are none; and no indices
-    /// where they would.
-    fn of(turns: &[Turn<'_>], limit: u64) -> Style {
+impl SummaryStyle {
+    /// Omits headings and indices if they would take the room of facts.
+    fn new(turns: &[HistoryTurn<'_>], limit: u64) -> SummaryStyle {
         const SMALL: u64 = 256;
-        /// Less has no room for a heading.
-        const TINY: u64 = 40;
-        Style { plain: limit < TINY || is_tight(turns, limit), indexed: limit >= SMALL }
+        /// A smaller limit has no room for a heading.
+        const TINY_BUDGET: u64 = 40;
+        SummaryStyle { plain: limit < TINY_BUDGET || is_tight(turns, limit), indexed: limit >= SMALL }
     }
 }
 
-fn is_tight(turns: &[Turn<'_>], limit: u64) -> bool {
+fn is_tight(turns: &[HistoryTurn<'_>], limit: u64) -> bool {
     const SMALL: u64 = 200;
-    /// Bytes of the history for each token of the summary: about a quarter of it.
+    /// Bytes of the history per token of the summary: it keeps about a quarter.
     const MUCH: u64 = 16;
-    let of_turn = |turn: &Turn<'_>| {
+    let turn_bytes = |turn: &HistoryTurn<'_>| {
         let calls =
             turn.calls.iter().map(|call| call.arguments.bytes + call.result.as_ref().map_or(0, |result| result.bytes));
-        turn.text.bytes + turn.strays.iter().map(|stray| stray.bytes).sum::<usize>() + calls.sum::<usize>()
+        turn.text.bytes
+            + turn.results_without_call.iter().map(|stray| stray.bytes).sum::<usize>()
+            + calls.sum::<usize>()
     };
-    limit < SMALL && limit * MUCH < turns.iter().map(of_turn).sum::<usize>() as u64
+    limit < SMALL && limit * MUCH < turns.iter().map(turn_bytes).sum::<usize>() as u64
 }
 
-/// Which entries a summary takes.
-struct Choice<'e> {
-    entries: &'e [Entry],
-    /// The entries that are taken, in the order they were.
-    taken: Vec<usize>,
-    is_taken: Vec<bool>,
+/// Selects the entries of a summary.
+struct EntrySelection<'e> {
+    entries: &'e [RecordEntry],
+    /// The indices of the chosen entries, in the order of their selection.
+    chosen: Vec<usize>,
+    is_chosen: Vec<bool>,
     costs: Vec<f64>,
-    /// The entries, those first that say most for their size.
+    /// The indices of all entries, those with most weight for their size first.
     order: Vec<usize>,
 }
 
-impl<'e> Choice<'e> {
-    fn new(entries: &'e [Entry], counter: Counter, style: Style) -> Self {
-        let cost = |entry: &Entry| match group(entry) {
-            Some(_) => size(&item(entry, style), counter) + size(", ", counter),
-            None => size(&format!("- {}\n", line(entry, style)), counter),
+impl<'e> EntrySelection<'e> {
+    fn new(entries: &'e [RecordEntry], counter: Counter, style: SummaryStyle) -> Self {
+        let cost = |entry: &RecordEntry| match group_prefix(entry) {
+            Some(_) => size(&group_item(entry, style), counter) + size(", ", counter),
+            None => size(&format!("- {}\n", entry_line(entry, style)), counter),
         };
         let costs: Vec<f64> = entries.iter().map(cost).collect();
         let worth = |at: usize| entries[at].weight / (costs[at] + 6.0).sqrt();
         let mut order: Vec<usize> = (0..entries.len()).collect();
         order.sort_by(|a, b| worth(*b).total_cmp(&worth(*a)).then(b.cmp(a)));
-        Choice { entries, taken: Vec::new(), is_taken: vec![false; entries.len()], costs, order }
+        EntrySelection { entries, chosen: Vec::new(), is_chosen: vec![false; entries.len()], costs, order }
     }
 
-    /// Takes entries in the order of their claims.
-    fn fill(&mut self, room: f64, reserved: f64, shares: &Shares) {
-        let is_read = |entry: &Entry| entry.about == "read";
+    /// Chooses entries by the shares of their kinds.
+    fn fill(&mut self, room: f64, reserved: f64, shares: &BudgetShares) {
+        let is_read = |entry: &RecordEntry| entry.about == "read";
         let mut left = room - reserved;
-        let mut claim = |share: f64, wanted: &dyn Fn(&Entry) -> bool| {
+        let mut take_share = |share: f64, wanted: &dyn Fn(&RecordEntry) -> bool| {
             left -= self.take(left.min(room * share), wanted);
         };
-        claim(shares.open, &|entry| matches!(entry.kind, Kind::Todo | Kind::Open) || entry.about == LAST_REQUEST);
-        claim(shares.user(room), &|entry| entry.kind == Kind::User && entry.weight > IDLE);
-        claim(shares.files, &|entry| entry.kind == Kind::File && !is_read(entry));
-        claim(shares.commands, &|entry| matches!(entry.kind, Kind::Error | Kind::Command));
-        claim(shares.report, &|entry| matches!(entry.kind, Kind::Next | Kind::Report));
-        claim(shares.decisions, &|entry| {
-            matches!(entry.kind, Kind::Decision | Kind::Finding) && entry.weight > TELLING
+        take_share(shares.open, &|entry| {
+            matches!(entry.kind, FactKind::Todo | FactKind::Open) || entry.about == LAST_REQUEST
         });
-        claim(1.0, &|entry| entry.weight > IDLE);
+        take_share(shares.user(room), &|entry| entry.kind == FactKind::User && entry.weight > LEAST_WEIGHT);
+        take_share(shares.files, &|entry| entry.kind == FactKind::File && !is_read(entry));
+        take_share(shares.commands, &|entry| matches!(entry.kind, FactKind::Error | FactKind::Command));
+        take_share(shares.report, &|entry| matches!(entry.kind, FactKind::Next | FactKind::Report));
+        take_share(shares.decisions, &|entry| {
+            matches!(entry.kind, FactKind::Decision | FactKind::Finding) && entry.weight > CLAIM_WEIGHT
+        });
+        take_share(1.0, &|entry| entry.weight > LEAST_WEIGHT);
     }
 
-    /// Takes whatever still fits.
+    /// Chooses all that still fit.
     fn fill_up(&mut self, room: f64) {
         self.take(room - 1.0, &|_| true);
     }
 
-    fn take(&mut self, room: f64, wanted: &dyn Fn(&Entry) -> bool) -> f64 {
+    fn take(&mut self, room: f64, wanted: &dyn Fn(&RecordEntry) -> bool) -> f64 {
         let mut spent = 0.0;
         for at in &self.order {
-            if self.is_taken[*at] || spent + self.costs[*at] > room || !wanted(&self.entries[*at]) {
+            if self.is_chosen[*at] || spent + self.costs[*at] > room || !wanted(&self.entries[*at]) {
                 continue;
             }
             spent += self.costs[*at];
-            self.is_taken[*at] = true;
-            self.taken.push(*at);
+            self.is_chosen[*at] = true;
+            self.chosen.push(*at);
         }
         spent
     }
 }
 
-/// The weight of what has no claim, and that from which on a statement has one before all is looked at.
-const IDLE: f64 = 1.0;
-const TELLING: f64 = 2.0;
+/// The weight up to which entries have no share, and that of remarks, which come last.
+const LEAST_WEIGHT: f64 = 1.0;
+const CLAIM_WEIGHT: f64 = 2.0;
 
-fn heading(section: Section) -> &'static str {
+fn heading(section: SummarySection) -> &'static str {
     match section {
-        Section::Intent => "## Session intent",
-        Section::Summary => "## Summary",
-        Section::Artifacts => "## Artifacts",
-        Section::NextSteps => "## Next steps",
+        SummarySection::Intent => "## Session intent",
+        SummarySection::Summary => "## Summary",
+        SummarySection::Artifacts => "## Artifacts",
+        SummarySection::NextSteps => "## Next steps",
     }
 }
 
-/// The section that an entry stands in.
-fn section(entry: &Entry) -> Section {
-    if entry.about == LAST_REQUEST { Section::NextSteps } else { entry.kind.row().section }
+/// Returns the section of an entry.
+fn section_of(entry: &RecordEntry) -> SummarySection {
+    if entry.about == LAST_REQUEST { SummarySection::NextSteps } else { entry.kind.row().section }
 }
 
-/// What stands before entries that share a line; nothing where each has its own.
-fn group(entry: &Entry) -> Option<String> {
+/// Returns the prefix of the line that entries of one kind share; `None` if each has its own line.
+fn group_prefix(entry: &RecordEntry) -> Option<String> {
     match entry.kind {
-        Kind::File if entry.about != FAILED_EDIT => Some(format!("{}: ", capital(&entry.about))),
-        Kind::Command if entry.text == "ok" => Some(RAN_WELL.to_owned()),
-        Kind::Done => Some(DONE.to_owned()),
+        FactKind::File if entry.about != FAILED_EDIT => Some(format!("{}: ", capitalized(&entry.about))),
+        FactKind::Command if entry.text == "ok" => Some(RAN_WELL.to_owned()),
+        FactKind::Done => Some(DONE.to_owned()),
         _ => None,
     }
 }
 
-/// An entry on a line that it shares.
-fn item(entry: &Entry, style: Style) -> String {
+/// Formats an entry for a shared line.
+fn group_item(entry: &RecordEntry, style: SummaryStyle) -> String {
     match entry.kind {
-        Kind::File if !style.indexed || entry.earlier => entry.text.clone(),
-        Kind::File => format!("{} [{}]", entry.text, entry.index),
-        Kind::Command => format!("`{}`", entry.about),
+        FactKind::File if !style.indexed || entry.earlier => entry.text.clone(),
+        FactKind::File => format!("{} [{}]", entry.text, entry.index),
+        FactKind::Command => format!("`{}`", entry.about),
         _ => entry.text.clone(),
     }
 }
 
-/// An entry on a line of its own.
-fn line(entry: &Entry, style: Style) -> String {
-    let Entry { kind, about, text, .. } = entry;
-    let said = match kind {
-        // Where there is no room, only what says nothing without its question has it.
-        Kind::User if about.starts_with('“') && style.plain && text.split_whitespace().nth(3).is_some() => {
+/// Formats an entry as a line of its own.
+fn entry_line(entry: &RecordEntry, style: SummaryStyle) -> String {
+    let RecordEntry { kind, about, text, .. } = entry;
+    let text_without_values = match kind {
+        // In a plain summary only short answers keep their question.
+        FactKind::User if about.starts_with('“') && style.plain && text.split_whitespace().nth(3).is_some() => {
             text.clone()
         }
-        Kind::User if about.starts_with('“') => format!("{about} → {text}"),
-        Kind::Command | Kind::Error if about != ERROR_GONE => format!("`{about}` → {text}"),
-        Kind::Open if about.is_empty() => format!("{OPEN_QUESTION}{text}"),
-        Kind::Report => format!("{REPORT}{text}"),
-        Kind::Todo | Kind::File => format!("{}: {text}", capital(about)),
+        FactKind::User if about.starts_with('“') => format!("{about} → {text}"),
+        FactKind::Command | FactKind::Error if about != ERROR_GONE => format!("`{about}` → {text}"),
+        FactKind::Open if about.is_empty() => format!("{OPEN_QUESTION}{text}"),
+        FactKind::Report => format!("{REPORT}{text}"),
+        FactKind::Todo | FactKind::File => format!("{}: {text}", capitalized(about)),
         _ if about.is_empty() => text.clone(),
         _ => format!("{about}: {text}"),
     };
-    if !style.indexed || entry.earlier { said } else { format!("[{}] {said}", entry.index) }
+    if !style.indexed || entry.earlier {
+        text_without_values
+    } else {
+        format!("[{}] {text_without_values}", entry.index)
+    }
 }
 
-fn capital(word: &str) -> String {
+fn capitalized(word: &str) -> String {
     let mut rest = word.chars();
     rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
-/// The sections of what was chosen; `values` are lines of their own.
-fn compose(entries: &[Entry], chosen: &[usize], values: &[String], style: Style) -> String {
+/// Writes the sections of the chosen entries; `values` are finished lines.
+fn compose(entries: &[RecordEntry], chosen: &[usize], values: &[String], style: SummaryStyle) -> String {
     let plain = style.plain;
-    let mut chosen: Vec<&Entry> = {
+    let mut chosen: Vec<&RecordEntry> = {
         let mut in_order = chosen.to_vec();
         in_order.sort_unstable();
         in_order.into_iter().map(|at| &entries[at]).collect()
     };
-    // What an earlier summary held came before; then each message in its turn, the report and what comes next last.
-    chosen.sort_by_key(|entry| (rank(entry.kind), !entry.earlier, entry.index));
+    // Entries of an earlier summary come first, then each message in order, the report and next steps last.
+    chosen.sort_by_key(|entry| (kind_rank(entry.kind), !entry.earlier, entry.index));
     let mut sections = Vec::new();
     for (of, _) in SECTIONS {
         let mut lines: Vec<String> = Vec::new();
         let mut grouped: Vec<(String, Vec<String>)> = Vec::new();
-        let mut reported = None;
-        for entry in chosen.iter().filter(|entry| section(entry) == of) {
-            if let Some(group) = group(entry) {
-                match grouped.iter_mut().find(|(known, _)| *known == group) {
-                    Some((_, items)) => items.push(item(entry, style)),
-                    None => grouped.push((group, vec![item(entry, style)])),
+        let mut last_report = None;
+        for entry in chosen.iter().filter(|entry| section_of(entry) == of) {
+            if let Some(group_prefix) = group_prefix(entry) {
+                match grouped.iter_mut().find(|(known, _)| *known == group_prefix) {
+                    Some((_, items)) => items.push(group_item(entry, style)),
+                    None => grouped.push((group_prefix, vec![group_item(entry, style)])),
                 }
                 continue;
             }
-            let mut line = line(entry, style);
-            // Of the lines of a report the first says that it is one.
-            if entry.kind == Kind::Report && reported.replace(entry.index) == Some(entry.index) {
-                line = line.replacen(REPORT, "", 1);
+            let mut entry_line = entry_line(entry, style);
+            // Only the first line of a report has the label.
+            if entry.kind == FactKind::Report && last_report.replace(entry.index) == Some(entry.index) {
+                entry_line = entry_line.replacen(REPORT, "", 1);
             }
-            if plain && of == Section::Intent && lines.is_empty() {
-                line = format!("{USER}{line}");
+            if plain && of == SummarySection::Intent && lines.is_empty() {
+                entry_line = format!("{USER}{entry_line}");
             }
-            lines.push(line);
+            lines.push(entry_line);
         }
-        lines.extend(grouped.into_iter().map(|(group, items)| {
-            let between = if group == DONE { "; " } else { ", " };
-            format!("{group}{}", items.join(between))
+        lines.extend(grouped.into_iter().map(|(group_prefix, items)| {
+            let between = if group_prefix == DONE { "; " } else { ", " };
+            format!("{group_prefix}{}", items.join(between))
         }));
         if !plain {
-            lines.iter_mut().for_each(|line| line.insert_str(0, "- "));
+            lines.iter_mut().for_each(|entry_line| entry_line.insert_str(0, "- "));
         }
-        if of == Section::Artifacts {
+        if of == SummarySection::Artifacts {
             lines.extend_from_slice(values);
         }
         if !lines.is_empty() {
@@ -329,12 +337,12 @@ fn compose(entries: &[Entry], chosen: &[usize], values: &[String], style: Style)
     sections.join(if plain { "\n" } else { "\n\n" })
 }
 
-/// Where entries of a kind stand in their section.
-fn rank(kind: Kind) -> u8 {
+/// Returns the place of a kind in its section.
+fn kind_rank(kind: FactKind) -> u8 {
     match kind {
-        Kind::Decision | Kind::Finding => 0,
-        Kind::Command | Kind::Error => 1,
-        Kind::Report => 2,
+        FactKind::Decision | FactKind::Finding => 0,
+        FactKind::Command | FactKind::Error => 1,
+        FactKind::Report => 2,
         _ => 0,
     }
 }

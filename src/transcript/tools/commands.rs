@@ -1,40 +1,40 @@
-//! Which files a shell command reads or changes, told from the words of programs that everybody has.
+//! Determines which files a shell command reads or changes, for common programs.
 
 use crate::transcript::tools::shell::steps;
 use crate::transcript::tools::{Access, Extent, FileUse, is_absolute};
 
-/// What a command does with files.
+/// The effect of a command on files.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct CommandFiles {
     pub(super) files: Vec<FileUse>,
     pub(super) only_reads: bool,
     pub(super) changes_directory: bool,
 }
 
-/// The files of a command that runs in a directory.
-pub(super) fn files(command: &str, directory: Option<String>) -> Found {
-    let mut found = Found { only_reads: true, ..Found::default() };
+/// Returns the files of a command that runs in `directory`.
+pub(super) fn command_files(command: &str, directory: Option<String>) -> CommandFiles {
+    let mut found = CommandFiles { only_reads: true, ..CommandFiles::default() };
     let mut directory = directory;
     for step in steps(command) {
         let stages = stages_of(step);
         let Some(words) = stages.first() else { continue };
-        match words.program() {
+        match words.name() {
             "cd" | "pushd" | "popd" => {
                 found.changes_directory = true;
-                let to = words.operands().next().filter(|to| is_name(to));
-                // Where a path is not known no later one is told from another.
+                let to = words.operands().next().filter(|to| is_file_name(to));
+                // After an unknown directory, relative paths cannot be compared.
                 found.only_reads &= to.is_some();
                 directory = to.map(|to| match &directory {
                     Some(from) if !is_absolute(to) => format!("{from}/{to}"),
                     _ => to.to_owned(),
                 });
             }
-            // They put out nothing but what they are given.
+            // They print only their arguments.
             "echo" | "printf" | "export" | "set" | "true" | ":" if stages.len() == 1 => {}
-            _ => found.only_reads &= reads(&stages, directory.as_deref(), &mut found.files),
+            _ => found.only_reads &= add_shown_files(&stages, directory.as_deref(), &mut found.files),
         }
         for stage in &stages {
-            let targets = stage.changed();
+            let targets = stage.changed_files();
             found.only_reads &= targets.is_empty();
             found.files.extend(targets.into_iter().map(|path| FileUse {
                 path,
@@ -48,14 +48,14 @@ pub(super) fn files(command: &str, directory: Option<String>) -> Found {
     found
 }
 
-/// Adds the files that the stages of a pipeline show; whether they do nothing else.
-fn reads(stages: &[Words], directory: Option<&str>, files: &mut Vec<FileUse>) -> bool {
+/// Adds the files that a pipeline shows. Returns whether it does nothing else.
+fn add_shown_files(stages: &[Program], directory: Option<&str>, files: &mut Vec<FileUse>) -> bool {
     let Some((first, filters)) = stages.split_first() else { return true };
-    let Some((paths, extent)) = first.shown() else { return false };
-    let is_known = !paths.is_empty() && paths.iter().all(|path| is_name(path));
+    let Some((paths, extent)) = first.shown_files() else { return false };
+    let is_known = !paths.is_empty() && paths.iter().all(|path| is_file_name(path));
     let extent = match filters {
         [] => extent,
-        [filter] if extent == Extent::Whole && filter.shown().is_some() => filter.shown_lines(),
+        [filter] if extent == Extent::Whole && filter.shown_files().is_some() => filter.shown_lines(),
         filters => {
             let filters: Vec<String> = filters.iter().map(|words| words.words.join(" ")).collect();
             Extent::Excerpt(format!("{extent:?} {}", filters.join(" | ")))
@@ -67,42 +67,42 @@ fn reads(stages: &[Words], directory: Option<&str>, files: &mut Vec<FileUse>) ->
         access: Access::Read,
         extent: extent.clone(),
     };
-    files.extend(paths.iter().filter(|path| is_name(path)).map(read));
+    files.extend(paths.iter().filter(|path| is_file_name(path)).map(read));
     is_known
 }
 
-/// Whether a word is the name of one file and not of a device, as far as can be told without running anything.
-fn is_name(word: &str) -> bool {
+/// Whether a word is the name of one file, not of a device, as far as is known without running anything.
+fn is_file_name(word: &str) -> bool {
     let is_plain = !word.contains(['*', '?', '$', '`', '{', '(', '<', '>', '\n']);
     is_plain && !matches!(word, "" | "-" | "." | "..") && !word.starts_with(['-', '&']) && !word.starts_with("/dev/")
 }
 
-/// One program of a pipeline with its words, and the files that its output goes to.
+/// A program of a pipeline with its words, and the files that its output is written to.
 #[derive(Debug, Default)]
-struct Words {
+struct Program {
     words: Vec<String>,
     outputs: Vec<String>,
 }
 
-impl Words {
-    fn program(&self) -> &str {
+impl Program {
+    fn name(&self) -> &str {
         self.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word))
     }
 
-    /// What is given to the program and is no flag.
+    /// Returns the arguments that are no flags.
     fn operands(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.words.iter().skip(1).map(String::as_str).filter(|word| !word.starts_with('-'))
     }
 
-    fn owned(&self) -> Vec<String> {
+    fn owned_operands(&self) -> Vec<String> {
         self.operands().map(str::to_owned).collect()
     }
 
-    /// The files that the program shows, and how much of them; nothing where it does something else.
-    fn shown(&self) -> Option<(Vec<String>, Extent)> {
+    /// Returns the files that the program shows, and how much of them; `None` if it does something else.
+    fn shown_files(&self) -> Option<(Vec<String>, Extent)> {
         let extent = self.shown_lines();
-        match self.program() {
-            "cat" | "less" | "more" | "nl" | "bat" => Some((self.owned(), Extent::Whole)),
+        match self.name() {
+            "cat" | "less" | "more" | "nl" | "bat" => Some((self.owned_operands(), Extent::Whole)),
             "head" | "tail" => {
                 let counts = self.words.iter().any(|word| matches!(word.as_str(), "-n" | "-c"));
                 let paths = self.operands().skip(usize::from(counts)).map(str::to_owned).collect();
@@ -115,9 +115,9 @@ impl Words {
         }
     }
 
-    /// How much the program shows of what it is given.
+    /// Returns how much of its input the program shows.
     fn shown_lines(&self) -> Extent {
-        let described = || {
+        let excerpt = || {
             Extent::Excerpt(
                 self.words
                     .iter()
@@ -127,7 +127,7 @@ impl Words {
                     .join(" "),
             )
         };
-        let lines = match self.program() {
+        let lines = match self.name() {
             "head" => self
                 .words
                 .iter()
@@ -148,54 +148,54 @@ impl Words {
         match lines {
             Some((first, u64::MAX)) => Extent::Lines(first, None),
             Some((first, last)) => Extent::Lines(first, Some(last)),
-            None if self.program() == "head" && self.words.len() <= 2 => Extent::Lines(1, Some(10)),
-            None => described(),
+            None if self.name() == "head" && self.words.len() <= 2 => Extent::Lines(1, Some(10)),
+            None => excerpt(),
         }
     }
 
-    /// The files that the program changes.
-    fn changed(&self) -> Vec<String> {
-        let by_words: Vec<String> = match self.program() {
+    /// Returns the files that the program changes.
+    fn changed_files(&self) -> Vec<String> {
+        let arguments: Vec<String> = match self.name() {
             "sed" | "perl" if self.words.iter().any(|word| word.starts_with("-i") || word == "--in-place") => {
-                // On some systems the ending of the copy is a word of its own, and mostly an empty one.
+                // On macOS the suffix of the backup is a word of its own, often an empty one.
                 self.operands().filter(|word| !word.is_empty()).skip(1).map(str::to_owned).collect()
             }
-            "rm" | "touch" | "tee" | "mv" | "truncate" | "unlink" => self.owned(),
+            "rm" | "touch" | "tee" | "mv" | "truncate" | "unlink" => self.owned_operands(),
             "cp" | "ln" | "install" => self.operands().next_back().map(str::to_owned).into_iter().collect(),
             _ => Vec::new(),
         };
-        self.outputs.iter().cloned().chain(by_words).filter(|path| is_name(path)).collect()
+        self.outputs.iter().cloned().chain(arguments).filter(|path| is_file_name(path)).collect()
     }
 }
 
-/// The programs of a step's pipeline: its words at `|`, quotes taken off.
-fn stages_of(step: &str) -> Vec<Words> {
-    let mut stages = vec![Words::default()];
+/// Returns the programs of a step's pipeline, with quotes removed.
+fn stages_of(step: &str) -> Vec<Program> {
+    let mut stages = vec![Program::default()];
     let mut lexer = Lexer { rest: step };
-    let mut goes_to: Option<Target> = None;
+    let mut redirect: Option<RedirectTarget> = None;
     while let Some(token) = lexer.next_token() {
         let Some(stage) = stages.last_mut() else { break };
-        match (token, goes_to.take()) {
-            (Token::Pipe, _) => stages.push(Words::default()),
-            (Token::Redirect(target), _) => goes_to = Some(target),
-            (Token::Word(word), Some(Target::Output)) => stage.outputs.push(word),
-            (Token::Word(_), Some(Target::Elsewhere)) => {}
-            // A variable that is set for the program.
-            (Token::Word(word), None) if stage.words.is_empty() && word.contains('=') => {}
-            (Token::Word(word), None) => stage.words.push(word),
+        match (token, redirect.take()) {
+            (ShellToken::Pipe, _) => stages.push(Program::default()),
+            (ShellToken::Redirect(target), _) => redirect = Some(target),
+            (ShellToken::Word(word), Some(RedirectTarget::Output)) => stage.outputs.push(word),
+            (ShellToken::Word(_), Some(RedirectTarget::Elsewhere)) => {}
+            // A variable set for the program.
+            (ShellToken::Word(word), None) if stage.words.is_empty() && word.contains('=') => {}
+            (ShellToken::Word(word), None) => stage.words.push(word),
         }
     }
     stages.retain(|stage| !stage.words.is_empty() || !stage.outputs.is_empty());
     stages
 }
 
-enum Token {
+enum ShellToken {
     Word(String),
     Pipe,
-    Redirect(Target),
+    Redirect(RedirectTarget),
 }
 
-enum Target {
+enum RedirectTarget {
     Output,
     Elsewhere,
 }
@@ -205,24 +205,28 @@ struct Lexer<'s> {
 }
 
 impl Lexer<'_> {
-    fn next_token(&mut self) -> Option<Token> {
+    fn next_token(&mut self) -> Option<ShellToken> {
         self.rest = self.rest.trim_start();
         let first = self.rest.chars().next()?;
         if first == '|' {
             self.rest = self.rest.trim_start_matches(['|', '&']);
-            return Some(Token::Pipe);
+            return Some(ShellToken::Pipe);
         }
-        // Only the first and the second output of a program are told apart: `2>` is for its errors.
+        // Standard output and standard error are distinguished: `2>` is for errors.
         let number = self.rest.len() - self.rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let behind = &self.rest[number..];
-        let behind = if number == 0 { behind.trim_start_matches('&') } else { behind };
-        if behind.starts_with(['>', '<']) {
-            let is_output = behind.starts_with('>') && matches!(&self.rest[..number], "" | "1");
-            self.rest = behind.trim_start_matches(['>', '<', '-']);
+        let after_number = &self.rest[number..];
+        let after_number = if number == 0 { after_number.trim_start_matches('&') } else { after_number };
+        if after_number.starts_with(['>', '<']) {
+            let is_output = after_number.starts_with('>') && matches!(&self.rest[..number], "" | "1");
+            self.rest = after_number.trim_start_matches(['>', '<', '-']);
             let is_file = !self.rest.starts_with('&');
-            return Some(Token::Redirect(if is_output && is_file { Target::Output } else { Target::Elsewhere }));
+            return Some(ShellToken::Redirect(if is_output && is_file {
+                RedirectTarget::Output
+            } else {
+                RedirectTarget::Elsewhere
+            }));
         }
-        Some(Token::Word(self.word()))
+        Some(ShellToken::Word(self.word()))
     }
 
     fn word(&mut self) -> String {

@@ -1,31 +1,31 @@
-//! Shell commands cut into their steps, as far as it takes to know what they do: no grammar of any shell.
+//! Splits shell commands into steps. It is no parser of any shell.
 
-/// The steps of a command: its lines cut at `&&`, `;` and `||` outside of quotes, what is fed to them left out.
+/// Returns the steps of a command: its lines split at `&&`, `;` and `||` outside of quotes, without here-documents.
 pub(crate) fn steps(command: &str) -> Vec<&str> {
-    /// Lines of a command that are looked at.
+    /// Most lines of a command that are read.
     const MOST_LINES: usize = 400;
     let mut found = Vec::new();
-    let mut fed: Option<String> = None;
+    let mut heredoc_delimiter: Option<String> = None;
     let mut quote = None;
     for line in command.lines().take(MOST_LINES) {
-        if let Some(end) = &fed {
+        if let Some(end) = &heredoc_delimiter {
             if line.trim() == end {
-                fed = None;
+                heredoc_delimiter = None;
             }
             continue;
         }
-        // A line inside of quotes that an earlier one opened is a text.
-        let inside = quote.is_some();
-        let cut = cut_line(line, &mut quote);
-        if !inside {
-            found.extend(cut);
-            fed = quote.is_none().then(|| heredoc_end(line)).flatten();
+        // A line inside quotes of an earlier line is text.
+        let is_in_quotes = quote.is_some();
+        let pieces = cut_line(line, &mut quote);
+        if !is_in_quotes {
+            found.extend(pieces);
+            heredoc_delimiter = quote.is_none().then(|| heredoc_end(line)).flatten();
         }
     }
     found.into_iter().map(str::trim).filter(|step| !step.is_empty() && !step.starts_with('#')).collect()
 }
 
-/// The quote that a step opens and does not close.
+/// Returns the quote that a step opens and does not close.
 pub(crate) fn open_quote(step: &str) -> Option<char> {
     let mut quote = None;
     cut_line(step, &mut quote);
@@ -57,7 +57,7 @@ fn cut_line<'l>(line: &'l str, quote: &mut Option<char>) -> Vec<&'l str> {
     found
 }
 
-/// The word that ends what follows a line, where it opens such a text.
+/// Returns the delimiter of the here-document that a line starts.
 fn heredoc_end(line: &str) -> Option<String> {
     let (_, rest) = line.split_once("<<")?;
     let word = rest.trim_start_matches(['-', ' ']).split_whitespace().next()?.trim_matches(['\'', '"']);

@@ -1,61 +1,61 @@
-//! A sentence taken apart: what it is about, the values and names it gives, and its bearing.
+//! Parses a sentence into its subject, the values and names it gives, and its effect.
 
 use std::collections::BTreeSet;
 
-use crate::summary::record::change::measures::{Measure, canonical, number_of, value_at};
-use crate::summary::record::change::words::{Token, is_common, is_light, overlapped, stem, tokens};
+use crate::summary::record::change::measures::{ValueMeasure, canonical, number_of, value_at};
+use crate::summary::record::change::words::{WordToken, is_common, is_light, join_bigrams, stem, tokens};
 use crate::summary::record::cues::{self, PlacedCue};
 use crate::summary::record::numbers::is_unit;
 
-/// A statement, taken apart.
+/// A parsed statement.
 #[derive(Debug, Clone, Default)]
 pub(in crate::summary::record) struct Claim {
-    /// The words that say what it is about.
+    /// The stems of the words that name its subject.
     pub(super) subject: BTreeSet<String>,
-    /// The words of the subject as they came.
-    pub(super) order: Vec<String>,
-    /// What stays of the subject when values, names and verbs that fit anything are left out: what a value is a value of.
+    /// The words of the subject as spelled, in order.
+    pub(super) spelled_subject: Vec<String>,
+    /// The subject without values, names and light verbs: the thing that a value belongs to.
     pub(super) core: BTreeSet<String>,
-    /// Names that could be another: `Postgres`, `m5.large`.
+    /// Names that another could replace: `Postgres`, `m5.large`.
     pub(super) names: BTreeSet<String>,
-    /// The sentence without the words that are its own beside another's: by this lists are known, whose lines are alike.
-    pub(super) frame: Vec<String>,
-    /// The words of each of its clauses that is no condition.
+    /// The stems of the sentence. Lines of a list are recognized by the stems they share.
+    pub(super) stems: Vec<String>,
+    /// The subject of each of its clauses that is no condition.
     pub(super) clauses: Vec<BTreeSet<String>>,
-    pub(super) values: Vec<(Measure, String)>,
-    /// What it says no longer holds.
+    pub(super) values: Vec<(ValueMeasure, String)>,
+    /// Things that it says no longer hold.
     pub(super) former: Vec<BTreeSet<String>>,
-    /// What it chooses: `use Postgres`.
+    /// The thing it chooses: `use Postgres`.
     pub(super) choice: BTreeSet<String>,
-    /// What articles point at: `the flight budget`.
-    pub(super) named: Vec<Vec<String>>,
-    /// Whether a word of it may mean a change: `now`, `instead`.
+    /// Nouns after an article, with the words before them: `the flight budget`.
+    pub(super) noun_phrases: Vec<Vec<String>>,
+    /// Whether a word may signal a change: `now`, `instead`.
     pub(super) changes: bool,
-    /// Whether a change is meant for sure: `sorry, I misread`, `change of plan`.
+    /// Whether it certainly signals a change: `sorry, I misread`, `change of plan`.
     pub(super) corrects: bool,
-    /// Whether it tells what somebody has decided, or what has happened.
+    /// Whether it reports a decision or an event.
     pub(super) reports: bool,
-    /// Whether something becomes another thing by a word of it: `took over`.
-    pub(super) turns: bool,
+    /// Whether its words say that something becomes another thing: `took over`.
+    pub(super) transforms: bool,
     pub(super) permits: bool,
     pub(super) forbids: bool,
-    /// Whether it keeps somebody from something, in any words: `hands off`.
+    /// Whether it restricts somebody, in any words: `hands off`.
     pub(super) restricts: bool,
-    /// Whether it is about what was said last: `make it 50`.
+    /// Whether it refers to the statement before: `make it 50`.
     pub(super) points_back: bool,
-    /// Whether it asks, and states nothing.
+    /// Whether it is a question.
     pub(super) asks: bool,
 }
 
 impl Claim {
-    /// Takes a sentence apart.
-    pub(in crate::summary::record) fn of(sentence: &str) -> Claim {
+    /// Parses a sentence.
+    pub(in crate::summary::record) fn parse(sentence: &str) -> Claim {
         let rest = &sentence[cues::GOES_ON.end(sentence)..];
         let mut claim = Claim {
             changes: cues::CHANGES.is_in(rest),
             corrects: cues::CORRECTS.is_in(rest),
             reports: cues::REPORTS.is_in(rest),
-            turns: cues::TURNS.is_in(rest),
+            transforms: cues::TURNS.is_in(rest),
             permits: cues::PERMITS.is_in(rest),
             forbids: cues::FORBIDS.is_in(rest),
             restricts: cues::RESTRICTS.is_in(rest),
@@ -63,23 +63,24 @@ impl Claim {
             asks: sentence.trim_end().ends_with(['?', '？']),
             ..Claim::default()
         };
-        let named =
-            |cue: &PlacedCue| Some(telling(&sentence[cue.group(sentence)?.1?])).filter(|words| !words.is_empty());
-        claim.former.extend([&cues::FORMER, &cues::OVER].into_iter().filter_map(named));
-        claim.choice = named(&cues::CHOICES).unwrap_or_default();
+        let captured_words =
+            |cue: &PlacedCue| Some(content_words(&sentence[cue.group(sentence)?.1?])).filter(|words| !words.is_empty());
+        claim.former.extend([&cues::FORMER, &cues::OVER].into_iter().filter_map(captured_words));
+        claim.choice = captured_words(&cues::CHOICES).unwrap_or_default();
         let words = tokens(sentence);
-        claim.take_words(&words);
-        claim.frame = words.into_iter().map(|token| stem(&token.text)).collect();
+        claim.add_words(&words);
+        claim.stems = words.into_iter().map(|token| stem(&token.text)).collect();
         claim.names = names_of(sentence);
-        let main = claim.take_clauses(sentence);
-        let telling = |word: &&String| main.contains(*word) && !is_light(word);
+        let main = claim.add_clauses(sentence);
+        let content_words = |word: &&String| main.contains(*word) && !is_light(word);
         claim.core =
-            claim.subject.iter().filter(telling).filter(|word| !claim.names.contains(*word)).cloned().collect();
+            claim.subject.iter().filter(content_words).filter(|word| !claim.names.contains(*word)).cloned().collect();
         claim
     }
 
-    /// Takes the sentence apart into clauses: those that are no condition, and the words of the one that gives a value.
-    fn take_clauses(&mut self, sentence: &str) -> BTreeSet<String> {
+    /// Splits the sentence into clauses, adds the subjects of those that are no condition, and returns the subject of
+    /// the clause with a value.
+    fn add_clauses(&mut self, sentence: &str) -> BTreeSet<String> {
         let parts: Vec<&str> = sentence.split([',', ';', '，', '；', '(', ')', '（', '）']).collect();
         let mut main = None;
         for part in &parts {
@@ -94,7 +95,7 @@ impl Claim {
             if !is_condition(part) && !claim.subject.is_empty() {
                 self.clauses.push(claim.subject);
             }
-            // A reason stands behind a word of its own.
+            // A reason follows a word that introduces it.
             let inner: Vec<&str> = part
                 .split([':', '：', '—', '–'])
                 .flat_map(|part| part.split(" so "))
@@ -108,52 +109,52 @@ impl Claim {
         main.unwrap_or_else(|| self.subject.clone())
     }
 
-    /// The subject and the values of a text, and nothing else.
+    /// Returns a claim with only the subject and the values of a text.
     fn words_of(text: &str) -> Claim {
         let mut claim = Claim::default();
-        claim.take_words(&tokens(text));
+        claim.add_words(&tokens(text));
         claim
     }
 
-    fn take_words(&mut self, tokens: &[Token]) {
+    fn add_words(&mut self, tokens: &[WordToken]) {
         let mut noun: Option<Vec<String>> = None;
         let mut at = 0;
         while at < tokens.len() {
             let token = &tokens[at];
-            if let Some((measure, value, taken)) = value_at(tokens, at) {
-                if let Measure::Of(unit) = &measure {
-                    self.take_word(unit.clone(), unit);
+            if let Some((measure, value, word_count)) = value_at(tokens, at) {
+                if let ValueMeasure::Count(unit) = &measure {
+                    self.add_word(unit.clone(), unit);
                 }
                 self.values.push((measure, value));
-                at += taken;
-                self.named.extend(noun.take().filter(|noun| !noun.is_empty()));
+                at += word_count;
+                self.noun_phrases.extend(noun.take().filter(|noun| !noun.is_empty()));
                 continue;
             }
             at += 1;
             let word = token.text.as_str();
             if matches!(word, "the" | "our" | "my" | "this") {
-                self.named.extend(noun.replace(Vec::new()).filter(|noun| !noun.is_empty()));
+                self.noun_phrases.extend(noun.replace(Vec::new()).filter(|noun| !noun.is_empty()));
             } else if is_common(word) {
-                self.named.extend(noun.take().filter(|noun| !noun.is_empty()));
+                self.noun_phrases.extend(noun.take().filter(|noun| !noun.is_empty()));
             } else {
                 let root = stem(word);
                 if let Some(noun) = &mut noun {
                     noun.push(root.clone());
                 }
-                self.take_word(root, word);
+                self.add_word(root, word);
             }
         }
-        self.named.extend(noun.filter(|noun| !noun.is_empty()));
+        self.noun_phrases.extend(noun.filter(|noun| !noun.is_empty()));
     }
 
-    fn take_word(&mut self, root: String, word: &str) {
+    fn add_word(&mut self, root: String, word: &str) {
         if self.subject.insert(root) {
-            self.order.push(word.to_owned());
+            self.spelled_subject.push(word.to_owned());
         }
     }
 
-    /// The same behind another sentence of its message, which may have told that something is not as it was.
-    pub(in crate::summary::record) fn behind(&self, before: Option<&Claim>) -> Claim {
+    /// Returns the claim read after another sentence of its message, which may have announced the change.
+    pub(in crate::summary::record) fn in_context_of(&self, before: Option<&Claim>) -> Claim {
         let mut claim = self.clone();
         if let Some(before) = before {
             claim.corrects |= before.corrects;
@@ -163,30 +164,30 @@ impl Claim {
         claim
     }
 
-    /// Whether it does not say what it is about.
+    /// Whether it names no subject.
     pub(super) fn lacks_subject(&self) -> bool {
         self.subject.difference(&self.choice).all(|word| is_unit(word))
     }
 
-    /// What it is about, in its own words.
+    /// Returns its subject in its own words.
     pub(super) fn about(&self) -> String {
         let about: Vec<&str> =
-            self.order.iter().filter(|word| !self.choice.contains(&stem(word))).map(String::as_str).collect();
+            self.spelled_subject.iter().filter(|word| !self.choice.contains(&stem(word))).map(String::as_str).collect();
         if about.iter().all(|word| word.chars().all(|c| c >= '\u{2e80}')) {
-            overlapped(&about)
+            join_bigrams(&about)
         } else {
             about.join(" ")
         }
     }
 }
 
-/// The words of a text that say what it is about, and its amounts.
-fn telling(text: &str) -> BTreeSet<String> {
+/// Returns the content words of a text and its amounts.
+fn content_words(text: &str) -> BTreeSet<String> {
     let all = tokens(text).into_iter().map(|token| token.text).filter(|word| !is_common(word));
     all.map(|word| number_of(&word).unwrap_or_else(|| canonical(&word))).collect()
 }
 
-/// Whether a clause only says when something holds.
+/// Whether a clause is only a condition.
 fn is_condition(clause: &str) -> bool {
     const CONDITIONS: [&str; 9] =
         ["if ", "when ", "unless ", "while ", "before ", "as long ", "whenever ", "until ", "如果"];
@@ -196,23 +197,24 @@ fn is_condition(clause: &str) -> bool {
         .any(|opening| clause.get(..opening.len()).is_some_and(|start| start.eq_ignore_ascii_case(opening)))
 }
 
-/// The names of a sentence: words with a capital that do not open it, with marks or digits inside, or in quotes.
+/// Returns the names in a sentence: capitalized words that do not start it, words that contain digits or punctuation,
+/// and quoted words.
 fn names_of(sentence: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let mut opens = true;
+    let mut starts_sentence = true;
     for word in sentence.split_whitespace() {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
         let inside =
             bare.chars().skip(1).any(|c| c.is_uppercase() || c.is_ascii_digit() || matches!(c, '_' | '.' | '-' | '/'));
-        let capital = !opens && bare.chars().next().is_some_and(char::is_uppercase) && bare != "I";
+        let capital = !starts_sentence && bare.chars().next().is_some_and(char::is_uppercase) && bare != "I";
         let quoted = word.contains('`') || word.starts_with(['"', '“']);
         let latin = bare.len() > 1 && bare.chars().all(|c| c < '\u{2e80}');
         if latin && (capital || inside || quoted) && !bare.starts_with("I'") {
             found.extend(tokens(bare).into_iter().map(|token| stem(&token.text)));
         }
-        opens = word.ends_with(['.', '!', '?', ':']);
+        starts_sentence = word.ends_with(['.', '!', '?', ':']);
     }
-    // Between the letters of another script any word of these is a name.
+    // In a text of another script, any Latin word with a capital is a name.
     if sentence.chars().any(|c| c >= '\u{2e80}') {
         let words = sentence.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/')));
         found.extend(

@@ -1,28 +1,28 @@
-//! How a later statement of a speaker stands to an earlier one: whether it takes its place.
+//! Decides whether a later statement of a speaker replaces an earlier one.
 //!
-//! What somebody said is lost only where it is sure that it no longer holds; where that is not sure, both stand.
+//! A statement is dropped only if it certainly no longer holds; otherwise both stay.
 
 use std::collections::{BTreeSet, HashSet};
 
 use crate::summary::record::change::claim::Claim;
-use crate::summary::record::change::measures::Measure;
+use crate::summary::record::change::measures::ValueMeasure;
 use crate::summary::record::change::words::{is_light, stem};
 
-/// How a later statement stands to an earlier one.
+/// The relation of a later statement to an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stands {
-    /// Beside it.
-    Beside,
-    /// It may have changed it.
-    Doubts,
-    /// In its place, and it does not say itself what it is about.
+pub(super) enum Relation {
+    /// Both hold.
+    Independent,
+    /// The later one may replace it.
+    MayReplace,
+    /// The later one replaces it and takes its subject, naming none itself.
     Continues,
-    /// In its place.
+    /// The later one replaces it.
     Replaces,
 }
 
 impl Claim {
-    /// Whether it has a reason beside what it says about the matter of an earlier one: news that changes it.
+    /// Whether it gives a reason beside its words on the matter of an earlier statement: news that changes it.
     fn explains(&self, earlier: &Claim) -> bool {
         let is_beside = |clause: &BTreeSet<String>| clause.len() > 1 && clause.is_disjoint(&earlier.core);
         self.clauses.len() > 1 && self.clauses.iter().any(is_beside)
@@ -34,131 +34,146 @@ impl Claim {
         self.subject.len() <= MOST
     }
 
-    /// Whether it says that something is not as it was.
+    /// Whether it says that something changed.
     pub(in crate::summary::record) fn revises(&self) -> bool {
-        self.changes || self.turns || self.corrects
+        self.changes || self.transforms || self.corrects
     }
 
-    /// How it stands to an earlier statement. What somebody said is lost only where it is sure that it no longer holds.
-    pub(super) fn stands_to(&self, earlier: &Claim) -> Stands {
-        match self.seems_to_stand_to(earlier) {
-            Stands::Replaces if !self.is_surely_about(earlier) => Stands::Doubts,
-            Stands::Continues if !self.values_differ(earlier) => Stands::Doubts,
-            stands => stands,
+    /// Returns its relation to an earlier statement, which is dropped only if it certainly no longer holds.
+    pub(super) fn relation_to(&self, earlier: &Claim) -> Relation {
+        match self.likely_relation_to(earlier) {
+            Relation::Replaces if !self.is_surely_about(earlier) => Relation::MayReplace,
+            Relation::Continues if !self.values_differ(earlier) => Relation::MayReplace,
+            relation => relation,
         }
     }
 
-    /// Whether all that an earlier statement is about comes up in it, or it names that as what holds no longer.
+    /// Whether it covers the whole matter of an earlier statement, or names that as outdated.
     fn is_surely_about(&self, earlier: &Claim) -> bool {
-        let is_whole = self.covered(earlier) == earlier.core.len();
+        let is_whole = self.covered_core(earlier) == earlier.core.len();
         let says_enough = earlier.core.len() > 1 || !earlier.core.is_empty() && self.values_differ(earlier);
         let chooses = self.changes && !self.choice.is_empty() && !earlier.choice.is_empty();
         chooses && self.is_for_the_same(earlier)
             || is_whole && says_enough
             || self.subject == earlier.subject
-            || self.former.iter().any(|former| earlier.has(former))
+            || self.former.iter().any(|former| earlier.mentions(former))
     }
 
-    /// How much of the matter of an earlier statement it is about, by the rarity of the words that both have: 1 is all of it,
-    /// and half as much again where something tells of a change. Meaning is not understood; a row of alike lines is a list.
+    /// Returns how much of the matter of an earlier statement it is about, weighted by the rarity of shared words: 1 is
+    /// all of it, and 1.5 times as much if something signals a change. The code does not understand meaning; similar
+    /// lines in a row are a list.
     pub(super) fn shared_matter(&self, earlier: &Claim, rarity: impl Fn(&str) -> f64) -> f64 {
-        /// What a verb that fits anything counts, and by how much a sign of a change raises the whole.
+        /// The factor of a light verb, and that of a sign of change.
         const LIGHT: f64 = 0.5;
         const CHANGED: f64 = 1.5;
         if earlier.asks
             || self.asks
             || !self.is_brief()
             || !earlier.is_brief()
-            || self.is_alike(earlier)
-            || self.are_apart(earlier)
+            || self.is_list_sibling(earlier)
+            || self.have_different_qualifiers(earlier)
         {
             return 0.0;
         }
         let weight = |word: &String| rarity(word) * if is_light(word) { LIGHT } else { 1.0 };
-        let comes_up =
-            |word: &&String| self.subject.contains(*word) || self.subject.iter().any(|other| is_twin(word, other));
+        let comes_up = |word: &&String| {
+            self.subject.contains(*word) || self.subject.iter().any(|other| is_name_variant(word, other))
+        };
         let whole: f64 = earlier.subject.iter().map(weight).sum();
-        let shared: f64 = earlier.subject.iter().filter(comes_up).map(weight).sum();
+        let shared_words: f64 = earlier.subject.iter().filter(comes_up).map(weight).sum();
         let changes =
             self.revises() || self.reports || self.permits || self.values_differ(earlier) || self.explains(earlier);
-        // What forbids something stays by itself where nothing has changed.
+        // A prohibition stands alone if nothing has changed.
         if whole <= 0.0 || earlier.restricts && !changes {
             return 0.0;
         }
-        shared / whole * if changes { CHANGED } else { 1.0 }
+        shared_words / whole * if changes { CHANGED } else { 1.0 }
     }
 
-    fn seems_to_stand_to(&self, earlier: &Claim) -> Stands {
+    fn likely_relation_to(&self, earlier: &Claim) -> Relation {
         let same = !self.subject.is_empty() && self.subject == earlier.subject;
         if same && (self.values_differ(earlier) || self.values == earlier.values) {
-            return Stands::Replaces;
+            return Relation::Replaces;
         }
-        // A question states nothing that could be changed, and a long sentence is about more than one thing.
+        // A question states nothing that could change, and a long sentence has more than one subject.
         if earlier.asks || !self.is_brief() || !earlier.is_brief() {
-            return Stands::Beside;
+            return Relation::Independent;
         }
-        let is_former = self.former.iter().any(|former| earlier.has(former));
-        if is_former && (self.changes || self.shares(earlier)) {
-            return Stands::Replaces;
+        let is_former = self.former.iter().any(|former| earlier.mentions(former));
+        if is_former && (self.changes || self.shares_subject(earlier)) {
+            return Relation::Replaces;
         }
-        let shared = self.subject.intersection(&earlier.subject).count();
-        let own = earlier.subject.len() - shared;
+        let shared_words = self.subject.intersection(&earlier.subject).count();
+        let missing_words = earlier.subject.len() - shared_words;
         if self.values_differ(earlier) {
-            return self.value_stands_to(earlier, shared, own);
+            return self.value_relation_to(earlier, shared_words, missing_words);
         }
         if self.changes && self.values.is_empty() && !self.choice.is_empty() && !earlier.choice.is_empty() {
-            return if self.is_for_the_same(earlier) { Stands::Replaces } else { Stands::Beside };
+            return if self.is_for_the_same(earlier) { Relation::Replaces } else { Relation::Independent };
         }
-        let near = shared > 0 && (own < shared || self.shares_a_name(earlier));
-        if self.undoes(earlier) {
-            return Stands::Replaces;
+        let is_near = shared_words > 0 && (missing_words < shared_words || self.shares_a_name(earlier));
+        if self.negates(earlier) {
+            return Relation::Replaces;
         }
-        let covered = self.covered(earlier);
-        let missing = earlier.core.len() - covered;
-        let reverses = self.permits && !self.restricts && earlier.restricts || self.restricts && earlier.permits;
-        let renamed = !earlier.names.is_empty()
+        let covered_core = self.covered_core(earlier);
+        let missing_core = earlier.core.len() - covered_core;
+        let reverses_permission =
+            self.permits && !self.restricts && earlier.restricts || self.restricts && earlier.permits;
+        let has_new_name = !earlier.names.is_empty()
             && earlier.names.is_disjoint(&self.subject)
             && self.names.iter().any(|name| !earlier.subject.contains(name));
         match () {
-            () if self.conflicts(earlier) => Stands::Beside,
-            () if self.permits && self.changes && !earlier.permits && near => Stands::Replaces,
-            () if self.forbids && self.changes && !earlier.forbids && own == 0 && shared > 0 => Stands::Replaces,
-            () if self.turns && shared > 0 && (own <= shared || self.renames(earlier)) => Stands::Replaces,
-            () if reverses && (self.shares_a_name(earlier) && shared > own || missing == 0 && covered > 1) => {
-                Stands::Replaces
+            () if self.conflicts(earlier) => Relation::Independent,
+            () if self.permits && self.changes && !earlier.permits && is_near => Relation::Replaces,
+            () if self.forbids && self.changes && !earlier.forbids && missing_words == 0 && shared_words > 0 => {
+                Relation::Replaces
             }
-            () if missing == 0 && covered > 1 && (self.corrects || renamed && (self.revises() || self.reports)) => {
-                Stands::Replaces
+            () if self.transforms && shared_words > 0 && (missing_words <= shared_words || self.renames(earlier)) => {
+                Relation::Replaces
             }
-            () => Stands::Beside,
+            () if reverses_permission
+                && (self.shares_a_name(earlier) && shared_words > missing_words
+                    || missing_core == 0 && covered_core > 1) =>
+            {
+                Relation::Replaces
+            }
+            () if missing_core == 0
+                && covered_core > 1
+                && (self.corrects || has_new_name && (self.revises() || self.reports)) =>
+            {
+                Relation::Replaces
+            }
+            () => Relation::Independent,
         }
     }
 
-    /// How it stands where it gives another value of the same measure.
-    fn value_stands_to(&self, earlier: &Claim, shared: usize, own: usize) -> Stands {
+    /// Returns its relation if it gives another value of the same measure.
+    fn value_relation_to(&self, earlier: &Claim, shared_words: usize, missing_words: usize) -> Relation {
         if self.lacks_subject() {
-            return if self.changes || self.points_back { Stands::Continues } else { Stands::Beside };
+            return if self.changes || self.points_back { Relation::Continues } else { Relation::Independent };
         }
-        let within = own == 0 || shared == self.subject.len();
+        let within = missing_words == 0 || shared_words == self.subject.len();
         let changes = self.revises() || self.permits || self.reports;
-        let covered = self.covered(earlier);
-        let missing = earlier.core.len() - covered;
+        let covered_core = self.covered_core(earlier);
+        let missing_core = earlier.core.len() - covered_core;
         match () {
-            () if shared == 0 || self.conflicts(earlier) => Stands::Beside,
-            () if missing == 0 && changes && (covered > 1 || covered > 0 && self.corrects) => Stands::Replaces,
-            () if changes && (within || shared > 1) => Stands::Replaces,
-            () if self.permits && !earlier.permits && own <= shared => Stands::Replaces,
-            () => Stands::Beside,
+            () if shared_words == 0 || self.conflicts(earlier) => Relation::Independent,
+            () if missing_core == 0 && changes && (covered_core > 1 || covered_core > 0 && self.corrects) => {
+                Relation::Replaces
+            }
+            () if changes && (within || shared_words > 1) => Relation::Replaces,
+            () if self.permits && !earlier.permits && missing_words <= shared_words => Relation::Replaces,
+            () => Relation::Independent,
         }
     }
 
-    /// Whether both give a value of one measure, and not the same.
+    /// Whether both give values of one measure that differ.
     fn values_differ(&self, earlier: &Claim) -> bool {
-        // What has no name of its own measures what was measured before: `make it 50`.
+        // A value without a subject has the measure of the value before: `make it 50`.
         let nameless = self.lacks_subject();
-        let counts = |measure: &Measure| matches!(measure, Measure::Number | Measure::Of(_));
-        let alike = |one: &Measure, other: &Measure| {
-            let same = one == other && (!matches!(one, Measure::Named(_)) || self.revises() || self.reports);
+        let counts = |measure: &ValueMeasure| matches!(measure, ValueMeasure::Number | ValueMeasure::Count(_));
+        let alike = |one: &ValueMeasure, other: &ValueMeasure| {
+            let same = one == other && (!matches!(one, ValueMeasure::Named(_)) || self.revises() || self.reports);
             same || (nameless || self.corrects) && counts(one) && counts(other)
         };
         let mut of_one = self.values.iter().flat_map(|(measure, value)| {
@@ -167,8 +182,8 @@ impl Claim {
         of_one.next().is_some_and(|first| first || of_one.any(|differs| differs))
     }
 
-    /// Whether both name things of one sort with other words before it: the hotel budget, the flight budget.
-    fn are_apart(&self, earlier: &Claim) -> bool {
+    /// Whether both name things of one kind with different qualifiers: the hotel budget, the flight budget.
+    fn have_different_qualifiers(&self, earlier: &Claim) -> bool {
         let apart = |one: &[String], other: &[String]| {
             let [one_words @ .., one_head] = one else { return false };
             let [other_words @ .., other_head] = other else { return false };
@@ -178,70 +193,73 @@ impl Claim {
                 && one_words.iter().all(|word| !other_words.contains(word) && !earlier.subject.contains(word))
                 && !other_words.iter().any(|word| self.subject.contains(word))
         };
-        self.named.iter().any(|one| earlier.named.iter().any(|other| apart(one, other)))
+        self.noun_phrases.iter().any(|one| earlier.noun_phrases.iter().any(|other| apart(one, other)))
     }
 
-    /// Whether both name things of one sort with other words before it, or nothing in common.
+    /// Whether both name things of one kind with different qualifiers, or have no noun in common.
     fn conflicts(&self, earlier: &Claim) -> bool {
-        let heads = |claim: &Claim| claim.named.iter().filter_map(|noun| noun.last().cloned()).collect::<HashSet<_>>();
-        let all = |claim: &Claim| claim.named.iter().flatten().cloned().collect::<HashSet<_>>();
+        let heads =
+            |claim: &Claim| claim.noun_phrases.iter().filter_map(|noun| noun.last().cloned()).collect::<HashSet<_>>();
+        let all = |claim: &Claim| claim.noun_phrases.iter().flatten().cloned().collect::<HashSet<_>>();
         let (mine, theirs) = (all(self), all(earlier));
-        let strangers = !mine.is_empty()
+        let are_unrelated = !mine.is_empty()
             && !theirs.is_empty()
             && mine.is_disjoint(&theirs)
             && heads(self).iter().all(|head| !earlier.subject.contains(head))
             && heads(earlier).iter().all(|head| !self.subject.contains(head));
-        strangers || self.are_apart(earlier)
+        are_unrelated || self.have_different_qualifiers(earlier)
     }
 
-    /// Whether a name is not that of an earlier statement, but nearly: `shop-old`, `shop-new`.
+    /// Whether a name is a variant of one in an earlier statement: `shop-old`, `shop-new`.
     fn renames(&self, earlier: &Claim) -> bool {
-        let alike = |one: &str, other: &str| if self.turns { opens_alike(one, other) } else { is_twin(one, other) };
+        let alike = |one: &str, other: &str| {
+            if self.transforms { share_opening(one, other) } else { is_name_variant(one, other) }
+        };
         self.subject.iter().any(|one| earlier.subject.iter().any(|other| alike(one, other)))
     }
 
-    fn shares(&self, earlier: &Claim) -> bool {
+    fn shares_subject(&self, earlier: &Claim) -> bool {
         self.subject.intersection(&earlier.subject).next().is_some()
     }
 
-    /// Whether both name the same thing by a word that is no word of the language.
+    /// Whether both contain the same identifier or number.
     fn shares_a_name(&self, earlier: &Claim) -> bool {
-        let mut shared = self.subject.intersection(&earlier.subject);
-        shared.any(|word| word.contains(['/', '_', '.', '-']) || word.bytes().any(|byte| byte.is_ascii_digit()))
+        let mut shared_words = self.subject.intersection(&earlier.subject);
+        shared_words.any(|word| word.contains(['/', '_', '.', '-']) || word.bytes().any(|byte| byte.is_ascii_digit()))
     }
 
-    /// How many words of what an earlier statement is about come up in it.
-    fn covered(&self, earlier: &Claim) -> usize {
+    /// Returns how many words of an earlier statement's core it contains.
+    fn covered_core(&self, earlier: &Claim) -> usize {
         let named = |word: &&String| self.subject.contains(*word) || self.names.contains(*word);
         earlier.core.iter().filter(named).count()
     }
 
-    /// Whether it says the opposite of a word of an earlier one: `mute`, `unmute`.
-    fn undoes(&self, earlier: &Claim) -> bool {
+    /// Whether it negates a word of an earlier statement: `mute`, `unmute`.
+    fn negates(&self, earlier: &Claim) -> bool {
         let undone = |word: &String| {
             let rest = word.strip_prefix("un");
             rest.is_some_and(|rest| rest.len() > 2 && earlier.subject.contains(&stem(rest)))
         };
-        self.subject.iter().any(undone) && self.covered(earlier) > 0
+        self.subject.iter().any(undone) && self.covered_core(earlier) > 0
     }
 
-    /// Whether both are the same sentence but for the words that tell them apart, as the lines of a list are.
-    fn is_alike(&self, earlier: &Claim) -> bool {
+    /// Whether both are the same sentence except for the words that distinguish them, like lines of a list.
+    fn is_list_sibling(&self, earlier: &Claim) -> bool {
         let common = |one: &Claim, other: &Claim| -> Vec<String> {
-            one.frame.iter().filter(|word| other.frame.contains(word)).cloned().collect()
+            one.stems.iter().filter(|word| other.stems.contains(word)).cloned().collect()
         };
-        self.frame.len() == earlier.frame.len() && common(self, earlier) == common(earlier, self) && !self.corrects
+        self.stems.len() == earlier.stems.len() && common(self, earlier) == common(earlier, self) && !self.corrects
     }
 
-    /// Whether a statement is about these words, or gives them as a value.
-    fn has(&self, former: &BTreeSet<String>) -> bool {
+    /// Whether a statement contains these words in its subject, its choice or its values.
+    fn mentions(&self, former: &BTreeSet<String>) -> bool {
         let is_value = |word: &String| self.values.iter().any(|(_, value)| value.split(' ').any(|part| part == word));
         let amounts = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'$');
         former.iter().all(|word| self.subject.contains(word) || self.choice.contains(word) || is_value(word))
             && (!former.iter().all(amounts) || former.iter().any(is_value))
     }
 
-    /// Whether two choices are for the same purpose, or one does not say for what.
+    /// Whether two choices have the same purpose, or one names none.
     fn is_for_the_same(&self, earlier: &Claim) -> bool {
         let purpose = |claim: &Claim| claim.subject.difference(&claim.choice).cloned().collect::<BTreeSet<_>>();
         let (this, that) = (purpose(self), purpose(earlier));
@@ -249,20 +267,20 @@ impl Claim {
     }
 }
 
-/// Bytes at the beginning of two words that are the same; nothing where both are one word.
+/// Returns how many leading bytes two different words share; 0 if they are the same word.
 fn shared_opening(one: &str, other: &str) -> usize {
     if one == other { 0 } else { one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count() }
 }
 
-/// Whether two words differ, but not at their beginning.
-fn opens_alike(one: &str, other: &str) -> bool {
+/// Whether two different words have the same beginning.
+fn share_opening(one: &str, other: &str) -> bool {
     const ALIKE: usize = 4;
     shared_opening(one, other) >= ALIKE
 }
 
-/// Whether two names differ only behind their first half: `shop-old`, `shop-new`.
-fn is_twin(one: &str, other: &str) -> bool {
+/// Whether two names differ only in their second half: `shop-old`, `shop-new`.
+fn is_name_variant(one: &str, other: &str) -> bool {
     let is_name =
         |word: &str| word.contains(['-', '_', '/', '.', ':']) || word.bytes().any(|byte| byte.is_ascii_digit());
-    opens_alike(one, other) && shared_opening(one, other) * 2 >= one.len() && is_name(one) && is_name(other)
+    share_opening(one, other) && shared_opening(one, other) * 2 >= one.len() && is_name(one) && is_name(other)
 }

@@ -1,45 +1,45 @@
-//! The values that a sentence gives, and what they measure.
+//! Recognizes the values in a sentence and what they measure.
 
-use crate::summary::record::change::words::{Token, is_common, stem};
+use crate::summary::record::change::words::{WordToken, is_common, stem};
 
-/// What a value measures; two of one measure cannot both hold of one thing.
+/// What a value measures. Two values of one measure cannot both hold for one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Measure {
+pub(super) enum ValueMeasure {
     Money,
     Time,
     Day,
-    Clock,
-    Share,
+    TimeOfDay,
+    Percentage,
     Bytes,
     Version,
-    /// So many of something.
-    Of(String),
-    /// The number of what has one behind its name: `java 17`. It may be another thing of that name, too.
+    /// A number of things, with their noun.
+    Count(String),
+    /// A number after its noun: `java 17`. It may also be part of a name.
     Named(String),
-    /// A number by itself: a port.
+    /// A number alone: a port.
     Number,
 }
 
-/// The value that stands at a word, what it measures, and how many words it takes.
-pub(super) fn value_at(tokens: &[Token], at: usize) -> Option<(Measure, String, usize)> {
+/// Returns the measure and the value that start at a word, and how many words they span.
+pub(super) fn value_at(tokens: &[WordToken], at: usize) -> Option<(ValueMeasure, String, usize)> {
     let word = tokens[at].text.as_str();
     let next = |n: usize| tokens.get(at + n).map_or("", |token| token.text.as_str());
     if is_day(word) || is_ordinal(word) {
-        return Some((Measure::Day, word.to_owned(), 1));
+        return Some((ValueMeasure::Day, word.to_owned(), 1));
     }
-    if is_clock(word) {
-        return Some((Measure::Clock, word.to_owned(), 1));
+    if is_time_of_day(word) {
+        return Some((ValueMeasure::TimeOfDay, word.to_owned(), 1));
     }
     if is_scientific(word) {
-        return Some((Measure::Number, word.to_owned(), 1));
+        return Some((ValueMeasure::Number, word.to_owned(), 1));
     }
     // A full minute, an hour.
-    let ahead = usize::from(matches!(next(1), "full" | "whole" | "single"));
-    if matches!(word, "a" | "an" | "one") && measure_of_unit(next(1 + ahead)) == Some(Measure::Time) {
-        return Some((Measure::Time, format!("1 {}", canonical(next(1 + ahead))), 2 + ahead));
+    let adjectives = usize::from(matches!(next(1), "full" | "whole" | "single"));
+    if matches!(word, "a" | "an" | "one") && measure_of_unit(next(1 + adjectives)) == Some(ValueMeasure::Time) {
+        return Some((ValueMeasure::Time, format!("1 {}", canonical(next(1 + adjectives))), 2 + adjectives));
     }
     if let Some(money) = word.strip_prefix(['$', '€', '£']).and_then(number_of) {
-        return Some((Measure::Money, money, 1));
+        return Some((ValueMeasure::Money, money, 1));
     }
     let digits = word.bytes().take_while(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',')).count();
     if digits > 0 && digits < word.len() {
@@ -47,38 +47,40 @@ pub(super) fn value_at(tokens: &[Token], at: usize) -> Option<(Measure, String, 
         let dashed = number.len() == 4 && unit.starts_with('-');
         return match measure_of_unit(unit) {
             Some(measure) => Some((measure, format!("{number} {}", canonical(unit)), 1)),
-            None if dashed => Some((Measure::Day, word.to_owned(), 1)),
+            None if dashed => Some((ValueMeasure::Day, word.to_owned(), 1)),
             // `1440p`
             None if unit.len() < 3 && unit.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
-                Some((Measure::Of(unit.to_owned()), number.to_owned(), 1))
+                Some((ValueMeasure::Count(unit.to_owned()), number.to_owned(), 1))
             }
             None => None,
         };
     }
     let version = word.strip_prefix('v').unwrap_or(word);
     if version.matches('.').count() == 2 && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
-        return Some((Measure::Version, version.to_owned(), 1));
+        return Some((ValueMeasure::Version, version.to_owned(), 1));
     }
-    let single = usize::from(matches!(next(1), "single" | "only"));
-    let unit = next(1 + single);
+    let adjectives_after_one = usize::from(matches!(next(1), "single" | "only"));
+    let unit = next(1 + adjectives_after_one);
     if word == "one" && unit.len() > 2 && !is_common(unit) && unit.bytes().all(|byte| byte.is_ascii_alphabetic()) {
-        return Some((Measure::Of(stem(unit)), "1".to_owned(), 2 + single));
+        return Some((ValueMeasure::Count(stem(unit)), "1".to_owned(), 2 + adjectives_after_one));
     }
     let number = number_of(word)?;
     let before = at.checked_sub(1).map_or("is", |before| tokens[before].text.as_str());
     match (next(1), measure_of_unit(next(1))) {
         (unit, Some(measure)) => Some((measure, format!("{number} {}", canonical(unit)), 2)),
         (unit, None) if !unit.is_empty() && !is_common(unit) && unit.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
-            Some((Measure::Of(stem(unit)), number, 2))
+            Some((ValueMeasure::Count(stem(unit)), number, 2))
         }
-        // A name has its number behind it: `test 1`.
-        _ if is_common(before) || before == "port" || number.len() > 2 => Some((Measure::Number, number, 1)),
-        _ if before.bytes().all(|byte| byte.is_ascii_alphabetic()) => Some((Measure::Named(stem(before)), number, 1)),
+        // In a name, the number follows: `test 1`.
+        _ if is_common(before) || before == "port" || number.len() > 2 => Some((ValueMeasure::Number, number, 1)),
+        _ if before.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
+            Some((ValueMeasure::Named(stem(before)), number, 1))
+        }
         _ => None,
     }
 }
 
-/// A number in digits, however it is spelled.
+/// Returns a number in digits, also if it is spelled out.
 pub(super) fn number_of(word: &str) -> Option<String> {
     const SPELLED: [&str; 13] =
         ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
@@ -111,7 +113,7 @@ fn is_ordinal(word: &str) -> bool {
 }
 
 /// `02:00`, `5pm`.
-fn is_clock(word: &str) -> bool {
+fn is_time_of_day(word: &str) -> bool {
     let digits = |text: &str| (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     let of_half = ["am", "pm"].iter().find_map(|half| word.strip_suffix(half));
     of_half.is_some_and(digits)
@@ -157,24 +159,24 @@ fn is_day(word: &str) -> bool {
     DAYS.contains(&word) || word.starts_with('周') && word.chars().count() == 2
 }
 
-fn measure_of_unit(unit: &str) -> Option<Measure> {
+fn measure_of_unit(unit: &str) -> Option<ValueMeasure> {
     match unit {
         "dollar" | "dollars" | "usd" | "euro" | "euros" | "eur" | "bucks" | "cents" | "yuan" | "rmb" | "k" | "美元"
-        | "欧元" | "元" | "块" => Some(Measure::Money),
+        | "欧元" | "元" | "块" => Some(ValueMeasure::Money),
         "ns" | "us" | "ms" | "s" | "sec" | "secs" | "second" | "seconds" | "min" | "mins" | "minute" | "minutes"
         | "hour" | "hours" | "h" | "day" | "days" | "week" | "weeks" | "month" | "months" | "year" | "years"
-        | "毫秒" | "秒" | "分钟" | "小时" | "天" | "个月" => Some(Measure::Time),
-        "%" | "percent" | "成" => Some(Measure::Share),
-        "kb" | "mb" | "gb" | "tb" | "kib" | "mib" | "gib" | "byte" | "bytes" => Some(Measure::Bytes),
-        "次" | "条" | "行" | "页" => Some(Measure::Of(unit.to_owned())),
-        "个" => Some(Measure::Of("个".to_owned())),
-        "点" => Some(Measure::Clock),
-        "号" | "日" => Some(Measure::Day),
+        | "毫秒" | "秒" | "分钟" | "小时" | "天" | "个月" => Some(ValueMeasure::Time),
+        "%" | "percent" | "成" => Some(ValueMeasure::Percentage),
+        "kb" | "mb" | "gb" | "tb" | "kib" | "mib" | "gib" | "byte" | "bytes" => Some(ValueMeasure::Bytes),
+        "次" | "条" | "行" | "页" => Some(ValueMeasure::Count(unit.to_owned())),
+        "个" => Some(ValueMeasure::Count("个".to_owned())),
+        "点" => Some(ValueMeasure::TimeOfDay),
+        "号" | "日" => Some(ValueMeasure::Day),
         _ => None,
     }
 }
 
-/// A unit as it is compared, or any other word by its stem.
+/// Returns the canonical form of a unit, or the stem of any other word.
 pub(super) fn canonical(unit: &str) -> String {
     let short = match unit {
         "second" | "seconds" | "sec" | "secs" | "秒" => "s",

@@ -1,10 +1,10 @@
-//! What a statement is about and what it says of it, so that a later one of the same speaker takes the place of an earlier
-//! one about the same thing, in other words too.
+//! Compares statements of one speaker, so that a later one replaces an earlier one about the same thing, also in other
+//! words.
 //!
-//! A statement is taken apart into its **subject** (its telling words), the **values** it gives (amounts by what they
-//! measure, days, names), and its bearing: whether it **changes** something (`instead`, `after all`, 改为), **permits** or
-//! **forbids**. Meaning is not understood. So both stay where both have words of their own and nothing says that something
-//! has changed: the timeout of the API and that of the database.
+//! A statement is parsed into its **subject** (its content words), the **values** it gives (amounts by what they
+//! measure, days, names) and its effect: whether it **changes** something (`instead`, `after all`, 改为), **permits** or
+//! **forbids**. The code does not understand meaning. So two statements both stay if each has words of its own and no
+//! word signals a change: the timeout of the API and that of the database.
 
 mod claim;
 mod comparison;
@@ -17,115 +17,116 @@ use std::hash::BuildHasher;
 use foldhash::fast::RandomState;
 
 pub(super) use claim::Claim;
-use comparison::Stands;
+use comparison::Relation;
 pub(in crate::summary) use words::is_common;
 
-/// Statements of one speaker, to find those that a later one takes the place of.
+/// The statements of one speaker so far. Finds those that a new one replaces.
 #[derive(Default)]
-pub(super) struct Statements {
+pub(super) struct ClaimHistory {
     all: Vec<Claim>,
-    gone: Vec<bool>,
+    is_replaced: Vec<bool>,
     by_word: HashMap<String, Vec<usize>>,
-    /// Where a sentence stands that is said again and again, word for word.
+    /// The index of each sentence by the hash of its text, to recognize repetitions.
     by_text: HashMap<u64, usize, RandomState>,
 }
 
-/// What an earlier statement has become.
+/// How a new statement affects an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
-    /// It no longer holds.
+pub(super) enum ChangeKind {
+    /// The earlier one no longer holds.
     Replaced,
-    /// It may no longer hold.
+    /// The earlier one may no longer hold.
     Doubted,
-    /// The new one is about the same matter, and may change it.
+    /// The new one is about the same matter and may change it.
     Related,
 }
 
-/// What becomes of an earlier statement.
+/// The effect of a new statement on an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Changed {
-    /// Its number.
-    pub(super) which: usize,
-    /// What it has become.
-    pub(super) how: How,
-    /// What it is about, where the new one does not say that.
+pub(super) struct ClaimChange {
+    /// The index of the earlier statement.
+    pub(super) index: usize,
+    /// The effect.
+    pub(super) kind: ChangeKind,
+    /// The subject of the earlier statement, if the new one names none itself.
     pub(super) about: Option<String>,
 }
 
-impl Statements {
-    /// Earlier statements that a new one is compared with: more would cost their number times that of all.
-    const COMPARED: usize = 16;
-    /// The share of a statement's matter that a later one is about before both are put together.
-    const ENOUGH: f64 = 0.25;
+impl ClaimHistory {
+    /// Most earlier statements with the same word that a new one is compared with. The comparisons would be quadratic
+    /// without a limit.
+    const MOST_COMPARED: usize = 16;
+    /// The share of an earlier statement's matter that a later one must be about to be shown with it.
+    const RELATED_SHARE: f64 = 0.25;
 
-    /// The statement that was made in the same words, which takes long to take apart; it is not there any more.
-    pub(super) fn take_repeated(&mut self, sentence: &str) -> Option<(Claim, Changed)> {
+    /// Removes and returns the earlier statement with the same text, which need not be parsed again.
+    pub(super) fn take_repeated(&mut self, sentence: &str) -> Option<(Claim, ClaimChange)> {
         let next = self.all.len();
         let key = self.by_text.hasher().hash_one(sentence);
-        let which = self.by_text.insert(key, next).filter(|which| !self.gone[*which])?;
-        self.gone[which] = true;
-        Some((std::mem::take(&mut self.all[which]), Changed { which, how: How::Replaced, about: None }))
+        let index = self.by_text.insert(key, next).filter(|index| !self.is_replaced[*index])?;
+        self.is_replaced[index] = true;
+        Some((std::mem::take(&mut self.all[index]), ClaimChange { index, kind: ChangeKind::Replaced, about: None }))
     }
 
-    /// How rare a word is among the statements so far: what few of them share tells that they are about one matter.
+    /// Returns how rare a word is among the statements so far. Statements that share a rare word are about one matter.
     fn rarity(&self, word: &str) -> f64 {
         /// A word of every statement still counts a little.
-        const LEAST: f64 = 0.2;
+        const BASE: f64 = 0.2;
         let times = self.by_word.get(word).map_or(1, |list| list.len().max(1));
-        ((self.all.len() + 2) as f64 / times as f64).ln() + LEAST
+        ((self.all.len() + 2) as f64 / times as f64).ln() + BASE
     }
 
-    /// Adds a statement, and says which earlier ones it changes.
-    /// `seen` is the same as it is to be read behind the sentences before it.
-    pub(super) fn add(&mut self, mut claim: Claim, mut seen: Claim) -> Vec<Changed> {
+    /// Adds a statement and returns which earlier ones it affects. `in_context` is the same statement read after the
+    /// sentences before it.
+    pub(super) fn add(&mut self, mut claim: Claim, mut in_context: Claim) -> Vec<ClaimChange> {
         let mut found = Vec::new();
-        let last = |list: &Vec<usize>| list.iter().rev().take(Self::COMPARED).copied().collect::<Vec<_>>();
-        let mut near: BTreeSet<usize> = BTreeSet::new();
+        let last = |list: &Vec<usize>| list.iter().rev().take(Self::MOST_COMPARED).copied().collect::<Vec<_>>();
+        let mut candidates: BTreeSet<usize> = BTreeSet::new();
         for word in claim.subject.iter().chain(claim.former.iter().flatten()).chain(&claim.choice) {
-            near.extend(self.by_word.get(word).map(last).into_iter().flatten());
+            candidates.extend(self.by_word.get(word).map(last).into_iter().flatten());
         }
-        if seen.revises() || seen.points_back {
-            near.extend(self.all.len().saturating_sub(Self::COMPARED)..self.all.len());
+        if in_context.revises() || in_context.points_back {
+            candidates.extend(self.all.len().saturating_sub(Self::MOST_COMPARED)..self.all.len());
         }
         let mut continued = false;
-        // The earlier statement that has most of its matter in the new one.
+        // The earlier statement with the largest share of its matter in the new one.
         let mut related: Option<(usize, f64)> = None;
-        for which in near.into_iter().rev().filter(|which| !self.gone[*which]).collect::<Vec<_>>() {
-            let how = match seen.stands_to(&self.all[which]) {
-                Stands::Beside => {
-                    let share = seen.shared_matter(&self.all[which], |word| self.rarity(word));
-                    if share >= Self::ENOUGH && related.is_none_or(|(_, most)| share > most) {
-                        related = Some((which, share));
+        for index in candidates.into_iter().rev().filter(|index| !self.is_replaced[*index]).collect::<Vec<_>>() {
+            let kind = match in_context.relation_to(&self.all[index]) {
+                Relation::Independent => {
+                    let share = in_context.shared_matter(&self.all[index], |word| self.rarity(word));
+                    if share >= Self::RELATED_SHARE && related.is_none_or(|(_, most)| share > most) {
+                        related = Some((index, share));
                     }
                     continue;
                 }
-                Stands::Continues if continued => continue,
-                Stands::Doubts => How::Doubted,
-                Stands::Continues | Stands::Replaces => How::Replaced,
+                Relation::Continues if continued => continue,
+                Relation::MayReplace => ChangeKind::Doubted,
+                Relation::Continues | Relation::Replaces => ChangeKind::Replaced,
             };
-            let before = &self.all[which];
-            let about = (seen.lacks_subject() && !before.lacks_subject()).then(|| before.about());
+            let before = &self.all[index];
+            let about = (in_context.lacks_subject() && !before.lacks_subject()).then(|| before.about());
             if about.is_some() {
-                for claim in [&mut claim, &mut seen] {
-                    (claim.subject, claim.order) = (before.subject.clone(), before.order.clone());
+                for claim in [&mut claim, &mut in_context] {
+                    (claim.subject, claim.spelled_subject) = (before.subject.clone(), before.spelled_subject.clone());
                 }
                 continued = true;
             }
-            if how == How::Replaced {
-                // Nothing is compared with it any more.
-                self.gone[which] = true;
-                self.all[which] = Claim::default();
+            if kind == ChangeKind::Replaced {
+                // A replaced statement is not compared again.
+                self.is_replaced[index] = true;
+                self.all[index] = Claim::default();
             }
-            found.push(Changed { which, how, about });
+            found.push(ClaimChange { index, kind, about });
         }
         if found.is_empty() {
-            found.extend(related.map(|(which, _)| Changed { which, how: How::Related, about: None }));
+            found.extend(related.map(|(index, _)| ClaimChange { index, kind: ChangeKind::Related, about: None }));
         }
         for word in claim.subject.iter().chain(&claim.choice) {
             self.by_word.entry(word.clone()).or_default().push(self.all.len());
         }
         self.all.push(claim);
-        self.gone.push(false);
+        self.is_replaced.push(false);
         found
     }
 }
@@ -134,27 +135,27 @@ impl Statements {
 mod tests {
     use super::*;
 
-    /// What stands after these were said one after another.
-    fn standing(said: &[&str]) -> Vec<String> {
-        let mut statements = Statements::default();
-        let mut standing: Vec<Option<String>> = Vec::new();
-        for said in said {
-            let mut text = (*said).to_owned();
-            let claim = Claim::of(said);
+    /// Returns the statements that hold after these were made one after another.
+    fn remaining_text(sentences: &[&str]) -> Vec<String> {
+        let mut statements = ClaimHistory::default();
+        let mut remaining_text: Vec<Option<String>> = Vec::new();
+        for sentences in sentences {
+            let mut text = (*sentences).to_owned();
+            let claim = Claim::parse(sentences);
             for changed in statements.add(claim.clone(), claim) {
-                let earlier = standing[changed.which].take();
-                match changed.how {
-                    How::Doubted => text.push_str(&format!(" (was: {})", earlier.unwrap_or_default())),
-                    How::Related => text.push_str(&format!(" (earlier: {})", earlier.unwrap_or_default())),
-                    How::Replaced => {}
+                let earlier = remaining_text[changed.index].take();
+                match changed.kind {
+                    ChangeKind::Doubted => text.push_str(&format!(" (was: {})", earlier.unwrap_or_default())),
+                    ChangeKind::Related => text.push_str(&format!(" (earlier: {})", earlier.unwrap_or_default())),
+                    ChangeKind::Replaced => {}
                 }
                 if let Some(about) = changed.about {
-                    text = format!("{about}: {said}");
+                    text = format!("{about}: {sentences}");
                 }
             }
-            standing.push(Some(text));
+            remaining_text.push(Some(text));
         }
-        standing.into_iter().flatten().collect()
+        remaining_text.into_iter().flatten().collect()
     }
 
     #[test]
@@ -195,8 +196,8 @@ mod tests {
             (&["截止日期是周五。", "截止日期改到周一。"], &["截止日期改到周一。"]),
             (&["请使用Python。", "不再使用Python，改用Rust。"], &["不再使用Python，改用Rust。"]),
         ];
-        for (said, expected) in cases {
-            assert_eq!(standing(said), expected, "{said:?}");
+        for (sentences, expected) in cases {
+            assert_eq!(remaining_text(sentences), expected, "{sentences:?}");
         }
     }
 
@@ -229,18 +230,21 @@ mod tests {
             &["API的超时是30秒。", "数据库的超时是30秒。"],
             &["不要修改迁移。", "不要修改测试。"],
         ];
-        for said in cases {
-            all_hold(said);
+        for sentences in cases {
+            all_hold(sentences);
         }
     }
 
-    /// Each is there, alone or behind a later one about the same, and none is said to hold no longer.
-    fn all_hold(said: &[&str]) {
-        let standing = standing(said).join("\n");
-        assert!(said.iter().all(|said| standing.contains(said)) && !standing.contains("was: "), "{standing}");
+    /// Checks that each statement is kept, alone or as a note, and none is marked as outdated.
+    fn all_hold(sentences: &[&str]) {
+        let remaining_text = remaining_text(sentences).join("\n");
+        assert!(
+            sentences.iter().all(|sentences| remaining_text.contains(sentences)) && !remaining_text.contains("was: "),
+            "{remaining_text}"
+        );
     }
 
-    /// What the later of two says takes the place of the earlier.
+    /// The later of two statements replaces the earlier.
     #[test]
     fn other_words_for_the_same_thing() {
         let cases = [
@@ -263,13 +267,13 @@ mod tests {
             ["搜索的测试别碰。", "搜索的测试可以改了。"],
         ];
         for [earlier, later] in cases {
-            let stands = standing(&[earlier, later]);
-            let behind = ["was", "earlier"].map(|mark| format!("{later} ({mark}: {earlier})"));
-            assert!(stands == [later] || behind.iter().any(|behind| stands == [behind.as_str()]), "{stands:?}");
+            let remaining = remaining_text(&[earlier, later]);
+            let noted = ["was", "earlier"].map(|mark| format!("{later} ({mark}: {earlier})"));
+            assert!(remaining == [later] || noted.iter().any(|noted| remaining == [noted.as_str()]), "{remaining:?}");
         }
     }
 
-    /// What is asked for one after another, and what is about one thing in two ways, both stand.
+    /// Successive requests all stay, and so do two statements about different sides of one thing.
     #[test]
     fn requests_in_a_row_all_stand() {
         let cases = [
@@ -281,8 +285,8 @@ mod tests {
             ["Use four workers for the crawl.", "The crawl must end before 6 am."],
             ["Port the lexer first.", "Then port the parser, it is larger."],
         ];
-        for said in cases {
-            all_hold(&said);
+        for sentences in cases {
+            all_hold(&sentences);
         }
     }
 
@@ -299,11 +303,11 @@ mod tests {
             ["Run the sync job at 02:00.", "Can you shift the sync job to 05:30? It collides with the backup."],
         ];
         for [earlier, later] in cases {
-            let mut words = crate::summary::record::user::Words::default();
-            words.said(0, "We plan the next weeks.", None, None);
-            words.said(1, earlier, None, None);
-            words.said(2, later, None, None);
-            let lines: Vec<String> = words.lines(false).map(|entry| entry.text).collect();
+            let mut user = crate::summary::record::user::UserStatements::default();
+            user.add_message(0, "We plan the next weeks.", None, None);
+            user.add_message(1, earlier, None, None);
+            user.add_message(2, later, None, None);
+            let lines: Vec<String> = user.lines(false).map(|entry| entry.text).collect();
             let marked = |mark: &str| lines.iter().any(|line| line.contains(&format!("{mark}: {earlier}")));
             let is_gone = lines.iter().all(|line| !line.contains(earlier));
             assert!(is_gone || marked("was") || marked("earlier"), "{lines:?}");
@@ -312,7 +316,7 @@ mod tests {
 
     #[test]
     fn where_it_is_not_sure_both_stand() {
-        let said = ["Times in the audit report are UTC.", "Show local Rome time in the audit report please."];
-        assert_eq!(standing(&said), [format!("{} (earlier: {})", said[1], said[0])]);
+        let sentences = ["Times in the audit report are UTC.", "Show local Rome time in the audit report please."];
+        assert_eq!(remaining_text(&sentences), [format!("{} (earlier: {})", sentences[1], sentences[0])]);
     }
 }

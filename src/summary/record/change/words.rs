@@ -1,4 +1,4 @@
-//! The words of a sentence as they are compared: in small letters, by their stems; in scripts without spaces, pairs of
+//! Splits a sentence into the words that comparisons use: lower-case stems; in scripts without spaces, pairs of
 //! characters.
 
 use std::collections::HashSet;
@@ -6,47 +6,48 @@ use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
 
-/// A word as it is compared.
+/// A word as comparisons see it.
 #[derive(Debug)]
-pub(super) struct Token {
+pub(super) struct WordToken {
     pub(super) text: String,
 }
 
-/// The words of a text in small letters; in scripts without spaces, pairs of characters, and amounts with their units.
-pub(super) fn tokens(text: &str) -> Vec<Token> {
+/// Returns the words of a text in lower case; in scripts without spaces, pairs of characters, and amounts with their
+/// units.
+pub(super) fn tokens(text: &str) -> Vec<WordToken> {
     let mut found = Vec::new();
     let mut push = |text: &str| {
         let text = text.trim_matches(['\'', '’', '-', '.', '/', ':', '#']);
-        // `A` names something, `a` does not.
-        let names = text == "A" && !found.is_empty();
+        // `A` is a label, `a` an article.
+        let is_label = text == "A" && !found.is_empty();
         if !text.is_empty() {
-            found.push(Token { text: if names { text.to_owned() } else { text.to_lowercase() } });
+            found.push(WordToken { text: if is_label { text.to_owned() } else { text.to_lowercase() } });
         }
     };
-    let inside =
+    let is_word_char =
         |c: char| c.is_alphanumeric() || matches!(c, '\'' | '’' | '$' | '€' | '£' | '_' | '-' | '.' | '/' | '%' | ':');
-    for word in text.split(|c: char| !inside(c)) {
-        let mut narrow = String::new();
-        let mut wide: Vec<char> = Vec::new();
+    for word in text.split(|c: char| !is_word_char(c)) {
+        let mut latin = String::new();
+        let mut chinese: Vec<char> = Vec::new();
         for c in word.chars() {
             if c >= '\u{2e80}' {
-                push(&narrow);
-                narrow.clear();
-                wide.push(c);
+                push(&latin);
+                latin.clear();
+                chinese.push(c);
             } else {
-                wide_words(&std::mem::take(&mut wide)).iter().for_each(|word| push(word));
-                narrow.push(c);
+                chinese_words(&std::mem::take(&mut chinese)).iter().for_each(|word| push(word));
+                latin.push(c);
             }
         }
-        push(&narrow);
-        wide_words(&wide).iter().for_each(|word| push(word));
+        push(&latin);
+        chinese_words(&chinese).iter().for_each(|word| push(word));
     }
     found
 }
 
-/// Characters that join, rule or change in Chinese; what is left between them are the words.
-fn wide_words(characters: &[char]) -> Vec<String> {
-    const JOIN: &str = "的是了把将为到不再要别只能最多少至个请在和与也就都我你们它这那改成换用元块秒毫超过现在必须应该可以给吧太里每才先";
+/// Returns the words of a Chinese text: it is split at function characters and the rest cut into pairs.
+fn chinese_words(characters: &[char]) -> Vec<String> {
+    const FUNCTION_CHARACTERS: &str = "的是了把将为到不再要别只能最多少至个请在和与也就都我你们它这那改成换用元块秒毫超过现在必须应该可以给吧太里每才先";
     const NUMBERS: &str = "零一二两三四五六七八九十百千万半";
     const UNITS: [&str; 19] = [
         "美元", "欧元", "元", "块", "毫秒", "秒", "分钟", "小时", "天", "个月", "次", "条", "行", "页", "号", "日",
@@ -57,7 +58,7 @@ fn wide_words(characters: &[char]) -> Vec<String> {
     let mut rest = text.as_str();
     let mut run: Vec<char> = Vec::new();
     let flush = |run: &mut Vec<char>, found: &mut Vec<String>| {
-        for part in run.split(|c| JOIN.contains(*c)) {
+        for part in run.split(|c| FUNCTION_CHARACTERS.contains(*c)) {
             if part.len() == 1 {
                 found.push(part.iter().collect());
             }
@@ -91,8 +92,8 @@ fn wide_words(characters: &[char]) -> Vec<String> {
     found
 }
 
-/// Pairs of characters put together again: 截止, 止日, 日期 is 截止日期.
-pub(super) fn overlapped(pairs: &[&str]) -> String {
+/// Joins overlapping pairs of characters: 截止, 止日, 日期 is 截止日期.
+pub(super) fn join_bigrams(pairs: &[&str]) -> String {
     let mut text = String::new();
     for pair in pairs {
         let mut characters = pair.chars();
@@ -104,14 +105,14 @@ pub(super) fn overlapped(pairs: &[&str]) -> String {
     text
 }
 
-/// The same word in its other numbers and times, roughly.
+/// Returns the approximate stem of an English word.
 pub(super) fn stem(word: &str) -> String {
     if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return word.to_owned();
     }
     let cut = |end: &str, least: usize| word.strip_suffix(end).filter(|rest| rest.len() >= least);
     // `pinning` and `pinned` come from `pin`.
-    let single = |rest: &'_ str| -> usize {
+    let without_doubled_end = |rest: &'_ str| -> usize {
         let end = rest.len();
         let doubled =
             end > 3 && rest.as_bytes()[end - 1] == rest.as_bytes()[end - 2] && !rest.ends_with(['l', 's', 'e', 'o']);
@@ -119,15 +120,16 @@ pub(super) fn stem(word: &str) -> String {
     };
     let root = match () {
         () if let Some(rest) = cut("ies", 3) => return format!("{rest}y"),
-        () if let Some(rest) = cut("ing", 3) => &rest[..single(rest)],
-        () if let Some(rest) = cut("ed", 3) => &rest[..single(rest)],
+        () if let Some(rest) = cut("ing", 3) => &rest[..without_doubled_end(rest)],
+        () if let Some(rest) = cut("ed", 3) => &rest[..without_doubled_end(rest)],
         () if let Some(rest) = cut("s", 3).filter(|rest| !rest.ends_with('s')) => rest,
         () => word,
     };
     root.strip_suffix('e').filter(|rest| rest.len() >= 3).unwrap_or(root).to_owned()
 }
 
-/// Words that do not tell what a statement is about: those that join, rule, change or are said to be polite.
+/// Whether a word says nothing about the subject of a statement: function words, words of rules and changes, and polite
+/// words.
 pub(in crate::summary) fn is_common(word: &str) -> bool {
     static COMMON: LazyLock<HashSet<&str, RandomState>> = LazyLock::new(|| COMMON_WORDS.split_whitespace().collect());
     COMMON.contains(word)
@@ -145,7 +147,7 @@ const COMMON_WORDS: &str = "a an the and or but if then of to in on at for from 
     goes become becomes available fine allowed per each much dude man shit fuck fucking damn jesus christ wtf omg omfg alright haha lol yep yeah nope nah nice cool hmm hm hey btw pls plz ty thx fyi \
     inside within got gets end ends kind sort bit lot";
 
-/// Verbs that fit anything, and what only praises or limits.
+/// Whether a word is a verb that fits anything, or only praises or limits.
 pub(super) fn is_light(word: &str) -> bool {
     static LIGHT: LazyLock<HashSet<String, RandomState>> =
         LazyLock::new(|| LIGHT_WORDS.split_whitespace().map(stem).collect());

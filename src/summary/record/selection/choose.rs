@@ -1,4 +1,5 @@
-//! Which values and names a summary takes: whatever says most for its size, until the room is spent.
+//! Chooses the values and names of a summary: those with the best ratio of importance to size, until the budget is
+//! spent.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashSet};
@@ -6,56 +7,56 @@ use std::collections::{BinaryHeap, HashSet};
 use foldhash::fast::RandomState;
 
 use crate::summary::record::literals::literals;
-use crate::summary::record::selection::{Notes, Piece, hash};
+use crate::summary::record::selection::{Notes, ValuePiece, hash};
 use crate::tokens::Counter;
 
-/// The share that is given before costs are looked at again: what was named once is cheaper after.
+/// The share of the budget that is spent before costs are updated: a prefix is paid only once.
 const FIRST_SHARE: f64 = 0.5;
 
-/// The share that is left for names beside the facts, where there are any.
-const SPARE_SHARE: f64 = 0.03;
+/// The share of the budget for names beside the facts.
+const NAMES_SHARE: f64 = 0.03;
 
-/// A choice that grows.
-pub(super) struct Choice<'n> {
+/// The pieces chosen so far.
+pub(super) struct PieceSelection<'n> {
     notes: &'n Notes,
-    /// Pieces that are taken, in the order they were.
-    pub(super) taken: Vec<usize>,
-    is_taken: Vec<bool>,
-    held: HashSet<u64, RandomState>,
+    /// The chosen pieces, in the order of their selection.
+    pub(super) chosen: Vec<usize>,
+    is_chosen: Vec<bool>,
+    known_terms: HashSet<u64, RandomState>,
     sizes: Vec<f64>,
-    /// Pieces that stand a chance, in their order.
+    /// The pieces that may be chosen, in order.
     candidates: Vec<usize>,
-    /// What the openers cost that do not stand yet; nothing of the others.
-    openers: Vec<f64>,
+    /// The cost of each prefix that is not written yet; 0 for the others.
+    prefix_costs: Vec<f64>,
 }
 
-/// A piece and how much it says for its size.
-struct Offer {
+/// A piece and its worth per size.
+struct ScoredPiece {
     worth: f64,
     piece: usize,
 }
 
-impl PartialEq for Offer {
+impl PartialEq for ScoredPiece {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Offer {}
+impl Eq for ScoredPiece {}
 
-impl PartialOrd for Offer {
+impl PartialOrd for ScoredPiece {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Offer {
+impl Ord for ScoredPiece {
     fn cmp(&self, other: &Self) -> Ordering {
         self.worth.total_cmp(&other.worth).then(other.piece.cmp(&self.piece))
     }
 }
 
-/// Tokens of a text, with what is left of the last.
+/// Returns the tokens of a text, with fractions.
 pub(in crate::summary::record) fn size(text: &str, counter: Counter) -> f64 {
     match counter {
         Counter::Approx(characters) | Counter::ApproxRepr(characters) => text.chars().count() as f64 / characters,
@@ -64,69 +65,69 @@ pub(in crate::summary::record) fn size(text: &str, counter: Counter) -> f64 {
     }
 }
 
-impl<'n> Choice<'n> {
-    pub(super) fn new(notes: &'n Notes, counter: Counter, said: &str) -> Self {
+impl<'n> PieceSelection<'n> {
+    pub(super) fn new(notes: &'n Notes, counter: Counter, text: &str) -> Self {
         let between = size("; ", counter);
-        let mut choice = Choice {
+        let mut choice = PieceSelection {
             notes,
             candidates: Vec::new(),
-            taken: Vec::new(),
-            is_taken: vec![false; notes.pieces.len()],
-            held: literals(said).into_iter().map(|literal| hash(&said[literal.span].to_lowercase())).collect(),
+            chosen: Vec::new(),
+            is_chosen: vec![false; notes.pieces.len()],
+            known_terms: literals(text).into_iter().map(|literal| hash(&text[literal.span].to_lowercase())).collect(),
             sizes: notes.pieces.iter().map(|piece| size(&piece.text, counter) + between).collect(),
-            openers: notes.openers.iter().map(|opener| size(&opener.text, counter)).collect(),
+            prefix_costs: notes.prefixes.iter().map(|prefix| size(&prefix.text, counter)).collect(),
         };
         choice.candidates = choice.best();
         choice.candidates.sort_unstable();
         choice
     }
 
-    /// The best of the pieces, as many as could fit into any budget that is asked for.
+    /// Returns the best pieces, as many as fit in any budget.
     fn best(&self) -> Vec<usize> {
         const MOST: usize = 16_384;
         let all = 0..self.notes.pieces.len();
-        let mut offers: Vec<Offer> = all.map(|piece| Offer { worth: self.worth(piece), piece }).collect();
-        if offers.len() > MOST {
-            offers.select_nth_unstable_by(MOST, |a, b| b.cmp(a));
-            offers.truncate(MOST);
+        let mut score: Vec<ScoredPiece> = all.map(|piece| ScoredPiece { worth: self.worth(piece), piece }).collect();
+        if score.len() > MOST {
+            score.select_nth_unstable_by(MOST, |a, b| b.cmp(a));
+            score.truncate(MOST);
         }
-        offers.into_iter().map(|offer| offer.piece).collect()
+        score.into_iter().map(|offer| offer.piece).collect()
     }
 
-    /// Takes pieces as long as `room` lasts.
+    /// Chooses pieces until `room` is spent.
     pub(super) fn fill(&mut self, room: f64) {
         let mut left = room;
-        if self.taken.is_empty() {
-            left -= self.take_best(left * FIRST_SHARE, |piece| !piece.spare);
-            let spare = self.candidates.iter().filter(|at| self.notes.pieces[**at].spare);
-            let spare = spare.map(|at| self.shared_cost(*at)).sum::<f64>().min(room * SPARE_SHARE);
-            left -= self.take_best(left - spare, |piece| !piece.spare);
+        if self.chosen.is_empty() {
+            left -= self.choose_best(left * FIRST_SHARE, |piece| !piece.is_spare);
+            let spare = self.candidates.iter().filter(|at| self.notes.pieces[**at].is_spare);
+            let spare = spare.map(|at| self.shared_cost(*at)).sum::<f64>().min(room * NAMES_SHARE);
+            left -= self.choose_best(left - spare, |piece| !piece.is_spare);
         }
-        self.take_best(left, |_| true);
+        self.choose_best(left, |_| true);
     }
 
-    /// Takes the best of the pieces that `wanted` allows, and says what they cost.
-    fn take_best(&mut self, room: f64, wanted: impl Fn(&Piece) -> bool) -> f64 {
-        let offers = |choice: &Self, piece: usize| Offer { worth: choice.worth(piece), piece };
-        let mut heap: BinaryHeap<Offer> = self
+    /// Chooses the best pieces that `wanted` allows and returns their cost.
+    fn choose_best(&mut self, room: f64, wanted: impl Fn(&ValuePiece) -> bool) -> f64 {
+        let score = |choice: &Self, piece: usize| ScoredPiece { worth: choice.worth(piece), piece };
+        let mut heap: BinaryHeap<ScoredPiece> = self
             .candidates
             .iter()
             .copied()
-            .filter(|&at| !self.is_taken[at] && wanted(&self.notes.pieces[at]))
-            .map(|at| offers(self, at))
+            .filter(|&at| !self.is_chosen[at] && wanted(&self.notes.pieces[at]))
+            .map(|at| score(self, at))
             .collect();
         let mut spent = 0.0;
         while let Some(best) = heap.pop() {
-            if self.is_taken[best.piece] {
+            if self.is_chosen[best.piece] {
                 continue;
             }
             let now = self.worth(best.piece);
             if now <= 0.0 {
                 continue;
             }
-            // What was said meanwhile need not be said again.
+            // A piece is worth less once others contain the same terms.
             if now < best.worth && heap.peek().is_some_and(|next| next.worth > now) {
-                heap.push(Offer { worth: now, piece: best.piece });
+                heap.push(ScoredPiece { worth: now, piece: best.piece });
                 continue;
             }
             let cost = self.cost(best.piece);
@@ -134,57 +135,59 @@ impl<'n> Choice<'n> {
                 continue;
             }
             spent += cost;
-            for opened in self.take(best.piece) {
-                // Beside what stands already, the others of the line cost less.
-                if !self.is_taken[opened] && wanted(&self.notes.pieces[opened]) {
-                    heap.push(offers(self, opened));
+            for opened in self.choose(best.piece) {
+                // The other pieces of the line cost less now.
+                if !self.is_chosen[opened] && wanted(&self.notes.pieces[opened]) {
+                    heap.push(score(self, opened));
                 }
             }
         }
         spent
     }
 
-    /// Takes a piece, and says which others cost less beside it.
-    fn take(&mut self, at: usize) -> Vec<usize> {
+    /// Chooses a piece and returns those that cost less as a result.
+    fn choose(&mut self, at: usize) -> Vec<usize> {
         let notes = self.notes;
-        self.is_taken[at] = true;
-        self.taken.push(at);
-        self.held.extend(notes.pieces[at].says.iter().map(|said| said.what()));
+        self.is_chosen[at] = true;
+        self.chosen.push(at);
+        self.known_terms.extend(notes.pieces[at].terms.iter().map(|term| term.key()));
         let mut cheaper = Vec::new();
-        for opener in notes.pieces[at].openers() {
-            if std::mem::take(&mut self.openers[opener]) > 0.0 {
-                self.held.extend(&notes.openers[opener].says);
-                cheaper.extend(notes.openers[opener].pieces.iter().map(|piece| *piece as usize));
+        for prefix in notes.pieces[at].prefixes() {
+            if std::mem::take(&mut self.prefix_costs[prefix]) > 0.0 {
+                self.known_terms.extend(&notes.prefixes[prefix].terms);
+                cheaper.extend(notes.prefixes[prefix].pieces.iter().map(|piece| *piece as usize));
             }
         }
         cheaper
     }
 
     fn cost(&self, at: usize) -> f64 {
-        self.sizes[at] + self.notes.pieces[at].openers().map(|opener| self.openers[opener]).sum::<f64>()
+        self.sizes[at] + self.notes.pieces[at].prefixes().map(|prefix| self.prefix_costs[prefix]).sum::<f64>()
     }
 
-    /// What it costs where the pieces that need the same share in it.
+    /// Returns the cost of a piece if others share its prefixes.
     fn shared_cost(&self, at: usize) -> f64 {
-        let share = |opener: usize| self.openers[opener] / self.notes.openers[opener].pieces.len().min(SHARED) as f64;
-        self.sizes[at] + self.notes.pieces[at].openers().map(share).sum::<f64>()
+        let share = |prefix: usize| {
+            self.prefix_costs[prefix] / self.notes.prefixes[prefix].pieces.len().min(MOST_SHARING) as f64
+        };
+        self.sizes[at] + self.notes.pieces[at].prefixes().map(share).sum::<f64>()
     }
 
-    /// What a piece says that is not said yet, for its size.
+    /// Returns the importance of a piece's new terms per size.
     fn worth(&self, at: usize) -> f64 {
         let piece = &self.notes.pieces[at];
-        let new = piece.says.iter().filter(|said| said.is_literal() && !self.held.contains(&said.what()));
-        let literals: f64 = new.map(|said| said.matters).sum();
+        let new = piece.terms.iter().filter(|term| term.is_literal() && !self.known_terms.contains(&term.key()));
+        let literals: f64 = new.map(|term| term.importance).sum();
         if literals <= 0.0 {
             return 0.0;
         }
-        (0.15 * piece.weight + LITERALS * literals) / self.shared_cost(at).powf(COST)
+        (0.15 * piece.weight + LITERAL_FACTOR * literals) / self.shared_cost(at).powf(SIZE_EXPONENT)
     }
 }
 
-/// Pieces that are taken to share what they need to stand.
-const SHARED: usize = 5;
-/// How much size counts.
-const COST: f64 = 0.9;
-/// How much a literal says beside what it is.
-const LITERALS: f64 = 1.2;
+/// Most pieces that are assumed to share a prefix.
+const MOST_SHARING: usize = 5;
+/// The exponent of the size in the worth of a piece.
+const SIZE_EXPONENT: f64 = 0.9;
+/// The weight of literals beside that of the kind of a piece.
+const LITERAL_FACTOR: f64 = 1.2;

@@ -1,194 +1,199 @@
-//! What comes up in a history, by which it is told how much it matters that a summary holds it.
+//! Counts the literals and words of a history, which decides how important it is that a summary contains them.
 
 use std::borrow::Cow;
 
-use crate::summary::record::literals::{Class, literals};
-use crate::summary::record::reading::{Speaker, Turn, Words};
-use crate::summary::record::selection::{ByHash, Piece, Said, hash};
-use crate::summary::record::{Found, homes};
+use crate::summary::record::history_turns::{HistoryTurn, Speaker, TurnText};
+use crate::summary::record::literals::{LiteralClass, literals};
+use crate::summary::record::selection::{ByHash, PieceTerm, ValuePiece, hash};
+use crate::summary::record::{FoundValue, name_sources};
 
-/// A name, with the turn and the place of a call in it.
-type Named = (Box<str>, (usize, usize));
+/// A name, with the turn and the place of the call that returned it.
+type LocatedName = (Box<str>, (usize, usize));
 
-/// How often literals and words come up, where last, and who says them.
+/// How often literals and words are mentioned, where last, and by whom.
 #[derive(Default)]
 pub(super) struct Mentions {
-    of: ByHash<Mention>,
-    /// Names that calls brought, with the last that did.
-    names: ByHash<Named>,
-    /// The call whose result is read.
-    home: Option<(usize, usize)>,
+    by_hash: ByHash<Mention>,
+    /// Names in results of calls, with the last such call.
+    names: ByHash<LocatedName>,
+    /// The call whose text is read.
+    source: Option<(usize, usize)>,
 }
 
-/// How often something comes up, where last, and how much whoever says it has to say. A long history has many, so that
-/// they take little room.
+/// How often something is mentioned, where last, and how strongly. It is small, since a long history has many.
 #[derive(Default)]
 struct Mention {
     last: f32,
-    /// The times, and in the lowest byte the voice.
-    times_and_voice: u32,
+    /// The number of mentions, and in the lowest byte the strength.
+    count_and_strength: u32,
 }
 
-/// Who says something, in steps of 32, and on these the length of a name that is said.
+/// Who mentions something, in steps of 32, plus the length of a mentioned name.
 #[derive(Clone, Copy)]
-struct Voice(u8);
+struct MentionStrength(u8);
 
-/// Who says something: what a person says or a call is given is used again more often than what goes by in an output.
+/// Who mentions something. Words of a person and arguments of calls are used again more often than output.
 #[derive(Clone, Copy)]
-enum Speaks {
+enum MentionSource {
     Output = 1,
     Model,
-    /// What a call is given.
-    Given,
-    Person,
-    /// A value, or what is only a word, of anybody but a person.
+    /// An argument of a call.
+    Argument,
+    User,
+    /// A value or a plain word, by anybody but a person.
     Word,
 }
 
 impl Mentions {
-    /// What comes up in a history, turn by turn.
-    pub(super) fn of(turns: &[Turn<'_>]) -> Self {
+    /// Counts the mentions in a history.
+    pub(super) fn new(turns: &[HistoryTurn<'_>]) -> Self {
         let mut mentions = Mentions::default();
         for (at, turn) in turns.iter().enumerate() {
-            // What an earlier summary held stays in the middle of time: it was chosen once, and is not new.
+            // An earlier summary counts as the middle of the history: its contents were chosen once and are not new.
             let position = if turn.speaker == Speaker::Earlier { 0.7 } else { (at + 1) as f64 / turns.len() as f64 };
-            let speaks = match turn.speaker {
-                Speaker::User | Speaker::Earlier => Speaks::Person,
-                Speaker::Assistant => Speaks::Model,
-                Speaker::Instructions | Speaker::Tool => Speaks::Output,
+            let by = match turn.speaker {
+                Speaker::User | Speaker::Earlier => MentionSource::User,
+                Speaker::Assistant => MentionSource::Model,
+                Speaker::Instructions | Speaker::Tool => MentionSource::Output,
             };
-            mentions.text(&turn.text.read(), speaks, position);
+            mentions.add_text(&turn.text.read(), by, position);
             for (place, call) in turn.calls.iter().enumerate() {
                 let arguments = call.arguments.read();
-                let (given, result) = (homes::given(&arguments), call.result.as_ref().map(Words::read));
+                let (given, result) =
+                    (name_sources::decoded_arguments(&arguments), call.result.as_ref().map(TurnText::read));
                 let result = result.unwrap_or_default();
-                // Short arguments are told with their call.
-                mentions.home = matches!(given, Cow::Owned(_)).then_some((at, place));
-                mentions.text(&given, Speaks::Given, position);
-                mentions.home = homes::holds_names(call, &arguments, &result).then_some((at, place));
-                mentions.text(&result, Speaks::Output, position);
-                mentions.home = None;
+                // The label of a call shows short arguments.
+                mentions.source = matches!(given, Cow::Owned(_)).then_some((at, place));
+                mentions.add_text(&given, MentionSource::Argument, position);
+                mentions.source = name_sources::has_useful_names(call, &arguments, &result).then_some((at, place));
+                mentions.add_text(&result, MentionSource::Output, position);
+                mentions.source = None;
             }
-            turn.strays.iter().for_each(|stray| mentions.text(&stray.read(), Speaks::Output, position));
+            turn.results_without_call
+                .iter()
+                .for_each(|stray| mentions.add_text(&stray.read(), MentionSource::Output, position));
         }
         mentions
     }
 
-    fn text(&mut self, text: &str, speaks: Speaks, position: f64) {
-        let mut small = String::new();
+    fn add_text(&mut self, text: &str, by: MentionSource, position: f64) {
+        let mut lower = String::new();
         for literal in literals(text) {
-            let amount = matches!(literal.class, Class::Number | Class::Version);
-            let voice = if amount { Voice::of(speaks) } else { Voice::of_name(speaks, literal.span.len()) };
-            let written = &text[literal.span.clone()];
-            small.clear();
-            small.push_str(written);
-            // Literals are of ASCII.
-            small.make_ascii_lowercase();
-            let what = hash(&small);
-            self.add(what, voice, position);
-            if let Some(home) = self.home.filter(|_| homes::is_name(literal.class, text, &literal.span)) {
-                self.names.entry(what).or_insert_with(|| (written.into(), home)).1 = home;
+            let amount = matches!(literal.class, LiteralClass::Number | LiteralClass::Version);
+            let strength =
+                if amount { MentionStrength::new(by) } else { MentionStrength::for_name(by, literal.span.len()) };
+            let spelled = &text[literal.span.clone()];
+            lower.clear();
+            lower.push_str(spelled);
+            // Literals are ASCII.
+            lower.make_ascii_lowercase();
+            let key = hash(&lower);
+            self.add(key, strength, position);
+            if let Some(source) =
+                self.source.filter(|_| name_sources::is_reportable_name(literal.class, text, &literal.span))
+            {
+                self.names.entry(key).or_insert_with(|| (spelled.into(), source)).1 = source;
             }
         }
     }
 
-    /// The names that matter most, with the calls that brought them last.
-    pub(super) fn names<'t>(&mut self, turns: &'t [Turn<'_>]) -> impl Iterator<Item = Found> + use<'t> {
+    /// Returns the most important names, with the calls that returned them last.
+    pub(super) fn names<'t>(&mut self, turns: &'t [HistoryTurn<'_>]) -> impl Iterator<Item = FoundValue> + use<'t> {
         const MOST: usize = 2_048;
         let names = std::mem::take(&mut self.names).into_iter();
-        let weighed = names.map(|(what, named)| (self.of.get(&what).map_or(0.0, Mention::matters), named));
-        let mut weighed: Vec<(f64, Named)> = weighed.collect();
+        let weighed = names.map(|(key, named)| (self.by_hash.get(&key).map_or(0.0, Mention::importance), named));
+        let mut weighed: Vec<(f64, LocatedName)> = weighed.collect();
         weighed.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         weighed.truncate(MOST);
         weighed.shrink_to_fit();
-        weighed.sort_by_key(|(_, (_, home))| *home);
-        // One call brings several.
+        weighed.sort_by_key(|(_, (_, source))| *source);
+        // One call returns several names.
         let mut last = None;
-        weighed.into_iter().map(move |(_, (name, home))| {
-            let turn = &turns[home.0];
+        weighed.into_iter().map(move |(_, (name, source))| {
+            let turn = &turns[source.0];
             let place = match last.take() {
-                Some((known, place)) if known == home => place,
-                _ => homes::place(&turn.calls[home.1]),
+                Some((known, place)) if known == source => place,
+                _ => name_sources::source_label(&turn.calls[source.1]),
             };
-            let found = homes::in_place(&place, &name, turn.index);
-            last = Some((home, place));
+            let found = name_sources::name_found_in(&place, &name, turn.index);
+            last = Some((source, place));
             found
         })
     }
 
-    fn add(&mut self, what: u64, voice: Voice, position: f64) {
-        self.of.entry(what).or_default().mentioned(voice, position);
+    fn add(&mut self, key: u64, strength: MentionStrength, position: f64) {
+        self.by_hash.entry(key).or_default().record(strength, position);
     }
 
-    /// Counts what is no literal by itself: values, and words.
-    pub(super) fn value(&mut self, found: &Found, says: &[Said], position: f64) {
-        let voice = Voice::of(Speaks::Word);
-        for said in says.iter().filter(|said| !said.is_literal() || found.cell.is_some()) {
-            self.add(said.what(), voice, position);
+    /// Counts the terms of a found value that are no literals, and values.
+    pub(super) fn add_value(&mut self, found: &FoundValue, terms: &[PieceTerm], position: f64) {
+        let strength = MentionStrength::new(MentionSource::Word);
+        for term in terms.iter().filter(|term| !term.is_literal() || found.field.is_some()) {
+            self.add(term.key(), strength, position);
         }
     }
 
-    /// Tells of all that is said how much it matters.
-    pub(super) fn weigh(&self, pieces: &mut [Piece]) {
-        for said in pieces.iter_mut().flat_map(|piece| &mut piece.says) {
-            if let Some(mention) = self.of.get(&said.what()) {
-                said.matters = mention.matters();
+    /// Sets the importance of all terms.
+    pub(super) fn set_importance(&self, pieces: &mut [ValuePiece]) {
+        for term in pieces.iter_mut().flat_map(|piece| &mut piece.terms) {
+            if let Some(mention) = self.by_hash.get(&term.key()) {
+                term.importance = mention.importance();
             }
         }
     }
 }
 
 impl Mention {
-    /// Times that are told apart; beyond, more count no more.
+    /// Most mentions that are counted.
     const MOST: u32 = (1 << 24) - 1;
 
-    fn mentioned(&mut self, voice: Voice, position: f64) {
-        let loudest = if voice.weight() > self.voice().weight() { voice } else { self.voice() };
-        self.times_and_voice = (self.times() + 1).min(Self::MOST) << 8 | u32::from(loudest.0);
+    fn record(&mut self, strength: MentionStrength, position: f64) {
+        let loudest = if strength.weight() > self.strength().weight() { strength } else { self.strength() };
+        self.count_and_strength = (self.count() + 1).min(Self::MOST) << 8 | u32::from(loudest.0);
         self.last = position as f32;
     }
 
-    fn times(&self) -> u32 {
-        self.times_and_voice >> 8
+    fn count(&self) -> u32 {
+        self.count_and_strength >> 8
     }
 
-    fn voice(&self) -> Voice {
-        Voice(self.times_and_voice as u8)
+    fn strength(&self) -> MentionStrength {
+        MentionStrength(self.count_and_strength as u8)
     }
 
-    fn matters(&self) -> f64 {
-        (1.0 + f64::from(self.times()).log2()) * self.voice().weight() * (0.4 + 1.2 * f64::from(self.last))
+    fn importance(&self) -> f64 {
+        (1.0 + f64::from(self.count()).log2()) * self.strength().weight() * (0.4 + 1.2 * f64::from(self.last))
     }
 }
 
-impl Voice {
-    fn of(speaks: Speaks) -> Self {
-        Voice(speaks as u8 * 32)
+impl MentionStrength {
+    fn new(by: MentionSource) -> Self {
+        MentionStrength(by as u8 * 32)
     }
 
-    /// A name is used again more often than an amount, and a long one is none that can be guessed.
-    fn of_name(speaks: Speaks, length: usize) -> Self {
+    /// A name is used again more often than an amount, and a long one cannot be guessed.
+    fn for_name(by: MentionSource, length: usize) -> Self {
         const LONG: usize = 24;
-        Voice(speaks as u8 * 32 + length.clamp(1, LONG) as u8)
+        MentionStrength(by as u8 * 32 + length.clamp(1, LONG) as u8)
     }
 
-    /// How much it counts; nothing where nobody has spoken.
+    /// Returns the factor of the strength; 0 if nobody mentioned it.
     fn weight(self) -> f64 {
-        const SPEAKS: [f64; 8] = {
+        const FACTORS: [f64; 8] = {
             let mut weights = [0.0; 8];
-            weights[Speaks::Output as usize] = 1.0;
-            weights[Speaks::Model as usize] = 1.3;
-            weights[Speaks::Given as usize] = 1.8;
-            weights[Speaks::Person as usize] = 2.0;
-            weights[Speaks::Word as usize] = 0.6;
+            weights[MentionSource::Output as usize] = 1.0;
+            weights[MentionSource::Model as usize] = 1.3;
+            weights[MentionSource::Argument as usize] = 1.8;
+            weights[MentionSource::User as usize] = 2.0;
+            weights[MentionSource::Word as usize] = 0.6;
             weights
         };
-        const NAMES: f64 = 1.3;
+        const NAME_FACTOR: f64 = 1.3;
         let name = match self.0 % 32 {
             0 => 1.0,
-            length => NAMES * (f64::from(length) / 6.0).sqrt().clamp(0.8, 2.0),
+            length => NAME_FACTOR * (f64::from(length) / 6.0).sqrt().clamp(0.8, 2.0),
         };
-        SPEAKS[usize::from(self.0 / 32)] * name
+        FACTORS[usize::from(self.0 / 32)] * name
     }
 }
 
@@ -196,34 +201,43 @@ impl Voice {
 mod tests {
     use super::*;
 
-    /// Of all who mention something the loudest counts, and of all times the last.
+    /// The strongest mention counts, at the last place.
     #[test]
     fn mentions_in_eight_bytes() {
         assert_eq!(size_of::<Mention>(), 8);
         let mut mentions = Mentions::default();
-        for (voice, position) in [
-            (Voice::of_name(Speaks::Output, 24), 0.25),
-            (Voice::of_name(Speaks::Output, 4_000), 0.25),
-            (Voice::of(Speaks::Person), 0.75),
-            (Voice::of(Speaks::Word), 0.5),
+        for (strength, position) in [
+            (MentionStrength::for_name(MentionSource::Output, 24), 0.25),
+            (MentionStrength::for_name(MentionSource::Output, 4_000), 0.25),
+            (MentionStrength::new(MentionSource::User), 0.75),
+            (MentionStrength::new(MentionSource::Word), 0.5),
         ] {
-            mentions.add(7, voice, position);
+            mentions.add(7, strength, position);
         }
-        let mention = &mentions.of[&7];
-        assert_eq!((mention.times(), mention.voice().weight(), mention.last), (4, 1.3 * 2.0, 0.5));
-        assert_eq!(mention.matters(), 3.0 * 2.6 * (0.4 + 1.2 * 0.5));
-        let weights: Vec<f64> = [1, 3, 6, 24, 25].map(|length| Voice::of_name(Speaks::Person, length).weight()).into();
-        let speakers = [Speaks::Output, Speaks::Model, Speaks::Given, Speaks::Person, Speaks::Word];
-        assert_eq!(speakers.map(|speaks| Voice::of(speaks).weight()), [1.0, 1.3, 1.8, 2.0, 0.6]);
+        let mention = &mentions.by_hash[&7];
+        assert_eq!((mention.count(), mention.strength().weight(), mention.last), (4, 1.3 * 2.0, 0.5));
+        assert_eq!(mention.importance(), 3.0 * 2.6 * (0.4 + 1.2 * 0.5));
+        let weights: Vec<f64> =
+            [1, 3, 6, 24, 25].map(|length| MentionStrength::for_name(MentionSource::User, length).weight()).into();
+        let speakers = [
+            MentionSource::Output,
+            MentionSource::Model,
+            MentionSource::Argument,
+            MentionSource::User,
+            MentionSource::Word,
+        ];
+        assert_eq!(speakers.map(|by| MentionStrength::new(by).weight()), [1.0, 1.3, 1.8, 2.0, 0.6]);
         assert_eq!(weights, [2.0 * (1.3 * 0.8), 2.0 * (1.3 * 0.8), 2.0 * 1.3, 2.0 * 2.6, 2.0 * 2.6]);
     }
 
     #[test]
     fn times_end_at_the_most_that_are_told_apart() {
-        let mut mention =
-            Mention { last: 0.0, times_and_voice: (Mention::MOST << 8) | u32::from(Voice::of(Speaks::Word).0) };
-        mention.mentioned(Voice::of(Speaks::Model), 1.0);
-        assert_eq!((mention.times(), mention.voice().weight()), (Mention::MOST, 1.3));
-        assert_eq!(Mention::default().voice().weight(), 0.0);
+        let mut mention = Mention {
+            last: 0.0,
+            count_and_strength: (Mention::MOST << 8) | u32::from(MentionStrength::new(MentionSource::Word).0),
+        };
+        mention.record(MentionStrength::new(MentionSource::Model), 1.0);
+        assert_eq!((mention.count(), mention.strength().weight()), (Mention::MOST, 1.3));
+        assert_eq!(Mention::default().strength().weight(), 0.0);
     }
 }

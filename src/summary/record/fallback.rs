@@ -1,15 +1,20 @@
-//! For budgets too small for a heading, and for histories without a word in them.
+//! Writes a summary if the limit is too small for a heading, or the history has no text.
 
 use std::collections::HashMap;
 
-use crate::summary::record::Entry;
-use crate::summary::record::statements::clipped;
+use crate::summary::record::RecordEntry;
+use crate::summary::record::segmentation::clip;
 use crate::tokens::Counter;
 use crate::transcript::{Content, Message, PartKind};
 use crate::wording::counted;
 
-/// As much of the weightiest note, or else of any text, as fits.
-pub(super) fn first_words(entries: &[Entry], messages: &[&Message<'_>], counter: Counter, limit: u64) -> String {
+/// Returns as much as fits of the most important entry, or else of any text.
+pub(super) fn fallback_text(
+    entries: &[RecordEntry],
+    messages: &[&Message<'_>],
+    counter: Counter,
+    limit: u64,
+) -> String {
     let best = entries
         .iter()
         .max_by(|a, b| a.earlier.cmp(&b.earlier).then(a.weight.total_cmp(&b.weight)))
@@ -24,7 +29,7 @@ pub(super) fn first_words(entries: &[Entry], messages: &[&Message<'_>], counter:
     text[..end].trim_end().to_owned()
 }
 
-/// Any text of a message, where it has some: what it says, or else what it reasons.
+/// Returns the text of a message, or else its reasoning.
 fn any_text(message: &Message<'_>) -> Option<String> {
     let reasoning = || match &message.content {
         Content::Parts(parts) => parts.iter().find_map(|part| match &part.kind {
@@ -38,7 +43,7 @@ fn any_text(message: &Message<'_>) -> Option<String> {
     (!text.trim().is_empty()).then(|| text.trim().to_owned())
 }
 
-/// Which tools were called, and how often, the first called first; nothing where that does not fit.
+/// Returns the tools that were called and how often, in order of the first call; `None` if that does not fit.
 fn tools_called(messages: &[&Message<'_>], counter: Counter, limit: u64) -> Option<String> {
     let mut tools: Vec<(String, usize)> = Vec::new();
     let mut place: HashMap<String, usize> = HashMap::new();
@@ -54,11 +59,11 @@ fn tools_called(messages: &[&Message<'_>], counter: Counter, limit: u64) -> Opti
         .iter()
         .map(|(name, times)| if *times == 1 { name.clone() } else { format!("{name} ({times} times)") })
         .collect();
-    let text = format!("## Summary\n- Tools called: {}", clipped(&listed.join(", ")));
+    let text = format!("## Summary\n- Tools called: {}", clip(&listed.join(", ")));
     (!tools.is_empty() && counter.count_text(&text) <= limit).then_some(text)
 }
 
-/// What there is to say of messages that have no text: how many, and what they hold instead.
+/// Describes messages without text: how many there are and what they contain.
 fn without_text(messages: &[&Message<'_>]) -> String {
     let parts = |wanted: fn(&PartKind<'_>) -> bool| -> usize {
         let of = |message: &&Message<'_>| match &message.content {

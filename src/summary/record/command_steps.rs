@@ -1,0 +1,72 @@
+//! The steps of a shell command: which of them only read, and how a summary shows them.
+
+use crate::summary::record::segmentation::clip_to;
+use crate::transcript::tools::shell::{open_quote, steps};
+
+/// Most characters of a command in a summary.
+const LONGEST_COMMAND: usize = 110;
+/// Programs that only read or move files. Their outcome is reported only if they fail.
+const READ_ONLY_PROGRAMS: [&str; 30] = [
+    "ls", "cat", "grep", "rg", "find", "sed", "head", "tail", "awk", "wc", "echo", "pwd", "cd", "source", "which",
+    "tree", "diff", "sleep", "nl", "cp", "mkdir", "rm", "export", "touch", "mv", "printf", "true", "rmdir", "[",
+    "test",
+];
+/// Keywords of a shell, before the program that a loop or a condition runs.
+const SHELL_KEYWORDS: [&str; 13] =
+    ["for", "while", "until", "do", "done", "if", "then", "else", "elif", "fi", "case", "esac", "function"];
+/// Subcommands of git that change nothing.
+const READ_ONLY_GIT: [&str; 9] = ["log", "diff", "status", "show", "blame", "branch", "remote", "grep", "ls-files"];
+
+/// Whether a command does more than read. Its output is then summarized by its outcome.
+pub(super) fn does_more_than_read(command: &str) -> bool {
+    steps(command).iter().any(|step| !is_read_only(step))
+}
+
+/// Returns a step from its program on: `do make` runs make.
+fn without_shell_keywords(step: &str) -> &str {
+    const BEFORE: [&str; 5] = ["do ", "then ", "else ", "( ", "{ "];
+    let mut step = step.trim_start();
+    while let Some(rest) = BEFORE.iter().find_map(|word| step.strip_prefix(word)) {
+        step = rest.trim_start();
+    }
+    step
+}
+
+/// Whether a step only reads.
+pub(super) fn is_read_only(step: &str) -> bool {
+    let mut words = without_shell_keywords(step).split_whitespace().filter(|word| !word.contains('='));
+    let program = words.next().unwrap_or("");
+    let argument = words.find(|word| !word.starts_with('-')).unwrap_or("");
+    program.is_empty()
+        || READ_ONLY_PROGRAMS.contains(&program)
+        || SHELL_KEYWORDS.contains(&program)
+        || program == "git" && READ_ONLY_GIT.contains(&argument)
+        || step.contains("<<")
+}
+
+/// Returns a command as a summary shows it: its first step that does more than read, without redirections and filters
+/// that cut its output.
+pub(super) fn command_label(command: &str) -> String {
+    let steps = steps(command);
+    let program = |step: &&&str| step.split_whitespace().find(|word| !word.contains('=')).unwrap_or("") != "cd";
+    let step = steps.iter().find(|step| !is_read_only(step)).or(steps.iter().find(program)).or(steps.first());
+    step.map_or_else(String::new, |step| step_label(command, step))
+}
+
+/// Returns a step of a command as a summary shows it.
+pub(super) fn step_label(command: &str, step: &str) -> String {
+    let cuts = ["<<", " 2>&1", " 2>/dev/null", " | tail", " | head"];
+    let end = cuts.iter().filter_map(|cut| step.find(cut).map(|at| if *cut == "<<" { at + 2 } else { at })).min();
+    let label = clip_to(without_shell_keywords(&step[..end.unwrap_or(step.len())]).trim(), LONGEST_COMMAND);
+    let Some(quote) = open_quote(&label).filter(|_| open_quote(step).is_some()) else { return label };
+    // The first line of a quoted script identifies it.
+    let inside = if label.ends_with(quote) { first_line_after(command, step) } else { "" };
+    let label = format!("{label}{inside}");
+    format!("{}…{quote}", clip_to(&label, LONGEST_COMMAND).trim_end_matches('…'))
+}
+
+/// Returns the first line after a step that is not empty.
+fn first_line_after<'c>(command: &'c str, step: &str) -> &'c str {
+    let behind = command.find(step).map_or("", |at| &command[at + step.len()..]);
+    behind.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("")
+}

@@ -1,0 +1,82 @@
+//! Finds out why a call failed, and which step of a command chain did.
+
+use crate::summary::record::cues;
+use crate::summary::record::outcome::{CommandOutcome, reports_success};
+use crate::summary::record::segmentation::clip_middle;
+
+/// Returns why a call failed; `None` if its result reports no failure.
+pub(super) fn failure_reason(result: &str, is_marked: bool) -> Option<String> {
+    const LONGEST: usize = 160;
+    let text = result.trim_start().trim_start_matches("<tool_use_error>").trim_start_matches("<error>");
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
+    let opening: String = line.chars().take(200).collect();
+    let opens = opening.to_lowercase();
+    let starts_with_failure = [
+        "error",
+        "failed",
+        "exit code",
+        "traceback",
+        "fatal",
+        "no replacement",
+        "invalid",
+        "cannot",
+        "could not",
+        "unable",
+        "✗",
+        "✘",
+        "错误",
+        "失败",
+        "无法",
+    ]
+    .iter()
+    .any(|word| opens.starts_with(word));
+    let reports_failure =
+        cues::UNDONE.is_in(&opening) && (!cues::WENT_WELL.is_in(&opening) || cues::NOTHING_DONE.is_in(&opening));
+    if !(is_marked || starts_with_failure || reports_failure && line.len() < 300) {
+        return None;
+    }
+    let line = line.trim_end_matches("</tool_use_error>").trim_end_matches("</error>").trim();
+    let line = if line.is_empty() { "failed" } else { line };
+    Some(clip_middle(&line.replace(['{', '}', '"'], ""), LONGEST))
+}
+
+/// Returns which step of a command chain failed, judged by the output; `None` if that is not certain.
+pub(super) fn failed_step(labels: &[String], command: &str, result: &str, outcome: &CommandOutcome) -> Option<usize> {
+    /// Most steps of a chain that is searched.
+    const MOST: usize = 16;
+    if labels.len() == 1 {
+        return Some(0);
+    }
+    if labels.len() > MOST {
+        return None;
+    }
+    let words = |step: &str| -> Vec<String> {
+        let words = step.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| word.len() > 2);
+        words.map(str::to_lowercase).collect()
+    };
+    let own: Vec<Vec<String>> = labels
+        .iter()
+        .enumerate()
+        .map(|(at, step)| {
+            let others: Vec<String> =
+                labels.iter().enumerate().filter(|(other, _)| *other != at).flat_map(|(_, step)| words(step)).collect();
+            words(step).into_iter().filter(|word| !others.contains(word)).collect()
+        })
+        .collect();
+    let names = |line: &str| {
+        let words_of_line = words(line);
+        let named: Vec<usize> =
+            (0..own.len()).filter(|at| own[*at].iter().any(|word| words_of_line.contains(word))).collect();
+        <[usize; 1]>::try_from(named).ok().map(|[at]| at)
+    };
+    let in_line = outcome.lines.iter().find_map(|line| names(line));
+    // The step that the last matching line names failed.
+    let last_named = || result.lines().filter(|line| line.len() < 400).filter_map(names).next_back();
+    // A step that reported success before the first error did not fail.
+    let before_last = || {
+        let complaint = outcome.lines.first().and_then(|line| result.find(line.as_str()))?;
+        let went_well = result[..complaint].lines().any(reports_success);
+        (went_well && labels.len() == 2).then_some(1)
+    };
+    in_line.or_else(before_last).or_else(last_named).filter(|_| !command.contains("||"))
+}

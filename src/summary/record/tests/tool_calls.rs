@@ -1,0 +1,145 @@
+//! What a summary says about calls: files, commands, the plan, values and names.
+
+use super::*;
+
+#[test]
+fn values_stand_with_their_call() {
+    let given = json!({"reservation_id": "4WQ150"});
+    let result = r#"{"reservation_id":"4WQ150","user_id":"mia_kim_4397","flights":[{"flight_number":"HAT192","price":174},{"flight_number":"HAT166","price":125}]}"#;
+    let text = summary_of(&tool_call("get_reservation_details", &given, result));
+    let values = "- get_reservation_details: (4WQ150) user_id=mia_kim_4397; flights: HAT192 price=174; HAT166 125";
+    assert!(text.contains(values), "{text}");
+    let result = r#"[{"number": "HAT057", "prices": {"economy": 141, "business": 477}}, {"number": "HAT039", "prices": {"economy": 103, "business": 283}}]"#;
+    let text = summary_of(&tool_call("search", &json!({"origin": "JFK"}), result));
+    assert!(text.contains("search: (JFK) HAT057 prices: economy=141 business=477; HAT039 103 283"), "{text}");
+}
+
+#[test]
+fn room_that_is_left_holds_names_with_where_they_stood() {
+    let code = "fn login(user: UserName) {\n    check_token(user)\n}\n".repeat(40);
+    let text = summary_of(&tool_call("read_file", &json!({"path": "/app/src/auth.rs"}), &code));
+    assert_eq!(text, "## Artifacts\n- Read: /app/src/auth.rs [0]\n- In src/auth.rs: check_token, UserName");
+}
+
+#[test]
+fn a_rejected_edit_leaves_the_users_words_and_no_change() {
+    let mut messages = vec![message("user", "Add a switch for the cache.")];
+    messages.extend(tool_call(
+        "edit_file",
+        &json!({"path": "conf/base.toml", "new_string": "x"}),
+        "The user rejected this tool call. Reason: The base file belongs to ops, use conf/local.toml.",
+    ));
+    messages.extend(tool_call(
+        "edit_file",
+        &json!({"path": "conf/dev.toml", "new_string": "x"}),
+        "Error: old text not found in conf/dev.toml",
+    ));
+    messages.extend(tool_call("edit_file", &json!({"path": "conf/local.toml", "new_string": "x"}), "Edited."));
+    let text = summary_of(&messages);
+    assert!(
+        text.contains("rejected `edit_file conf/base.toml`: The base file belongs to ops, use conf/local.toml."),
+        "{text}"
+    );
+    assert!(text.contains("- Changed: conf/local.toml [5]") && !text.contains("base.toml ["), "{text}");
+    assert!(text.contains("Edit failed: conf/dev.toml (Error: old text not found in conf/dev.toml)"), "{text}");
+}
+
+#[test]
+fn edits_are_known_by_whatever_the_tool_is_called() {
+    let mut messages = vec![message("user", "Tidy up.")];
+    for (name, given) in [
+        ("apply_edit", json!({"target_file": "a/one.ts", "code_edit": "x"})),
+        ("file_writer", json!({"path": "a/two.ts", "content": "x"})),
+        ("editor", json!({"command": "insert", "path": "a/three.ts", "text": "x"})),
+        ("remove_file", json!({"path": "a/four.ts"})),
+        ("move_file", json!({"source": "a/five.ts", "destination": "a/six.ts"})),
+        ("editor", json!({"command": "view", "path": "a/seven.ts"})),
+    ] {
+        messages.extend(tool_call(name, &given, "ok"));
+    }
+    let text = summary_of(&messages);
+    assert!(text.contains("Changed: a/one.ts [1], a/two.ts [3], a/three.ts [5]"), "{text}");
+    assert!(text.contains("Deleted: a/four.ts [7]") && text.contains("Renamed: a/five.ts → a/six.ts [9]"), "{text}");
+    assert!(text.contains("Read: a/seven.ts [11]"), "{text}");
+}
+
+#[test]
+fn a_plan_stands_as_it_last_was() {
+    let plan = |items: &[(&str, &str)]| {
+        let items: Vec<Value> = items.iter().map(|(step, status)| json!({"step": step, "status": status})).collect();
+        tool_call("update_plan", &json!({"plan": items}), "Plan updated")
+    };
+    let mut messages = vec![message("user", "Speed up the report.")];
+    messages.extend(plan(&[("Measure it", "in_progress"), ("Try a cache", "pending")]));
+    messages.extend(plan(&[
+        ("Measure it", "completed"),
+        ("Add an index", "in_progress"),
+        ("Measure again", "pending"),
+    ]));
+    let text = summary_of(&messages);
+    assert_eq!(section_of(&text, "Next steps"), "- [3] In progress: Add an index\n- [3] Pending: Measure again");
+    assert!(text.contains("Done: Measure it") && !text.contains("Try a cache"), "{text}");
+}
+
+#[test]
+fn of_a_command_the_last_run_counts_and_of_a_chain_each_step() {
+    let mut messages = vec![message("user", "Get the import going.")];
+    messages.extend(shell_call("./import.sh", "ValueError: bad header in row_17\nexit code 1"));
+    messages.extend(shell_call("./import.sh", "imported 42 rows\nexit code 0"));
+    messages.extend(shell_call(
+        "task fmt && task check",
+        "[fmt] 3 files\n[check] ERROR task failed: b.go:7 shadowed name\nexit code 2",
+    ));
+    messages.extend(shell_call(
+        "node run.js 2>&1 | head -50",
+        "<returncode>0</returncode>\nError: Cannot find module 'left'",
+    ));
+    messages.extend(shell_call(
+        "git commit -am tidy && git push origin dev",
+        "! [rejected] dev -> dev (non-fast-forward)\nerror: failed to push some refs\nexit code 1",
+    ));
+    let text = summary_of(&messages);
+    assert!(
+        text.contains("`./import.sh` → ok: imported 42 rows") && !text.contains("`./import.sh` → failed"),
+        "{text}"
+    );
+    assert!(text.contains("`task check` → failed, exit code 2: [check] ERROR task failed: b.go:7"), "{text}");
+    assert!(!text.contains("`task fmt` → failed"), "{text}");
+    assert!(text.contains("`node run.js` → failed: Error: Cannot find module"), "{text}");
+    assert!(text.contains("`git push origin dev` → failed") && text.contains("(non-fast-forward)"), "{text}");
+    assert!(
+        text.contains(
+            "`./import.sh` → ok: imported 42 rows (failed before: ValueError: bad header in row_17; nothing was"
+        ),
+        "{text}"
+    );
+}
+
+/// The output of a tool is never read as the user's words, whatever its subject.
+#[test]
+fn what_a_tool_brought_is_not_what_the_user_said() {
+    let text = "If the user cancels an order, refund it.\nReason: Never delete rows by hand.";
+    for (name, arguments) in [
+        ("read_file", json!({"path": "docs/orders.md"})),
+        ("bash", json!({"command": "cat docs/orders.md"})),
+        ("get_policy", json!({"about": "orders"})),
+    ] {
+        let mut messages = vec![message("user", "Read the policy.")];
+        messages.extend(tool_call(name, &arguments, text));
+        messages.push(message("assistant", "I read it."));
+        let summarized = summary_of(&messages);
+        assert!(!section_of(&summarized, "Session intent").contains("Never delete"), "{name}: {summarized}");
+    }
+}
+
+#[test]
+fn names_that_were_used_later_stand_where_they_came_from() {
+    let mut messages = vec![message("user", "Why is the shop slow?")];
+    messages.extend(shell_call("kubectl get pods", "NAME READY\nshop-api-7f9 1/1 Running\nshop-web-2c1 1/1 Running"));
+    messages.extend(shell_call("kubectl logs shop-api-7f9", "nothing to see"));
+    messages.push(message("assistant", "The slow request is trace 9f3e77ab, it waits for the lock."));
+    messages.extend(shell_call("tracer show 9f3e77ab", "ok"));
+    let text = summary_of(&messages);
+    assert!(text.contains("`kubectl get pods`: shop-api-7f9 1/1 Running"), "{text}");
+    assert!(text.contains("The slow request is trace 9f3e77ab, it waits for the lock."), "{text}");
+}

@@ -1,0 +1,417 @@
+//! The state of the work: the last plan, the files with what was done to them, and the commands with their last
+//! outcome.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::summary::record::call_values::{argument_values, call_label, lines_with_used_names, result_values};
+use crate::summary::record::command_steps::{command_label, is_read_only, step_label};
+use crate::summary::record::failures::{failed_step, failure_reason};
+use crate::summary::record::file_actions::{self, FileAction};
+use crate::summary::record::history_turns::{ToolCall, TurnText};
+use crate::summary::record::json_fields::LONGEST_VALUE;
+use crate::summary::record::names::NameUsage;
+use crate::summary::record::outcome::{CommandOutcome, OutputFrames, names_error};
+use crate::summary::record::phrases::ERROR_GONE;
+use crate::summary::record::replies::rejection_text;
+use crate::summary::record::segmentation::clip_to;
+use crate::summary::record::{FactKind, FoundValue, RecordEntry};
+use crate::transcript::tools::shell::steps;
+use crate::transcript::tools::{ToolUse, argument};
+
+/// Most characters of an item of a plan.
+const LONGEST_ITEM: usize = 200;
+
+/// The state of the work, updated call by call.
+#[derive(Default)]
+pub(super) struct WorkState {
+    plan: Vec<RecordEntry>,
+    files: HashMap<String, FileState>,
+    commands: HashMap<String, RecordEntry>,
+    /// Errors by their command, each with the number of changes to files before it.
+    errors: HashMap<String, (RecordEntry, usize)>,
+    /// The number of changes to files.
+    changes: usize,
+    /// The lines that the agent's program prints around each output.
+    frames: OutputFrames,
+    /// Values from arguments and results. `None` where a later value with the same key replaced one.
+    pub(super) values: Vec<Option<FoundValue>>,
+    value_places: HashMap<u64, usize, foldhash::fast::RandomState>,
+    /// The last call, if it has no result.
+    open: Option<RecordEntry>,
+    order: usize,
+}
+
+/// What was done to a file.
+#[derive(Default)]
+struct FileState {
+    /// The last action other than reading, and the index of its message.
+    last_action: Option<(FileAction, usize)>,
+    failed: Option<(String, usize)>,
+    last_read: Option<usize>,
+    read_count: u32,
+    from_summary: bool,
+    order: usize,
+}
+
+/// What a call adds beside the state of the work.
+#[derive(Default)]
+pub(super) struct CallEffects {
+    /// The label of a rejected call, and the user's reason.
+    pub(super) rejected: Option<(String, String)>,
+    /// Lines that report errors.
+    pub(super) errors: Vec<String>,
+}
+
+impl WorkState {
+    pub(super) fn new(frames: OutputFrames) -> WorkState {
+        WorkState { frames, ..WorkState::default() }
+    }
+
+    /// Records a call of the message at `index`, with its result.
+    pub(super) fn record_call(&mut self, call: &ToolCall<'_>, index: usize, used: &NameUsage) -> CallEffects {
+        let arguments = call.arguments.read();
+        let given: Value = serde_json::from_str(&arguments).unwrap_or(Value::Null);
+        let tool = ToolUse::parse_with_json(&call.name, &given, &arguments);
+        let result = call.result.as_ref().map(TurnText::read);
+        let result = result.as_deref();
+        let file_actions = file_actions::file_actions(&call.name, &given, &arguments, &tool);
+        let command = tool.command.as_deref();
+        let label = match (command, file_actions.first()) {
+            (Some(command), _) => command_label(command),
+            (None, Some((path, _))) => format!("{} {path}", call.name),
+            (None, None) => call_label(&call.name, &arguments, &given),
+        };
+        // Programs ask the user only before an action. So the result of a read is no rejection, unless the format marks
+        // it as a failure.
+        let acts = tool.command_acts() || file_actions.iter().any(|(_, used)| *used != FileAction::Read);
+        let rejected = result.filter(|_| acts || call.failed).and_then(|result| rejection_text(result, call.failed));
+        if let Some(reason) = rejected {
+            let path = file_actions.into_iter().find(|(_, used)| *used != FileAction::Read);
+            if let Some((path, _)) = path {
+                self.record_failed_edit(path, "rejected by the user", index);
+            }
+            let reason = if reason.is_empty() { "(no reason given)" } else { reason };
+            return CallEffects { rejected: Some((label, reason.to_owned())), ..CallEffects::default() };
+        }
+        self.open = result
+            .is_none()
+            .then(|| RecordEntry::new(FactKind::Open, index, "No result yet".to_owned(), format!("`{label}`")));
+        let failure = result.and_then(|result| failure_reason(result, call.failed));
+        if let Some(command) = command {
+            return self.record_command(command, file_actions, result, call.failed, index, used);
+        }
+        if !file_actions.is_empty() {
+            return self.record_file_actions(file_actions, failure, index);
+        }
+        if failure.is_none() && self.update_plan(&call.name, &given, index) {
+            return CallEffects::default();
+        }
+        let mut values = Vec::new();
+        argument_values(&arguments, &label, index, &mut values);
+        if let Some(result) = result {
+            result_values(&label, result, index, used, &mut values);
+        }
+        values.into_iter().for_each(|(key, value)| self.add_value(key, value));
+        CallEffects { errors: failure.into_iter().collect(), ..CallEffects::default() }
+    }
+
+    /// Records a result without a call.
+    pub(super) fn record_stray_result(&mut self, result: &str, index: usize, used: &NameUsage) {
+        let mut values = Vec::new();
+        result_values("", result, index, used, &mut values);
+        values.into_iter().for_each(|(key, value)| self.add_value(key, value));
+    }
+
+    /// Adds a value. It replaces an earlier one with the same key.
+    pub(super) fn add_value(&mut self, key: Option<String>, values: FoundValue) {
+        let key = key.map(|key| std::hash::BuildHasher::hash_one(self.value_places.hasher(), key));
+        if let Some(before) = key.and_then(|key| self.value_places.insert(key, self.values.len())) {
+            self.values[before] = None;
+        }
+        self.values.push(Some(values));
+    }
+
+    fn record_file_actions(
+        &mut self,
+        files: Vec<(String, FileAction)>,
+        failure: Option<String>,
+        index: usize,
+    ) -> CallEffects {
+        let mut news = CallEffects::default();
+        for (path, used) in files {
+            match (&failure, used) {
+                (Some(why), FileAction::Read) => news.errors.push(why.clone()),
+                (Some(why), _) => {
+                    self.record_failed_edit(path, why, index);
+                    news.errors.push(why.clone());
+                }
+                (None, used) => self.record_file_action(path, used, index),
+            }
+        }
+        news
+    }
+
+    fn file_state(&mut self, path: String) -> &mut FileState {
+        self.order += 1;
+        let order = self.order;
+        let path = clip_to(path.trim(), LONGEST_VALUE * 2);
+        self.files.entry(path).or_insert_with(|| FileState { order, ..FileState::default() })
+    }
+
+    fn record_file_action(&mut self, path: String, used: FileAction, index: usize) {
+        let order = self.order + 1;
+        match used {
+            FileAction::Read => {
+                let file = self.file_state(path);
+                file.last_read = Some(index);
+                file.read_count += 1;
+            }
+            used => {
+                self.changes += 1;
+                let file = self.file_state(path);
+                // A file that is created and then changed counts as created.
+                let was_created =
+                    matches!((&file.last_action, &used), (Some((FileAction::Created, _)), FileAction::Changed));
+                file.last_action = Some((if was_created { FileAction::Created } else { used }, index));
+                file.failed = None;
+                file.order = order;
+            }
+        }
+    }
+
+    fn record_failed_edit(&mut self, path: String, why: &str, index: usize) {
+        let why = why.trim_end_matches('.').to_owned();
+        self.file_state(path).failed = Some((why, index));
+    }
+
+    /// Replaces the plan if the call carries one: a list of items, each with its status. Returns whether it does.
+    fn update_plan(&mut self, name: &str, given: &Value, index: usize) -> bool {
+        const DONE: [&str; 4] = ["completed", "done", "complete", "finished"];
+        const DROPPED: [&str; 4] = ["cancelled", "canceled", "dropped", "deleted"];
+        let lists = given.as_object().into_iter().flat_map(|given| given.values());
+        let Some(items) = lists.filter_map(Value::as_array).find(|items| !items.is_empty()) else {
+            let empties = given.as_object().is_some_and(|given| given.values().any(Value::is_array));
+            let is_plan = ["todo", "plan", "task"].iter().any(|word| name.to_lowercase().contains(word));
+            if empties && is_plan {
+                self.plan.clear();
+            }
+            return empties && is_plan;
+        };
+        let mut plan = Vec::new();
+        for item in items {
+            let Some((text, status)) =
+                argument(item, &["content", "task", "step", "title", "description", "text", "name", "subject"])
+                    .zip(argument(item, &["status", "state"]))
+            else {
+                continue;
+            };
+            let status = status.to_lowercase().replace(['_', '-'], " ");
+            let kind = if DONE.contains(&status.as_str()) { FactKind::Done } else { FactKind::Todo };
+            if DROPPED.contains(&status.as_str()) {
+                continue;
+            }
+            let about = if kind == FactKind::Done { String::new() } else { status };
+            let mut entry = RecordEntry::new(kind, index, about, clip_to(&text, LONGEST_ITEM));
+            if kind == FactKind::Done {
+                entry.weight = 2.0;
+            }
+            plan.push(entry);
+        }
+        if plan.is_empty() {
+            return false;
+        }
+        self.plan = plan;
+        true
+    }
+
+    fn record_command(
+        &mut self,
+        command: &str,
+        file_actions: Vec<(String, FileAction)>,
+        result: Option<&str>,
+        is_marked: bool,
+        index: usize,
+        used: &NameUsage,
+    ) -> CallEffects {
+        let is_piped = command.contains(" | ") || command.contains("||");
+        let outcome = CommandOutcome::parse(result.unwrap_or(""), &self.frames, is_marked, is_piped);
+        let has_failed = outcome.failed == Some(true);
+        if !has_failed {
+            for (path, action) in file_actions {
+                self.record_file_action(path, action, index);
+            }
+        }
+        let steps = steps(command);
+        let mut labels: Vec<String> =
+            steps.iter().filter(|step| !is_read_only(step)).map(|step| step_label(command, step)).collect();
+        labels.dedup();
+        if let Some(result) = result {
+            let about = labels.last().cloned().unwrap_or_else(|| command_label(command));
+            for (key, values) in lines_with_used_names(&about, result, index, used) {
+                self.add_value(key, values);
+            }
+        }
+        if labels.is_empty() {
+            // The outcome of a read-only command is reported only if it fails.
+            if !has_failed {
+                return CallEffects::default();
+            }
+            labels.push(command_label(command));
+        }
+        let Some(result) = result else {
+            self.set_command(FactKind::Command, &labels.join(" && "), NO_RESULT_YET.to_owned(), 3.0, index);
+            return CallEffects::default();
+        };
+        let mut effects = CallEffects::default();
+        if has_failed {
+            let weight = if steps.iter().all(|step| is_read_only(step)) { 1.0 } else { 5.0 };
+            let failed = failed_step(&labels, command, result, &outcome);
+            self.record_failure(&labels, failed, &outcome, weight, index);
+            effects.errors.extend(outcome.lines.iter().take(4).cloned());
+        } else {
+            self.record_success(&labels, &outcome, index);
+        }
+        // A line with the name of an error says more than a count of errors.
+        let named = outcome.lines.iter().find(|line| names_error(line));
+        let error = named.or(outcome.lines.first()).filter(|_| has_failed);
+        labels.iter().for_each(|label| self.update_error(label, error, index));
+        effects
+    }
+
+    fn set_command(&mut self, kind: FactKind, label: &str, text: String, weight: f64, index: usize) {
+        let mut entry = RecordEntry::new(kind, index, label.to_owned(), text);
+        entry.weight = weight;
+        self.commands.insert(label.to_owned(), entry);
+    }
+
+    /// Records the steps of a command that succeeded. Its output belongs to the last step.
+    fn record_success(&mut self, labels: &[String], outcome: &CommandOutcome, index: usize) {
+        let last = labels.len() - 1;
+        for (at, label) in labels.iter().enumerate() {
+            let (text, weight) = match outcome.describe(at == last) {
+                Some(text) => (text, 4.0),
+                None => ("ok".to_owned(), 2.5),
+            };
+            self.set_command(FactKind::Command, label, text, weight, index);
+        }
+    }
+
+    /// Records the steps of a command that failed: those before the failed one succeeded. If it is unknown which step
+    /// failed, the whole chain did.
+    fn record_failure(
+        &mut self,
+        labels: &[String],
+        failed: Option<usize>,
+        outcome: &CommandOutcome,
+        weight: f64,
+        index: usize,
+    ) {
+        for label in &labels[..failed.unwrap_or(0)] {
+            self.set_command(FactKind::Command, label, "ok".to_owned(), 2.5, index);
+        }
+        let label = failed.map_or_else(|| labels.join(" && "), |at| labels[at].clone());
+        let text = outcome.describe(true).unwrap_or_else(|| "failed".to_owned());
+        self.set_command(FactKind::Error, &label, text, weight, index);
+        if failed.is_some() && labels.len() > 1 {
+            self.commands.remove(&labels.join(" && "));
+        }
+    }
+
+    /// Updates the error of a command: `line` is its new error; without one, the command passes now.
+    fn update_error(&mut self, label: &str, line: Option<&String>, index: usize) {
+        if let Some(line) = line {
+            let error = RecordEntry::new(FactKind::Error, index, String::new(), line.clone());
+            self.errors.insert(label.to_owned(), (error, self.changes));
+            return;
+        }
+        match self.errors.get_mut(label).filter(|(error, _)| error.about.is_empty()) {
+            // The error counts as fixed if a file was changed since.
+            Some((error, changes)) if *changes < self.changes => {
+                error.about = ERROR_GONE.to_owned();
+                error.text = format!("{} (`{label}` has passed since)", error.text);
+                error.weight = 2.0;
+            }
+            Some((error, _)) => {
+                if let Some(command) = self.commands.get_mut(label) {
+                    command.text =
+                        format!("{} (failed before: {}; nothing was changed in between)", command.text, error.text);
+                    command.weight = 4.0;
+                }
+                self.errors.remove(label);
+            }
+            None => {}
+        }
+    }
+
+    /// Restores an entry from an earlier summary.
+    pub(super) fn restore_entry(&mut self, entry: RecordEntry) {
+        match entry.kind {
+            FactKind::Command | FactKind::Error if !entry.about.is_empty() && entry.about != ERROR_GONE => {
+                self.commands.insert(entry.about.clone(), entry);
+            }
+            FactKind::Todo | FactKind::Done => self.plan.push(entry),
+            FactKind::File => {
+                let order = self.order + 1;
+                let index = entry.index;
+                let (path, why) = match entry.text.split_once(" (") {
+                    Some((path, why)) => (path.to_owned(), Some(why.trim_end_matches(')').to_owned())),
+                    None => (entry.text, None),
+                };
+                let file = self.file_state(path);
+                (file.from_summary, file.order) = (true, order);
+                match FileAction::named(&entry.about) {
+                    Some(FileAction::Read) => file.last_read = Some(index),
+                    Some(used) => file.last_action = Some((used, index)),
+                    None => file.failed = Some((why.unwrap_or_default(), index)),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the state as entries, without the values. `position` maps the index of a message to its place in the
+    /// history, from 0 to 1.
+    pub(super) fn entries(&mut self, position: impl Fn(usize) -> f64) -> Vec<RecordEntry> {
+        let mut all: Vec<RecordEntry> = std::mem::take(&mut self.plan);
+        let mut files: Vec<(String, FileState)> = std::mem::take(&mut self.files).into_iter().collect();
+        files.sort_by(|a, b| (a.1.order, &a.0).cmp(&(b.1.order, &b.0)));
+        for (path, file) in files {
+            let mut add = |about: &str, text: String, index: usize, weight: f64| {
+                let mut entry = RecordEntry::new(FactKind::File, index, about.to_owned(), text);
+                entry.weight = weight * (0.7 + 0.6 * position(index));
+                entry.earlier = file.from_summary;
+                all.push(entry);
+            };
+            if let Some((action, index)) = file.last_action {
+                add(action.word(), path.clone(), index, 5.0);
+            }
+            match (&file.failed, file.last_read) {
+                (Some((why, index)), _) => add(FAILED_EDIT, format!("{path} ({why})"), *index, 5.5),
+                (None, Some(index)) if file.last_action.is_none() => {
+                    add(FileAction::Read.word(), path, index, 1.5 + 0.5 * f64::from(file.read_count.max(1)).log2());
+                }
+                _ => {}
+            }
+        }
+        let mut commands: Vec<RecordEntry> = std::mem::take(&mut self.commands).into_values().collect();
+        let errors = std::mem::take(&mut self.errors).into_values().map(|(error, _)| error);
+        commands.extend(errors.filter(|error| !error.about.is_empty()));
+        commands.iter_mut().for_each(|entry| entry.weight *= 0.7 + 0.6 * position(entry.index));
+        commands.sort_by(|a, b| (a.index, &a.about, &a.text).cmp(&(b.index, &b.about, &b.text)));
+        all.extend(commands);
+        all
+    }
+
+    /// Returns the last call, if it has no result.
+    pub(super) fn take_unanswered_call(&mut self) -> Option<RecordEntry> {
+        self.open.take()
+    }
+}
+
+/// The outcome of a command that has no result yet.
+pub(super) const NO_RESULT_YET: &str = "no result yet";
+
+/// The action of an edit that failed.
+pub(super) const FAILED_EDIT: &str = "edit failed";
