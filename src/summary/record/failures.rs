@@ -2,7 +2,7 @@
 
 use crate::summary::record::cues;
 use crate::summary::record::outcome::{CommandOutcome, reports_success};
-use crate::summary::record::segmentation::clip_middle;
+use crate::summary::record::segmentation::{GAP, clip_middle};
 
 /// Returns why a call failed; `None` if its result reports no failure.
 pub(super) fn failure_reason(result: &str, is_marked: bool) -> Option<String> {
@@ -74,7 +74,9 @@ pub(super) fn failed_step(labels: &[String], command: &str, result: &str, outcom
     let last_named = || result.lines().filter(|line| line.len() < 400).filter_map(names).next_back();
     // A step that reported success before the first error did not fail.
     let before_last = || {
-        let complaint = outcome.lines.first().and_then(|line| result.find(line.as_str()))?;
+        // A long line has lost its middle.
+        let opening = outcome.lines.first()?.split(GAP).next()?.trim_end();
+        let complaint = result.find(opening)?;
         let went_well = result[..complaint].lines().any(reports_success);
         (went_well && labels.len() == 2).then_some(1)
     };

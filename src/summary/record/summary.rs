@@ -340,7 +340,6 @@ fn compose(entries: &[RecordEntry], chosen: &[usize], values: &[String], style: 
 /// Returns the place of a kind in its section.
 fn kind_rank(kind: FactKind) -> u8 {
     match kind {
-        FactKind::Decision | FactKind::Finding => 0,
         FactKind::Command | FactKind::Error => 1,
         FactKind::Report => 2,
         _ => 0,

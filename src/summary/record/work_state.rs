@@ -95,9 +95,11 @@ impl WorkState {
             let reason = if reason.is_empty() { "(no reason given)" } else { reason };
             return CallEffects { rejected: Some((label, reason.to_owned())), ..CallEffects::default() };
         }
-        self.open = result
-            .is_none()
-            .then(|| RecordEntry::new(FactKind::Open, index, "No result yet".to_owned(), format!("`{label}`")));
+        // Of several calls in one message, the last without a result counts.
+        self.open = match result {
+            None => Some(RecordEntry::new(FactKind::Open, index, "No result yet".to_owned(), format!("`{label}`"))),
+            Some(_) => self.open.take().filter(|open| open.index == index),
+        };
         let failure = result.and_then(|result| failure_reason(result, call.failed));
         if let Some(command) = command {
             return self.record_command(command, file_actions, result, call.failed, index, used);

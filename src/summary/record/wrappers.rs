@@ -3,9 +3,11 @@
 
 use std::borrow::Cow;
 
+/// The tag whose content is removed up to the end of the text where it is never closed: programs cut it off.
+const REMINDER: &str = "system-reminder";
 /// Tags that are removed with their content.
 const WRAPPERS: [&str; 13] = [
-    "system-reminder",
+    REMINDER,
     "local-command-stdout",
     "local-command-stderr",
     "local-command-caveat",
@@ -40,7 +42,7 @@ pub(super) fn without_wrappers(text: &str) -> Cow<'_, str> {
     text
 }
 
-/// Removes the tags in [`WRAPPERS`] with their content. An unclosed tag extends to the end.
+/// Removes the tags in [`WRAPPERS`] with their content. An unclosed tag stays: a person can have typed it.
 fn remove_tagged(text: &str) -> Cow<'_, str> {
     let mut kept = Cow::Borrowed(text);
     for tag in WRAPPERS {
@@ -52,7 +54,15 @@ fn remove_tagged(text: &str) -> Cow<'_, str> {
         let mut rest = kept.as_ref();
         while let Some((before, inside)) = rest.split_once(&open) {
             without.push_str(before);
-            rest = inside.split_once(&close).map_or("", |(_, after)| after);
+            rest = match inside.split_once(&close) {
+                Some((_, after)) => after,
+                None if tag == REMINDER => "",
+                None => {
+                    without.push_str(&open);
+                    without.push_str(inside);
+                    ""
+                }
+            };
         }
         without.push_str(rest);
         kept = Cow::Owned(without);
@@ -76,6 +86,7 @@ mod tests {
                 "<command-args>on</command-args>",
             ),
             ("Look.<system-reminder>Be brief.</system-reminder> Now<system-reminder>open", "Look. Now"),
+            ("What does <command-name> do? Never rename it.", "What does <command-name> do? Never rename it."),
             ("No response requested was sent.", "No response requested was sent."),
             ("I said <b>this</b>.", "I said <b>this</b>."),
         ] {
