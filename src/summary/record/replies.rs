@@ -2,8 +2,9 @@
 
 use crate::summary::record::cues;
 use crate::summary::record::segmentation::{clip_middle, paragraphs, sentences, words_of};
-use crate::summary::record::user::LONGEST_LINE;
 
+/// The most bytes of an answer that may need its question.
+const LONGEST_ANSWER: usize = 320;
 /// Most characters of a question before its answer.
 pub(super) const LONGEST_QUESTION: usize = 220;
 
@@ -15,7 +16,7 @@ pub(super) fn answered_question(asked: &str, answer: &str) -> Option<String> {
     const MANY: usize = 14;
     /// Content words of a question that names its subject.
     const ENOUGH: usize = 3;
-    if answer.len() > LONGEST_LINE {
+    if answer.len() > LONGEST_ANSWER {
         return None;
     }
     let all: Vec<String> = paragraphs(asked).into_iter().map(|paragraph| paragraph.text).collect();

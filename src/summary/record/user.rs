@@ -13,7 +13,7 @@ use crate::summary::record::segmentation::{GAP, clip_middle, paragraphs, sentenc
 use crate::summary::record::{FactKind, RecordEntry, one_line};
 
 /// Most bytes of a line. A longer text is split between sentences.
-pub(super) const LONGEST_LINE: usize = 320;
+const LONGEST_LINE: usize = 320;
 /// Most bytes of a line of a long message, of which only parts fit.
 const LONGEST_PART: usize = 140;
 const LONG_MESSAGE: usize = 1_500;
