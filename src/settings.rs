@@ -61,7 +61,7 @@ pub(crate) struct Settings {
     pub(crate) repair: Option<Repair>,
     /// The most conversations at once; by default, one for each core.
     pub(crate) jobs: Option<usize>,
-    /// Everything other_files the input that determines a result, as a text.
+    /// Everything besides the input that determines a result, as a text.
     pub(crate) rules: String,
 }
 

@@ -8,9 +8,8 @@ use crate::summary::record::fallback::fallback_text;
 use crate::summary::record::gather::{Gathered, gather};
 use crate::summary::record::history_turns::{HistoryTurn, read};
 use crate::summary::record::phrases::{DONE, ERROR_GONE, OPEN_QUESTION, RAN_WELL, REPORT, SECTIONS, USER};
-use crate::summary::record::segmentation::clip_middle;
 use crate::summary::record::selection::{self, size};
-use crate::summary::record::user::LAST_REQUEST;
+use crate::summary::record::user::{LAST_REQUEST, shorten_line};
 use crate::summary::record::work_state::FAILED_EDIT;
 use crate::summary::record::{FactKind, HistoryRecord, RecordEntry, SummarySection};
 use crate::tokens::Counter;
@@ -57,7 +56,7 @@ pub(crate) fn summarize_within(
     // Even a small budget holds a part of each message.
     let most = (room * shares.user(room) * CHARACTERS_PER_TOKEN) as usize;
     for entry in entries.iter_mut().filter(|entry| entry.kind == FactKind::User && entry.text.len() > most) {
-        entry.text = clip_middle(&entry.text, most.max(LEAST_CHARACTERS));
+        entry.text = shorten_line(&entry.text, most.max(LEAST_CHARACTERS));
     }
     let mut choice = EntrySelection::new(&entries, counter, style);
     let reserved = room * if is_coding || values.is_empty() { VALUES_SHARE } else { VALUES_SHARE_WITHOUT_WORK };

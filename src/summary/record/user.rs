@@ -46,19 +46,24 @@ struct UserLine {
 #[derive(Default)]
 struct Sentence {
     text: String,
+    /// The earlier statements that follow it, each in brackets.
+    notes: String,
     is_replaced: bool,
     is_doubted: bool,
 }
 
 impl Sentence {
-    /// Splits a text into sentences. A note from an earlier summary stays with its sentence.
-    fn all(text: &str) -> Vec<Sentence> {
+    /// Splits a text into sentences. A line of an earlier summary can have notes, which stay with their sentence.
+    fn all(text: &str, is_carried: bool) -> Vec<Sentence> {
         let mut all: Vec<Sentence> = Vec::new();
         for text in sentences(text) {
-            match all.last_mut().filter(|_| [EARLIER, FORMERLY].iter().any(|opening| text.starts_with(opening.trim())))
-            {
-                Some(last) => last.text.push_str(&format!(" {text}")),
-                None => all.push(Sentence { text: text.to_owned(), ..Sentence::default() }),
+            let is_note = is_carried && [EARLIER, FORMERLY].iter().any(|opening| text.starts_with(opening.trim()));
+            match all.last_mut().filter(|_| is_note) {
+                Some(last) => last.notes.push_str(&format!(" {text}")),
+                None => {
+                    let (text, notes) = if is_carried { split_notes(text) } else { (text, "") };
+                    all.push(Sentence { text: text.to_owned(), notes: notes.to_owned(), ..Sentence::default() });
+                }
             }
         }
         if all.is_empty() {
@@ -67,23 +72,28 @@ impl Sentence {
         all
     }
 
-    /// Appends an earlier statement and its notes. Returns whether they fit.
-    fn append_earlier(&mut self, earlier: &str, opening: &str) -> bool {
+    /// Appends notes. Returns whether they fit.
+    fn append_notes(&mut self, notes: &str) -> bool {
         /// Most bytes of all notes after a sentence.
-        const LONGEST: usize = 280;
-        let (earlier, before) = split_earlier_note(earlier);
-        if split_earlier_note(&self.text).1.len() + earlier.len() + before.len() > LONGEST {
-            return false;
+        const LONGEST: usize = 300;
+        let fits = self.notes.len() + notes.len() <= LONGEST;
+        if fits {
+            self.notes.push_str(notes);
         }
-        self.text.push_str(&format!("{opening}{earlier}){before}"));
-        true
+        fits
     }
 }
 
-/// Splits a sentence from the notes with earlier statements after it.
-fn split_earlier_note(sentence: &str) -> (&str, &str) {
+/// Splits a sentence from the notes with earlier statements at its end.
+fn split_notes(sentence: &str) -> (&str, &str) {
     let at = [EARLIER, FORMERLY].iter().filter_map(|opening| sentence.find(opening)).min();
-    sentence.split_at(at.unwrap_or(sentence.len()))
+    sentence.split_at(at.filter(|_| sentence.ends_with(')')).unwrap_or(sentence.len()))
+}
+
+/// Shortens a line of the user. Its notes go first, as a cut inside of one would join two statements.
+pub(super) fn shorten_line(text: &str, most: usize) -> String {
+    let at = [EARLIER, FORMERLY].iter().filter_map(|opening| text.find(opening)).min();
+    clip_middle(&text[..at.unwrap_or(text.len())], most)
 }
 
 /// Everything the user wrote.
@@ -162,10 +172,10 @@ impl UserStatements {
     /// be replaced.
     fn push(&mut self, mut entry: RecordEntry, text: &str, may_change: bool) {
         let at = self.lines.len();
-        let mut sentences = Sentence::all(text);
+        let mut sentences = Sentence::all(text, entry.earlier);
         let mut before: Option<Claim> = None;
         for (place, sentence) in sentences.iter_mut().enumerate().filter(|_| may_change) {
-            let (text, _) = split_earlier_note(&sentence.text);
+            let text = &sentence.text;
             let about = if place == 0 { format!("{} {text}", entry.about) } else { text.to_owned() };
             let (claim, repeated) = match self.statements.take_repeated(&about) {
                 Some((claim, changed)) => (claim, Some(changed)),
@@ -213,13 +223,19 @@ impl UserStatements {
         };
         // The opening of a conversation and an answer stay in their place.
         let may_move = !is_opening && line.entry.about.is_empty();
-        if changed.kind == ChangeKind::Replaced {
+        let is_replaced = changed.kind == ChangeKind::Replaced;
+        // What follows a replaced statement was never replaced itself.
+        let notes = match is_replaced {
+            true => earlier_sentence.notes.clone(),
+            false => format!("{opening}{}){}", earlier_sentence.text, earlier_sentence.notes),
+        };
+        if (is_replaced || may_move) && new.append_notes(&notes) {
             earlier_sentence.is_replaced = true;
-        } else if may_move && new.append_earlier(&earlier_sentence.text, opening) {
-            earlier_sentence.is_replaced = true;
-            entry.weight = entry.weight.max(line.entry.weight);
+            if !is_replaced {
+                entry.weight = entry.weight.max(line.entry.weight);
+            }
         } else {
-            earlier_sentence.is_doubted |= changed.kind == ChangeKind::Doubted;
+            earlier_sentence.is_doubted |= changed.kind != ChangeKind::Related;
         }
         changed.about
     }
@@ -266,6 +282,7 @@ fn remaining_text(sentences: &[Sentence]) -> Option<String> {
             (true, _) => text.push_str(&format!("({WAS}{})", sentence.text)),
             (false, _) => text.push_str(&sentence.text),
         }
+        text.push_str(&sentence.notes);
     }
     text.chars().any(char::is_alphanumeric).then_some(text)
 }
@@ -369,6 +386,25 @@ mod tests {
             if entry.about.is_empty() { entry.text } else { format!("{}: {}", entry.about, entry.text) }
         };
         words.lines(false).map(line).collect()
+    }
+
+    #[test]
+    fn what_follows_a_statement_outlives_it() {
+        let lines = |said: &[&str]| -> Vec<String> {
+            let mut user = UserStatements::default();
+            user.add_message(0, "We work on the service.", None, None);
+            said.iter().enumerate().for_each(|(at, said)| user.add_message(at + 1, said, None, None));
+            user.lines(false).map(|entry| entry.text).collect()
+        };
+        let never = "Never touch the upload service config.";
+        let said = lines(&["The upload service must keep old clients working.", never, never]).join("\n");
+        assert!(said.contains("old clients"), "{said}");
+        let typed = "Name the module foo (was: bar) please.";
+        assert!(lines(&[typed]).contains(&typed.to_owned()));
+        let limits =
+            lines(&["The limit for Alice is 30 requests.", "The limit for Bob is now 50 requests."]).join("\n");
+        assert!(limits.contains("Alice") && limits.contains("Bob"), "{limits}");
+        assert_eq!(shorten_line("Show local Rome time. (earlier: Times are UTC.)", 60), "Show local Rome time.");
     }
 
     #[test]

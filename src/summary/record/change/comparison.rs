@@ -50,7 +50,9 @@ impl Claim {
 
     /// Whether it covers the whole matter of an earlier statement, or names that as outdated.
     fn is_surely_about(&self, earlier: &Claim) -> bool {
-        let is_whole = self.covered_core(earlier) == earlier.core.len();
+        // The limit for Alice is not that for Bob.
+        let names_all = earlier.names.iter().all(|name| self.subject.contains(name)) || self.names.is_empty();
+        let is_whole = names_all && self.covered_core(earlier) == earlier.core.len();
         let says_enough = earlier.core.len() > 1 || !earlier.core.is_empty() && self.values_differ(earlier);
         let chooses = self.changes && !self.choice.is_empty() && !earlier.choice.is_empty();
         chooses && self.is_for_the_same(earlier)
