@@ -62,7 +62,7 @@ pub(super) fn read(
 }
 
 /// Returns the path of the user's own file.
-fn users_own(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+pub(super) fn users_own(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let config = folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")))?;
     Some(config.join("tcompact").join("config.toml"))

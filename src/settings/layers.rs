@@ -131,7 +131,11 @@ impl CommandLine {
         if let Some((given, why)) = given.iter().find_map(|given| Some((given, given.unusable.as_ref()?))) {
             return Err(Failure::usage(format!("{}: {why}", given.source)).into());
         }
-        self.combine(given, summary_prompt, file.disabled)
+        let mut resolved = self.combine(given, summary_prompt, file.disabled)?;
+        // No output may replace the user's own file either, which is read where no other is named.
+        let config = resolved.arguments.config.take().or_else(|| file::users_own(&variable));
+        resolved.arguments.config = config;
+        Ok(resolved)
     }
 
     /// Returns the flags on the command line.
