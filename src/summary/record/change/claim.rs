@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::summary::record::change::measures::{ValueMeasure, canonical, number_of, value_at};
-use crate::summary::record::change::words::{WordToken, is_common, is_light, join_bigrams, stem, tokens};
+use crate::summary::record::change::words::{
+    WordToken, is_action, is_common, is_light, is_polite, join_bigrams, stem, tokens,
+};
 use crate::summary::record::cues::{self, PlacedCue};
 use crate::summary::record::numbers::is_unit;
 
@@ -33,6 +35,12 @@ pub(in crate::summary::record) struct Claim {
     pub(super) changes: bool,
     /// Whether it certainly signals a change: `sorry, I misread`, `change of plan`.
     pub(super) corrects: bool,
+    /// Whether a word behind its opening verb may signal a change. In `update user 7`, the verb signals none.
+    pub(super) changes_otherwise: bool,
+    /// The verb of a request to change a thing: `update the README`.
+    pub(super) requested_action: Option<String>,
+    /// Whether it states what holds or sets a limit: `the budget is $500`, `at most 3`. Requests state nothing.
+    pub(super) states: bool,
     /// Whether it reports a decision or an event.
     pub(super) reports: bool,
     /// Whether its words say that something becomes another thing: `took over`.
@@ -60,6 +68,7 @@ impl Claim {
             forbids: cues::FORBIDS.is_in(rest),
             restricts: cues::RESTRICTS.is_in(rest),
             points_back: cues::THAT.is_in(sentence),
+            states: cues::STATES.is_in(rest),
             asks: sentence.trim_end().ends_with(['?', '？']),
             ..Claim::default()
         };
@@ -69,6 +78,7 @@ impl Claim {
         claim.choice = captured_words(&cues::CHOICES).unwrap_or_default();
         let words = tokens(sentence);
         claim.add_words(&words);
+        claim.read_request(rest, &words);
         claim.stems = words.into_iter().map(|token| stem(&token.text)).collect();
         claim.names = names_of(sentence);
         let main = claim.add_clauses(sentence);
@@ -76,6 +86,34 @@ impl Claim {
         claim.core =
             claim.subject.iter().filter(content_words).filter(|word| !claim.names.contains(*word)).cloned().collect();
         claim
+    }
+
+    /// Reads the verb of a request to change a thing. Without a new value, the request changes the thing and no earlier
+    /// statement about it.
+    fn read_request(&mut self, sentence: &str, words: &[WordToken]) {
+        self.changes_otherwise = self.revises();
+        let is_opening = |word: &&WordToken| !is_polite(&word.text);
+        let Some((verb, object)) =
+            words.iter().position(|word| is_opening(&word)).map(|at| (&words[at].text, &words[at + 1..]))
+        else {
+            return;
+        };
+        let has_object =
+            object.first().is_some_and(|word| !matches!(word.text.as_str(), "to" | "over" | "back" | "from"));
+        let Some(rest) = sentence.to_lowercase().split_once(verb.as_str()).map(|(_, rest)| rest.to_owned()) else {
+            return;
+        };
+        if !is_action(verb) || !has_object {
+            return;
+        }
+        self.requested_action = Some(verb.clone());
+        let (changes, transforms, corrects) =
+            (cues::CHANGES.is_in(&rest), cues::TURNS.is_in(&rest), cues::CORRECTS.is_in(&rest));
+        self.changes_otherwise = changes || transforms || corrects;
+        let names_a_value = self.values.iter().any(|(measure, _)| !matches!(measure, ValueMeasure::Named(_)));
+        if !names_a_value && self.choice.is_empty() && self.former.is_empty() {
+            (self.changes, self.transforms, self.corrects) = (changes, transforms, corrects);
+        }
     }
 
     /// Splits the sentence into clauses, adds the subjects of those that are no condition, and returns the subject of

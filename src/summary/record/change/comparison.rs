@@ -94,7 +94,10 @@ impl Claim {
 
     fn likely_relation_to(&self, earlier: &Claim) -> Relation {
         let same = !self.subject.is_empty() && self.subject == earlier.subject;
-        if same && (self.values_differ(earlier) || self.values == earlier.values) {
+        if same && self.values_differ(earlier) {
+            return self.new_value_relation_to(earlier);
+        }
+        if same && self.values == earlier.values && self.requested_action == earlier.requested_action {
             return Relation::Replaces;
         }
         // A question states nothing that could change, and a long sentence has more than one subject.
@@ -149,6 +152,17 @@ impl Claim {
         }
     }
 
+    /// Returns its relation if it differs from an earlier statement only in a value. A second request with another value
+    /// is one more request: `delete user 7`, `delete user 8`.
+    fn new_value_relation_to(&self, earlier: &Claim) -> Relation {
+        let changes = self.revises() || self.reports || self.permits;
+        match () {
+            () if changes || self.states || earlier.states => Relation::Replaces,
+            () if !self.choice.is_empty() && !earlier.choice.is_empty() => Relation::MayReplace,
+            () => Relation::Independent,
+        }
+    }
+
     /// Returns its relation if it gives another value of the same measure.
     fn value_relation_to(&self, earlier: &Claim, shared_words: usize, missing_words: usize) -> Relation {
         if self.lacks_subject() {
@@ -175,7 +189,8 @@ impl Claim {
         let nameless = self.lacks_subject();
         let counts = |measure: &ValueMeasure| matches!(measure, ValueMeasure::Number | ValueMeasure::Count(_));
         let alike = |one: &ValueMeasure, other: &ValueMeasure| {
-            let same = one == other && (!matches!(one, ValueMeasure::Named(_)) || self.revises() || self.reports);
+            let same =
+                one == other && (!matches!(one, ValueMeasure::Named(_)) || self.changes_otherwise || self.reports);
             same || (nameless || self.corrects) && counts(one) && counts(other)
         };
         let mut of_one = self.values.iter().flat_map(|(measure, value)| {

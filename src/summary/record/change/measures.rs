@@ -1,6 +1,6 @@
 //! Recognizes the values in a sentence and what they measure.
 
-use crate::summary::record::change::words::{WordToken, is_common, stem};
+use crate::summary::record::change::words::{WordToken, is_common, is_light, stem};
 
 /// What a value measures. Two values of one measure cannot both hold for one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,8 +71,10 @@ pub(super) fn value_at(tokens: &[WordToken], at: usize) -> Option<(ValueMeasure,
         (unit, None) if !unit.is_empty() && !is_common(unit) && unit.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
             Some((ValueMeasure::Count(stem(unit)), number, 2))
         }
-        // In a name, the number follows: `test 1`.
-        _ if is_common(before) || before == "port" || number.len() > 2 => Some((ValueMeasure::Number, number, 1)),
+        // In a name, the number follows: `test 1`, `user 4001`. A limit or a port has a number as its value.
+        _ if is_common(before) || is_light(before) || matches!(before, "port" | "timeout") => {
+            Some((ValueMeasure::Number, number, 1))
+        }
         _ if before.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
             Some((ValueMeasure::Named(stem(before)), number, 1))
         }

@@ -25,7 +25,7 @@ pub(in crate::summary) use words::is_common;
 pub(super) struct ClaimHistory {
     all: Vec<Claim>,
     is_replaced: Vec<bool>,
-    by_word: HashMap<String, Vec<usize>>,
+    by_word: HashMap<String, Vec<usize>, RandomState>,
     /// The index of each sentence by the hash of its text, to recognize repetitions.
     by_text: HashMap<u64, usize, RandomState>,
 }
@@ -270,6 +270,30 @@ mod tests {
             let remaining = remaining_text(&[earlier, later]);
             let noted = ["was", "earlier"].map(|mark| format!("{later} ({mark}: {earlier})"));
             assert!(remaining == [later] || noted.iter().any(|noted| remaining == [noted.as_str()]), "{remaining:?}");
+        }
+    }
+
+    /// A second request with another number, day or verb is one more request.
+    #[test]
+    fn requests_for_other_things_are_all_kept() {
+        let cases: [&[&str]; 14] = [
+            &["Fix issue #123.", "Fix issue #124.", "Fix issue #125."],
+            &["Delete user 4001.", "Delete user 4002."],
+            &["I want to delete user 4001.", "I want to delete user 4002."],
+            &["Update user 4001.", "Update user 4002."],
+            &["Look at line 120.", "Look at line 340."],
+            &["Buy 3 tickets for Monday.", "Buy 3 tickets for Friday."],
+            &["Buy 3 tickets for Monday.", "Buy 5 tickets for Monday."],
+            &["Pay $50 for the taxi.", "Pay $70 for the taxi."],
+            &["Update the README.", "Move the README."],
+            &["Update the README.", "Please move the README."],
+            &["Move issue 12 to the backlog.", "Move issue 14 to the backlog."],
+            &["Call me at 10:00.", "Call me at 15:00."],
+            &["Send an invoice of 200 dollars to Ada.", "Send an invoice of 300 dollars to Ada."],
+            &["Ticket 123 is mine.", "Ticket 124 is mine."],
+        ];
+        for sentences in cases {
+            all_hold(sentences);
         }
     }
 

@@ -17,15 +17,19 @@ pub(super) struct WordToken {
 pub(super) fn tokens(text: &str) -> Vec<WordToken> {
     let mut found = Vec::new();
     let mut push = |text: &str| {
-        let text = text.trim_matches(['\'', '’', '-', '.', '/', ':', '#']);
+        let text = text.trim_matches(['\'', '’', '-', '.', '/', ':']);
+        // `#123` is a name, not a value.
+        let is_numbered = text.strip_prefix('#').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let text = if is_numbered { text } else { text.trim_matches('#') };
         // `A` is a label, `a` an article.
         let is_label = text == "A" && !found.is_empty();
         if !text.is_empty() {
             found.push(WordToken { text: if is_label { text.to_owned() } else { text.to_lowercase() } });
         }
     };
-    let is_word_char =
-        |c: char| c.is_alphanumeric() || matches!(c, '\'' | '’' | '$' | '€' | '£' | '_' | '-' | '.' | '/' | '%' | ':');
+    let is_word_char = |c: char| {
+        c.is_alphanumeric() || matches!(c, '\'' | '’' | '$' | '€' | '£' | '_' | '-' | '.' | '/' | '%' | ':' | '#')
+    };
     for word in text.split(|c: char| !is_word_char(c)) {
         let mut latin = String::new();
         let mut chinese: Vec<char> = Vec::new();
@@ -146,6 +150,23 @@ const COMMON_WORDS: &str = "a an the and or but if then of to in on at for from 
     one again really after before until back amount number value total everything anything something thing well maybe think \
     goes become becomes available fine allowed per each much dude man shit fuck fucking damn jesus christ wtf omg omfg alright haha lol yep yeah nope nah nice cool hmm hm hey btw pls plz ty thx fyi \
     inside within got gets end ends kind sort bit lot";
+
+/// Whether a word opens a request without being its verb.
+pub(super) fn is_polite(word: &str) -> bool {
+    const POLITE: [&str; 14] = [
+        "please", "pls", "now", "then", "next", "also", "and", "ok", "okay", "so", "first", "finally", "just", "kindly",
+    ];
+    POLITE.contains(&word)
+}
+
+/// Whether a word is the verb of a request to change a thing, though it may also signal that a statement changed.
+pub(super) fn is_action(word: &str) -> bool {
+    const ACTIONS: [&str; 13] = [
+        "update", "move", "replace", "extend", "switch", "raise", "lower", "bump", "increase", "decrease", "reduce",
+        "change", "rename",
+    ];
+    ACTIONS.contains(&word)
+}
 
 /// Whether a word is a verb that fits anything, or only praises or limits.
 pub(super) fn is_light(word: &str) -> bool {
