@@ -2,7 +2,7 @@
 //!
 //! A statement is dropped only if it certainly no longer holds; otherwise both stay.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use crate::summary::record::change::claim::Claim;
 use crate::summary::record::change::measures::ValueMeasure;
@@ -68,28 +68,23 @@ impl Claim {
         /// The factor of a light verb, and that of a sign of change.
         const LIGHT: f64 = 0.5;
         const CHANGED: f64 = 1.5;
-        if earlier.asks
-            || self.asks
-            || !self.is_brief()
-            || !earlier.is_brief()
-            || self.is_list_sibling(earlier)
-            || self.have_different_qualifiers(earlier)
-        {
-            return 0.0;
-        }
-        let weight = |word: &String| rarity(word) * if is_light(word) { LIGHT } else { 1.0 };
         let comes_up = |word: &&String| {
             self.subject.contains(*word) || self.subject.iter().any(|other| is_name_variant(word, other))
         };
-        let whole: f64 = earlier.subject.iter().map(weight).sum();
-        let shared_words: f64 = earlier.subject.iter().filter(comes_up).map(weight).sum();
+        let shared_words: Vec<&String> = earlier.subject.iter().filter(comes_up).collect();
+        if shared_words.is_empty() || earlier.asks || self.asks || !self.is_brief() || !earlier.is_brief() {
+            return 0.0;
+        }
         let changes =
             self.revises() || self.reports || self.permits || self.values_differ(earlier) || self.explains(earlier);
         // A prohibition stands alone if nothing has changed.
-        if whole <= 0.0 || earlier.restricts && !changes {
+        if earlier.restricts && !changes || self.is_list_sibling(earlier) || self.have_different_qualifiers(earlier) {
             return 0.0;
         }
-        shared_words / whole * if changes { CHANGED } else { 1.0 }
+        let weight = |word: &String| rarity(word) * if is_light(word) { LIGHT } else { 1.0 };
+        let whole: f64 = earlier.subject.iter().map(weight).sum();
+        let shared: f64 = shared_words.into_iter().map(weight).sum();
+        shared / whole * if changes { CHANGED } else { 1.0 }
     }
 
     fn likely_relation_to(&self, earlier: &Claim) -> Relation {
@@ -215,15 +210,17 @@ impl Claim {
 
     /// Whether both name things of one kind with different qualifiers, or have no noun in common.
     fn conflicts(&self, earlier: &Claim) -> bool {
-        let heads =
-            |claim: &Claim| claim.noun_phrases.iter().filter_map(|noun| noun.last().cloned()).collect::<HashSet<_>>();
-        let all = |claim: &Claim| claim.noun_phrases.iter().flatten().cloned().collect::<HashSet<_>>();
-        let (mine, theirs) = (all(self), all(earlier));
-        let are_unrelated = !mine.is_empty()
-            && !theirs.is_empty()
-            && mine.is_disjoint(&theirs)
-            && heads(self).iter().all(|head| !earlier.subject.contains(head))
-            && heads(earlier).iter().all(|head| !self.subject.contains(head));
+        fn nouns(claim: &Claim) -> impl Iterator<Item = &String> {
+            claim.noun_phrases.iter().flatten()
+        }
+        let has_no_head_of = |one: &Claim, other: &Claim| {
+            other.noun_phrases.iter().filter_map(|noun| noun.last()).all(|head| !one.subject.contains(head))
+        };
+        let are_unrelated = !self.noun_phrases.is_empty()
+            && !earlier.noun_phrases.is_empty()
+            && has_no_head_of(earlier, self)
+            && has_no_head_of(self, earlier)
+            && nouns(self).all(|noun| nouns(earlier).all(|other| other != noun));
         are_unrelated || self.have_different_qualifiers(earlier)
     }
 
@@ -262,10 +259,10 @@ impl Claim {
 
     /// Whether both are the same sentence except for the words that distinguish them, like lines of a list.
     fn is_list_sibling(&self, earlier: &Claim) -> bool {
-        let common = |one: &Claim, other: &Claim| -> Vec<String> {
-            one.stems.iter().filter(|word| other.stems.contains(word)).cloned().collect()
-        };
-        self.stems.len() == earlier.stems.len() && common(self, earlier) == common(earlier, self) && !self.corrects
+        fn common<'c>(one: &'c Claim, other: &'c Claim) -> impl Iterator<Item = &'c String> {
+            one.stems.iter().filter(|word| other.stems.contains(word))
+        }
+        self.stems.len() == earlier.stems.len() && !self.corrects && common(self, earlier).eq(common(earlier, self))
     }
 
     /// Whether a statement contains these words in its subject, its choice or its values.
@@ -299,5 +296,5 @@ fn share_opening(one: &str, other: &str) -> bool {
 fn is_name_variant(one: &str, other: &str) -> bool {
     let is_name =
         |word: &str| word.contains(['-', '_', '/', '.', ':']) || word.bytes().any(|byte| byte.is_ascii_digit());
-    share_opening(one, other) && shared_opening(one, other) * 2 >= one.len() && is_name(one) && is_name(other)
+    is_name(one) && is_name(other) && share_opening(one, other) && shared_opening(one, other) * 2 >= one.len()
 }
