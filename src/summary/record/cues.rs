@@ -131,7 +131,7 @@ cues! {
     /// An earlier statement no longer holds.
     CHANGES: Cue = r"\b(?:instead|actually|chang(?:e|ed|ing)|no longer|any ?more|rather|make (?:that|it|this)|now|moved?|raised?|lower(?:ed)?|bump(?:ed)?|increas[a-z]+|decreas[a-z]+|reduc[a-z]+|extend[a-z]*|postpone[a-z]*|switch(?:ed)?|replac[a-z]+|updat[a-z]+|correction|on second thought|scratch that|forget|new|revis[a-z]+|set (?:it|that) to|after all|from now on|came back|headroom|back to|took over|renamed|too (?:short|long|low|high|small|big|slow|strict|tight|little)|not [^.!?]{1,40} but|wait)\b|改为|改成|改用|换成|换用|不再|更正|现在|调整|推迟|提前|改到|而不是|算了|变成|增加到|减少到|提高到|降到|回复了|来电|太短|太长|太少|可以改了|了[。，！]|了$|再";
     /// A statement of what holds, or a limit.
-    STATES: Cue = r"^(?:the|our|my|its|their|his|her|this|that|each|every|all)\b|\b(?:is|are|was|were|be|stays?|remains?|at most|at least|(?:more|less|fewer|later|earlier) than|up to|under|below|above|within|maximum|minimum|max|min)\b|[:=] ?[$€£]?[0-9]|是|为|最多|至少|不超过|以内|上限|预算|截止";
+    STATES: Cue = r"^(?:the|our|my|its|their|his|her|this|that|each|every|all)\b|\b(?:is|are|was|were|be|stays?|remains?|at most|at least|(?:more|less|fewer|later|earlier) than|up to|under|below|above|within|maximum|minimum|max|min)\b|(?:: |= ?)[$€£]?[0-9]|是|为|最多|至少|不超过|以内|上限|预算|截止";
     /// The opening of a sentence that moves to another subject and changes nothing.
     GOES_ON: PlacedCue = r"^(?:(?:and|but|so|then|ok(?:ay)?|well)\b,? )*now\b,? ";
     /// The opening of a sentence about the subject of the one before.
