@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::summary::record::change::measures::{ValueMeasure, canonical, number_of, value_at};
 use crate::summary::record::change::words::{
-    WordToken, is_action, is_common, is_light, is_polite, join_bigrams, stem, tokens,
+    WordToken, is_action, is_common, is_identifier, is_light, is_polite, join_bigrams, stem, tokens,
 };
 use crate::summary::record::cues::{self, PlacedCue};
 use crate::summary::record::numbers::is_unit;
@@ -14,6 +14,8 @@ use crate::summary::record::numbers::is_unit;
 pub(in crate::summary::record) struct Claim {
     /// The stems of the words that name its subject.
     pub(super) subject: BTreeSet<String>,
+    /// Whether a word of the subject is an identifier.
+    pub(super) has_identifier: bool,
     /// The words of the subject as spelled, in order.
     pub(super) spelled_subject: Vec<String>,
     /// The subject without values, names and light verbs: the thing that a value belongs to.
@@ -186,6 +188,7 @@ impl Claim {
     }
 
     fn add_word(&mut self, root: String, word: &str) {
+        self.has_identifier |= is_identifier(&root);
         if self.subject.insert(root) {
             self.spelled_subject.push(word.to_owned());
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::summary::record::change::claim::Claim;
 use crate::summary::record::change::measures::ValueMeasure;
-use crate::summary::record::change::words::{is_light, stem};
+use crate::summary::record::change::words::{is_identifier, is_light, stem};
 
 /// The relation of a later statement to an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,7 +29,7 @@ impl Claim {
     }
 
     /// Whether it is short enough to be about one thing.
-    fn is_brief(&self) -> bool {
+    pub(super) fn is_brief(&self) -> bool {
         const MOST: usize = 14;
         self.subject.len() <= MOST
     }
@@ -69,7 +69,8 @@ impl Claim {
         const LIGHT: f64 = 0.5;
         const CHANGED: f64 = 1.5;
         let comes_up = |word: &&String| {
-            self.subject.contains(*word) || self.subject.iter().any(|other| is_name_variant(word, other))
+            self.subject.contains(*word)
+                || self.has_identifier && self.subject.iter().any(|other| is_name_variant(word, other))
         };
         let shared_words: Vec<&String> = earlier.subject.iter().filter(comes_up).collect();
         if shared_words.is_empty() || earlier.asks || self.asks || !self.is_brief() || !earlier.is_brief() {
@@ -294,7 +295,8 @@ fn share_opening(one: &str, other: &str) -> bool {
 
 /// Whether two names differ only in their second half: `shop-old`, `shop-new`.
 fn is_name_variant(one: &str, other: &str) -> bool {
-    let is_name =
-        |word: &str| word.contains(['-', '_', '/', '.', ':']) || word.bytes().any(|byte| byte.is_ascii_digit());
-    is_name(one) && is_name(other) && share_opening(one, other) && shared_opening(one, other) * 2 >= one.len()
+    is_identifier(one)
+        && is_identifier(other)
+        && share_opening(one, other)
+        && shared_opening(one, other) * 2 >= one.len()
 }

@@ -76,22 +76,37 @@ impl ClaimHistory {
         ((self.all.len() + 2) as f64 / times as f64).ln() + BASE
     }
 
+    /// Returns the indices of the earlier statements that a new one may affect, in order.
+    fn candidates(&self, claim: &Claim, in_context: &Claim) -> BTreeSet<usize> {
+        let last_with = |word: &String| {
+            let list = self.by_word.get(word).map_or(&[][..], Vec::as_slice);
+            list[list.len().saturating_sub(Self::MOST_COMPARED)..].iter().copied()
+        };
+        let mut found = BTreeSet::new();
+        if claim.is_brief() {
+            let words = claim.subject.iter().chain(claim.former.iter().flatten()).chain(&claim.choice);
+            words.for_each(|word| found.extend(last_with(word)));
+            if in_context.revises() || in_context.points_back {
+                found.extend(self.all.len().saturating_sub(Self::MOST_COMPARED)..self.all.len());
+            }
+        } else {
+            // A long statement affects only one with the same subject, which has its rarest word, too.
+            let times = |word: &&String| self.by_word.get(*word).map_or(0, Vec::len);
+            found.extend(claim.subject.iter().min_by_key(times).into_iter().flat_map(last_with));
+        }
+        found.retain(|index| !self.is_replaced[*index]);
+        found
+    }
+
     /// Adds a statement and returns which earlier ones it affects. `in_context` is the same statement read after the
     /// sentences before it.
     pub(super) fn add(&mut self, mut claim: Claim, mut in_context: Claim) -> Vec<ClaimChange> {
         let mut found = Vec::new();
-        let last = |list: &Vec<usize>| list.iter().rev().take(Self::MOST_COMPARED).copied().collect::<Vec<_>>();
-        let mut candidates: BTreeSet<usize> = BTreeSet::new();
-        for word in claim.subject.iter().chain(claim.former.iter().flatten()).chain(&claim.choice) {
-            candidates.extend(self.by_word.get(word).map(last).into_iter().flatten());
-        }
-        if in_context.revises() || in_context.points_back {
-            candidates.extend(self.all.len().saturating_sub(Self::MOST_COMPARED)..self.all.len());
-        }
+        let candidates = self.candidates(&claim, &in_context);
         let mut continued = false;
         // The earlier statement with the largest share of its matter in the new one.
         let mut related: Option<(usize, f64)> = None;
-        for index in candidates.into_iter().rev().filter(|index| !self.is_replaced[*index]).collect::<Vec<_>>() {
+        for index in candidates.into_iter().rev() {
             let kind = match in_context.relation_to(&self.all[index]) {
                 Relation::Independent => {
                     let share = in_context.shared_matter(&self.all[index], |word| self.rarity(word));
@@ -109,6 +124,7 @@ impl ClaimHistory {
             if about.is_some() {
                 for claim in [&mut claim, &mut in_context] {
                     (claim.subject, claim.spelled_subject) = (before.subject.clone(), before.spelled_subject.clone());
+                    claim.has_identifier = before.has_identifier;
                 }
                 continued = true;
             }

@@ -132,6 +132,11 @@ pub(super) fn stem(word: &str) -> String {
     root.strip_suffix('e').filter(|rest| rest.len() >= 3).unwrap_or(root).to_owned()
 }
 
+/// Whether a word has a digit or punctuation inside, as identifiers do.
+pub(super) fn is_identifier(word: &str) -> bool {
+    word.bytes().any(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'_' | b'/' | b'.' | b':'))
+}
+
 /// Whether a word says nothing about the subject of a statement: function words, words of rules and changes, and polite
 /// words.
 pub(in crate::summary) fn is_common(word: &str) -> bool {
