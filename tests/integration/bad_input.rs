@@ -297,6 +297,33 @@ fn no_file_that_is_written_is_the_one_on_standard_input() {
         assert_fails(&run, 2, &[written, "is another file of this command"]);
         assert_eq!(fs::read_to_string(name).expect("read"), before);
     }
+    // Nor the user's own config file, which no flag names.
+    let home = folder.path().join("home");
+    let own = path(&home, "tcompact/config.toml");
+    fs::create_dir_all(home.join("tcompact")).expect("made");
+    fs::write(&own, "keep = \"messages:1\"").expect("written");
+    for written in ["--output", "--report", "--html", "--archive"] {
+        // An archive has a name of its own kind.
+        let name = if written == "--archive" { path(folder.path(), "own.jsonl") } else { own.clone() };
+        if written == "--archive" {
+            fs::hard_link(&own, &name).expect("a link");
+        }
+        let run = run(tcompact().args([written, &name, &file]).env("XDG_CONFIG_HOME", &home), b"");
+        assert_fails(&run, 2, &[written, "is another file of this command"]);
+        assert_eq!(fs::read_to_string(&own).expect("read"), "keep = \"messages:1\"");
+    }
+    // Another name of the input is the input, however it is read.
+    for name in [&link, &hard] {
+        for (flag, said) in [
+            ("--output", "is the input itself; --in-place replaces a file"),
+            ("--archive", "is the input or the output itself"),
+            ("--report", "is another file of this command"),
+            ("--html", "is another file of this command"),
+        ] {
+            assert_fails(&with(&["--keep", "messages:1", flag, name, &file]), 2, &[flag, said]);
+            assert_eq!(fs::read_to_string(&file).expect("read"), conversation, "{flag} {name}");
+        }
+    }
     // Another file on standard input is none of it.
     let other = from(&archive, &["--keep", "messages:1", &file, "-o", &path(folder.path(), "other.jsonl")]);
     assert_eq!(other.0, Some(0), "{other:?}");
