@@ -34,7 +34,7 @@ pub(super) fn read<'a>(
 
 fn unreadable(input: &Input, error: ReadError) -> Failure {
     let other_file = match &error {
-        ReadError::Empty | ReadError::NoTranscript { .. } => true,
+        ReadError::Empty | ReadError::NoTranscript { .. } | ReadError::OtherFormat { .. } => true,
         ReadError::Syntax(_) => !input::is_json_by_name(&input.name),
         ReadError::Foreign { .. } | ReadError::Ambiguous { .. } => false,
     };
@@ -42,6 +42,7 @@ fn unreadable(input: &Input, error: ReadError) -> Failure {
         ReadError::Ambiguous { ambiguity, .. } => {
             ambiguity.candidates.first().map(|(format, ..)| format!("tcompact --from {format}"))
         }
+        ReadError::OtherFormat { own, .. } => Some(format!("tcompact --from {own}")),
         ReadError::Syntax(error) if input.as_lines || (error.line, error.column) != (1, 1) => None,
         _ => Some("tcompact --list formats, for what is read: JSON or JSONL, gzip or zstd".to_owned()),
     };

@@ -216,7 +216,11 @@ fn a_format_that_does_not_see_the_calls_is_refused() {
     for format in ["anthropic", "openai-responses", "ai-sdk"] {
         for flags in [&["--keep", "messages:10"][..], &["--check"], &["-n"]] {
             let run = with(&[flags, &["--from", format, "agent-session.json"]].concat());
-            assert_fails(&run, 1, &[&format!("as {format}, message "), "--from openai-chat"]);
+            assert_fails(
+                &run,
+                1,
+                &[&format!("is no {format} transcript: message "), "try: tcompact --from openai-chat"],
+            );
         }
     }
     // Where there are no calls, it is as good as another.
