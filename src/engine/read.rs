@@ -56,9 +56,11 @@ fn unreadable(input: &Input, error: ReadError) -> Failure {
     next.into_iter().fold(failure, Failure::try_next)
 }
 
-/// Returns the name of a conversation: its input, with the line if the input has one conversation a line.
+/// Returns the name of a conversation: its input, with the line if the input has one conversation a line. Of several
+/// conversations on one line, the later ones have their number too.
 pub(super) fn source_name(input: &Input, transcript: &Transcript<'_>) -> String {
     match transcript.line {
+        Some(line) if transcript.nth_of_line > 1 => format!("{}:{line}#{}", input.name, transcript.nth_of_line),
         Some(line) => format!("{}:{line}", input.name),
         None => input.name.clone(),
     }

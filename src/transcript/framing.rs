@@ -57,7 +57,7 @@ pub(crate) fn read<'a>(
         Some(lines) => lines == Lines::Messages,
         None => begins_with_object(all()) && are_messages(all(), from),
     };
-    let transcripts = if is_conversation {
+    let mut transcripts = if is_conversation {
         vec![List { envelope: None, state: None, values: json.values(), line: None }.read(source, from)?]
     } else {
         let one_of_many = lines.is_some() || others.clone().next().is_some();
@@ -80,6 +80,7 @@ pub(crate) fn read<'a>(
     if transcripts.is_empty() && lines != Some(Lines::Conversations) {
         return Err(no_transcript(source, first, "answers without their requests".to_owned()));
     }
+    number_on_lines(&mut transcripts);
     match &json.broken {
         Some(error) if !transcripts.iter().all(|transcript| transcript.format.is_append_only()) => {
             Err(ReadError::Syntax(error.clone()))
@@ -171,6 +172,7 @@ impl<'a> List<'a> {
             envelope: self.envelope,
             state: self.state,
             line: self.line,
+            nth_of_line: 1,
         })
     }
 
@@ -208,6 +210,15 @@ impl<'a> List<'a> {
         let (line, column) = position(named.source, own.messages[*result].json);
         let found = format!("message {result} has the result of a call in message {call}, and that call is not seen");
         Err(ReadError::OtherFormat { line, column, named: named.format.name(), found, own: own.format.name() })
+    }
+}
+
+/// Numbers the conversations of each line.
+fn number_on_lines(transcripts: &mut [Transcript<'_>]) {
+    for at in 1..transcripts.len() {
+        if transcripts[at].line.is_some() && transcripts[at].line == transcripts[at - 1].line {
+            transcripts[at].nth_of_line = transcripts[at - 1].nth_of_line + 1;
+        }
     }
 }
 
@@ -387,6 +398,22 @@ pub(crate) mod tests {
         assert_eq!(formats(&samples), [("openai-chat", 1, Some(3))]);
         let odd = read(&format!("[{one},\n7]"), None, None).expect_err("a number").to_string();
         assert!(odd.contains("a number where a list of messages should be at line 2 column 1"), "{odd}");
+    }
+
+    #[test]
+    fn conversations_on_one_line_are_numbered() {
+        let one = format!("{{\"id\":1,\"messages\":[{USER}]}}");
+        for (source, numbers) in [
+            (format!("[{one},{one},{one}]"), &[1, 2, 3][..]),
+            (format!("[{one},{one},\n{one}]"), &[1, 2, 1]),
+            (format!("{one}{one}\n{one}\n"), &[1, 2, 1]),
+            (format!("{{\"samples\":[{one},{one}]}}"), &[1, 2]),
+            (format!("[{USER},{USER}]"), &[1]),
+        ] {
+            let document = read(&source, None, None).expect("transcripts");
+            let found: Vec<usize> = document.transcripts.iter().map(|one| one.nth_of_line).collect();
+            assert_eq!(found, numbers, "{source}");
+        }
     }
 
     #[test]
