@@ -189,6 +189,9 @@ fn compacting(what: Happening<'_>, reader: Option<&str>) -> Option<Line> {
         Happening::TooLarge { tokens, window } => {
             (Usual, format!("the result has {tokens} tokens and does not fit the context window of {window}"))
         }
+        Happening::OverLimit { tokens, limit } => {
+            (Quiet, format!("the transcript still has {tokens} tokens, more than {limit}"))
+        }
         Happening::Economy(economy) => (Verbose, economy.sentence(false, reader)),
         Happening::Thinking(_) => return None,
     })
