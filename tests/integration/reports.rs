@@ -308,7 +308,9 @@ fn a_repair_is_reported_wherever_it_is_done() {
             (&told["status"], &told["repaired"]),
             (&"compacted".into(), &json!({"violations": 4, "messages": 12}))
         );
-        assert!(fs::read_to_string(&page).expect("a page").contains("4 violations of the provider"));
+        let told = fs::read_to_string(&page).expect("a page");
+        assert!(told.contains("4 violations of the provider") && !told.contains("Unchanged"), "{told}");
+        assert!(told.contains("Repaired. Nothing is summarized: "), "{told}");
     }
     // A run that writes nothing only says what would be repaired.
     for flags in [&["-n"][..], &["--diff"], &["--diff", "--html", &page]] {
