@@ -120,7 +120,8 @@ fn split(text: &str) -> (Vec<String>, &str) {
     (words, "")
 }
 
-/// Returns the words of a command line, without `flags`, the flag `wrong`, and their values.
+/// Returns the words of a command line, without `flags`, the flag `wrong`, and their values. Of a flag that can be
+/// repeated, a value that the flag accepts stays.
 fn without(flags: &[String], wrong: &str, typed: &[String]) -> Vec<String> {
     let command = command();
     let mut left = Vec::new();
@@ -135,17 +136,40 @@ fn without(flags: &[String], wrong: &str, typed: &[String]) -> Vec<String> {
             left.push(word.clone());
             continue;
         }
-        let is_given = flags.iter().map(String::as_str).chain([wrong]).any(|flag| takes_value(&command, flag));
-        let takes_value = is_given && !word.contains('=');
-        // A value may begin like a short flag, as in `-5`. An existing file is a value only if the flag takes a file.
-        let is_file = |next: &str| Path::new(next).exists() && !takes_file(&command, name);
+        // A misspelled flag takes a value if the flag that it means takes one.
+        let has_value = match arg(&command, name) {
+            Some(_) => takes_value(&command, name),
+            None => !name.starts_with("--no-") && flags.iter().any(|flag| takes_value(&command, flag)),
+        };
+        // A value may begin like a short flag, as in `-5`. An existing file behind the wrong flag is a value only if the
+        // flag takes a file: the flag may lack its value.
+        let is_file = |next: &str| is_wrong && Path::new(next).exists() && !takes_file(&command, name);
         let is_taken = |next: &String| flags.contains(next);
-        let is_value = |next: &&String| is_taken(next) || !next.starts_with("--") && !is_file(next);
-        if takes_value {
-            words.next_if(is_value);
+        let is_value = |next: &&String| is_taken(next) || !is_flag(&command, next) && !is_file(next);
+        let value = if has_value && !word.contains('=') { words.next_if(is_value) } else { None };
+        if is_another_use(&command, flags, name, word, value) {
+            left.extend([word].into_iter().chain(value).cloned());
         }
     }
     left
+}
+
+/// Whether a use of a flag stands beside the corrected one: the flag can be repeated and accepts this value, which is
+/// not among `flags`. The value `none` excludes all others.
+fn is_another_use(command: &Command, flags: &[String], name: &str, word: &str, value: Option<&String>) -> bool {
+    let text = word.split_once('=').map(|(_, text)| text).or(value.map(String::as_str));
+    let is_repeatable = arg(command, name).is_some_and(|arg| matches!(arg.get_action(), ArgAction::Append));
+    let Some(text) = text.filter(|_| is_repeatable) else { return false };
+    let corrected = |flag: &[String]| is_same(command, name, &flag[0]);
+    let is_corrected = flags.windows(2).any(corrected);
+    let is_given = |other: &str| flags.windows(2).any(|flag| corrected(flag) && flag[1] == other);
+    is_corrected && !is_given("none") && !is_given(text) && text != "none" && is_understood(&[format!("{name}={text}")])
+}
+
+/// Whether a word is a flag, alone or with its value.
+fn is_flag(command: &Command, word: &str) -> bool {
+    let short = word.strip_prefix('-').and_then(|rest| rest.chars().next());
+    word.starts_with("--") || short.is_some_and(|short| arg(command, &format!("-{short}")).is_some())
 }
 
 /// Whether two words name the same flag, in its long or its short form.
@@ -246,6 +270,67 @@ mod tests {
                 "try: tcompact --in-place -v a.json",
             ),
             ("  --keep", "--keep", "tcompact --keep 4k a.json", "  --keep"),
+            (
+                "try: tcompact --color never",
+                "--no-color",
+                "tcompact --no-color -o x Cargo.toml",
+                "try: tcompact --color never -o x Cargo.toml",
+            ),
+            (
+                "try: tcompact --color never",
+                "--no-color",
+                "tcompact --no-color new.json",
+                "try: tcompact --color never new.json",
+            ),
+            (
+                "try: tcompact --keep messages:20",
+                "--kep",
+                "tcompact --kep -v Cargo.toml",
+                "try: tcompact --keep messages:20 -v Cargo.toml",
+            ),
+            (
+                "try: tcompact --keep messages:20",
+                "--keep",
+                "tcompact --keep -ox.json Cargo.toml",
+                "try: tcompact --keep messages:20 -ox.json Cargo.toml",
+            ),
+            (
+                "try: tcompact --trigger tokens:4k",
+                "--trigger",
+                "tcompact --trigger messages:9 --trigger tokns:4k --trigger=turns:3 a.json",
+                "try: tcompact --trigger tokens:4k --trigger messages:9 --trigger=turns:3 a.json",
+            ),
+            (
+                "try: tcompact --pin first:2",
+                "--pin",
+                "tcompact --pin system --pin frist:2 a.json",
+                "try: tcompact --pin first:2 --pin system a.json",
+            ),
+            (
+                "try: tcompact --pin none",
+                "",
+                "tcompact --pin system --pin first:2 a.json",
+                "try: tcompact --pin none a.json",
+            ),
+            (
+                "try: tcompact --prune all",
+                "",
+                "tcompact --prune reads --prune none a.json",
+                "try: tcompact --prune all --prune reads a.json",
+            ),
+            (
+                "try: tcompact --prune-except Read",
+                "--prune-except",
+                "tcompact --prune-except Bash --prune-except= a.json",
+                "try: tcompact --prune-except Read --prune-except Bash a.json",
+            ),
+            (
+                "try: tcompact --from openai-chat",
+                "",
+                "tcompact --from src README.md",
+                "try: tcompact --from openai-chat README.md",
+            ),
+            ("try: tcompact --in-place", "--output", "tcompact -oa.json a.json", "try: tcompact --in-place"),
         ] {
             assert_eq!(retry(line, wrong, &words(typed)), retried, "{line}");
         }

@@ -39,8 +39,8 @@ pub(super) struct ArchivePlace {
     pub(super) file: PathBuf,
     /// Whether the summary is wrapped as in `DeepAgents`.
     wraps: bool,
-    /// The line of the conversation, where its source has one per line.
-    line: Option<usize>,
+    /// The line of the conversation and its number on that line, where its source has one per line.
+    line: Option<(usize, usize)>,
 }
 
 /// Removed content, for the archive.
@@ -119,7 +119,7 @@ pub(super) fn record(transcript: &Transcript<'_>, source: &str, indices: &[usize
 impl ArchivePlace {
     /// Returns the folder beside the archive for files of a kind, in the layout of `DeepAgents`: media beside its
     /// histories, results of tools beside the folder of these. Ids of calls are unique only within a conversation, so
-    /// each line of a file has its own folder.
+    /// each conversation of a file has its own folder.
     pub(super) fn folder(&self, name: &str) -> PathBuf {
         let histories = self.file.parent().unwrap_or(Path::new(""));
         if name == MEDIA {
@@ -127,7 +127,11 @@ impl ArchivePlace {
         }
         let root = if histories.ends_with(HISTORIES) { histories.parent().unwrap_or(histories) } else { histories };
         let folder = root.join(name);
-        self.line.map_or(folder.clone(), |line| folder.join(format!("line-{line}")))
+        match self.line {
+            None => folder,
+            Some((line, 1)) => folder.join(format!("line-{line}")),
+            Some((line, number)) => folder.join(format!("line-{line}-{number}")),
+        }
     }
 
     /// Returns the path as messages name it.
@@ -149,7 +153,8 @@ impl ArchivePlace {
 
 /// Returns the archive of a conversation, where there is one.
 pub(super) fn place(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Option<ArchivePlace> {
-    policy.archive.clone().map(|file| ArchivePlace { file, wraps: policy.ways.files, line: transcript.line })
+    let line = transcript.line.map(|line| (line, transcript.nth_of_line));
+    policy.archive.clone().map(|file| ArchivePlace { file, wraps: policy.ways.files, line })
 }
 
 /// Returns the edits that move media out of some messages, and the files with it. `DeepAgents` does so before it

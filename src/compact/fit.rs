@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use crate::plan::size::Size;
-use crate::plan::{self, Plan, total};
+use crate::plan::{self, Plan, Policy, total};
 use crate::prune::{Account, Pruned, Rule, Scene, prune};
 use crate::rewrite::Edit;
 use crate::rewrite::thinking::{self, Removal, message_at};
@@ -27,7 +27,7 @@ use crate::compact::archive;
 use crate::compact::decide::{Decision, decide};
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 
-pub(crate) use limit::Fit;
+pub(crate) use limit::{Fit, limit_name};
 
 use limit::LEFT_FOREIGN;
 use search::LimitSearch;
@@ -111,7 +111,11 @@ impl<'t> FittedPlan<'t> {
         match self.fit {
             Some(Fit { limit, unmet: Some(unmet), .. }) => {
                 let larger = self.larger_limit(policy, unmet.least().max(limit));
-                Err(unmet.failure(source, limit, larger).into())
+                let without_pins = unmet.pinned > 0 && unmet.least() - unmet.pinned <= limit && {
+                    let cut = Policy { pins: Vec::new(), ..policy.cut.clone() };
+                    self.can_be_met(&CompactionPolicy { cut, ..policy.clone() })
+                };
+                Err(unmet.failure(source, &limit_name(policy, limit), larger, without_pins).into())
             }
             _ => Ok(()),
         }
@@ -119,14 +123,17 @@ impl<'t> FittedPlan<'t> {
 
     /// Returns a limit above `least` that can be met. The size of the whole conversation is one.
     fn larger_limit(&self, policy: &CompactionPolicy, least: u64) -> u64 {
-        let arena = Arena::default();
-        let can_be_met = |&limit: &u64| {
-            let policy = CompactionPolicy { fit: Some(Size::Tokens(limit)), ..policy.clone() };
-            decide(self.transcript, &policy, &arena).is_ok_and(|decision| fit(decision, &policy).is_met())
-        };
+        let can_be_met =
+            |&limit: &u64| self.can_be_met(&CompactionPolicy { fit: Some(Size::Tokens(limit)), ..policy.clone() });
         let total = self.tokens(policy);
         let limits = std::iter::successors(Some(least + least / 10 + 1), |limit| Some(limit + limit / 4));
         limits.take_while(|limit| *limit < total).find(can_be_met).unwrap_or(total)
+    }
+
+    /// Whether the conversation meets the limit of another policy.
+    fn can_be_met(&self, policy: &CompactionPolicy) -> bool {
+        let arena = Arena::default();
+        decide(self.transcript, policy, &arena).is_ok_and(|decision| fit(decision, policy).is_met())
     }
 
     /// Returns what each rule did: with `--fit` to messages that stay, else to the whole history.

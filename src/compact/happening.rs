@@ -81,6 +81,13 @@ pub(crate) enum Happening<'h> {
         /// Tokens of the window.
         window: u64,
     },
+    /// The conversation stays unchanged, and is larger than the limit of `--fit`.
+    OverLimit {
+        /// Tokens of the conversation.
+        tokens: u64,
+        /// The limit, as the user gave it.
+        limit: &'h str,
+    },
     /// What the compaction saves and costs.
     Economy(&'h Economy),
 }

@@ -41,7 +41,7 @@ pub(crate) use compaction::{Account, Compaction};
 pub use compactor::{CompactedText, Compactor, restore};
 pub(crate) use context::CompactionContext;
 pub(crate) use decide::{Decision, decide};
-pub(crate) use fit::{Fit, FittedPlan, fit};
+pub(crate) use fit::{Fit, FittedPlan, fit, limit_name};
 pub(crate) use happening::Happening;
 pub(crate) use masking::{masked, redactor};
 pub(crate) use offload::certain_files;
@@ -130,7 +130,10 @@ impl CompactionContext<'_> {
                 Ok(())
             }
             // Without a summary, the history stays unchanged.
-            (None, _) => Ok(()),
+            (None, _) => {
+                self.report_over_limit(source, done);
+                Ok(())
+            }
         }
     }
 
@@ -166,6 +169,14 @@ impl CompactionContext<'_> {
         }
     }
 
+    /// Reports a conversation that stays unchanged although it is larger than the limit of `--fit`.
+    fn report_over_limit(&self, source: &str, done: &Compaction<'_>) {
+        let tokens = done.fitted.tokens(self.policy);
+        if let Some(Fit { limit, .. }) = done.fitted.fit.filter(|fit| tokens > fit.limit) {
+            self.report(source, Happening::OverLimit { tokens, limit: &limit_name(self.policy, limit) });
+        }
+    }
+
     /// Checks that the result meets the limit of `--fit`.
     ///
     /// # Errors
@@ -175,8 +186,8 @@ impl CompactionContext<'_> {
         match offload::result_tokens(self.policy, done) {
             tokens if tokens > limit => {
                 let source = readable_source(source);
-                let message =
-                    format!("{source}: the result would have {tokens} tokens, more than the {limit} of --fit");
+                let limit = limit_name(self.policy, limit);
+                let message = format!("{source}: the result would have {tokens} tokens, more than {limit}");
                 Err(Failure::new(Exit::SummaryRefused, message)
                     .try_next(format!("tcompact --fit tokens:{tokens}"))
                     .into())

@@ -60,6 +60,7 @@ pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Re
     let InputTask { settings, policy, .. } = *task;
     let (mut archived, mut progress) = (Archived::default(), Progress::default());
     let mut repaired = Vec::new();
+    let is_planned = settings.action.is_read_only();
     for round in 0.. {
         let source = json(input)?;
         let document = match read(&settings.input, policy, input, &source) {
@@ -80,11 +81,11 @@ pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Re
             for (transcript, repaired) in
                 document.transcripts.iter().zip(&repaired).filter(|(_, one)| one.violations > 0)
             {
-                task.notify(Event::Repaired { source: &source_name(input, transcript), repaired, how });
+                task.notify(Event::Repaired { source: &source_name(input, transcript), repaired, how, is_planned });
             }
             let calls = document.transcripts.iter().map(unrepairable_calls).sum();
             if how == Repair::Synthesize && calls > 0 {
-                task.notify(Event::CallsRemoved { source, calls });
+                task.notify(Event::CallsRemoved { source, calls, is_planned });
             }
         }
         let edits = progress.next_edits(task, &document, how);

@@ -12,15 +12,16 @@ use anyhow::Result;
 
 use crate::compact::{
     Archived, ChangedConversation, Compaction, CompactionContext, Decision, Emit, FittedPlan, Happening,
-    archive_contents, certain_files, decide, economy,
+    archive_contents, certain_files, decide, economy, masked, redactor,
 };
 use crate::events::{Conversation, Drawn, Event, Idle, Saving, Status};
 use crate::exit::Failure;
 use crate::fault::{self, Part};
 use crate::files::append;
+use crate::files::input::Input;
 use crate::plan::economy::Economy;
 use crate::plan::{self, Plan};
-use crate::report::diff::Diff;
+use crate::report::diff::{Diff, RepairDiff};
 use crate::report::json::{self, Count};
 use crate::report::terminal;
 use crate::rewrite::{self, Edit};
@@ -60,11 +61,12 @@ impl InputTask<'_> {
         }
         let from = conversations.len();
         let done = task.process(conversations);
+        let shows_repair = matches!(self.settings.action, Action::Compact | Action::Diff);
         for (conversation, repaired) in
             conversations[from..].iter_mut().zip(repaired).filter(|(_, one)| one.violations > 0)
         {
             conversation.repaired = Some(repaired);
-            if is_repaired && conversation.status == Status::Unchanged && self.settings.action == Action::Compact {
+            if is_repaired && conversation.status == Status::Unchanged && shows_repair {
                 conversation.status = Status::Compacted;
             }
         }
@@ -72,12 +74,16 @@ impl InputTask<'_> {
         if is_repaired {
             // The repair changed it.
             outcome.idle = Idle::default();
-            outcome.compacted |= self.settings.action == Action::Compact;
+            outcome.compacted |= shows_repair;
         }
         archived.extend(mem::take(&mut outcome.archived));
         // The writer has neither the repaired text nor the lines, so edits of them are applied here.
         if matches!(whole, Cow::Owned(_)) || self.input.as_lines {
             outcome.content = Content::Text(mem::take(&mut outcome.content).text(&whole.text));
+        }
+        if is_repaired && self.settings.action == Action::Diff {
+            let text = self.draw_repair(&whole)? + &mem::take(&mut outcome.content).text("");
+            outcome.content = Content::Text(text);
         }
         Ok(Outcome { changed: outcome.content.changes(&self.input.text), archived, ..outcome })
     }
@@ -209,6 +215,28 @@ impl InputTask<'_> {
             diffs.push_str(&Diff { source, transcript, masked, counter, plan, summary, edits, pruned }.draw());
         }
         Ok(Outcome { content: Content::Text(terminal::for_stdout(diffs)), compacted, idle, ..Outcome::default() })
+    }
+
+    /// Draws what a repair of the input changed in each conversation.
+    fn draw_repair(&self, repaired: &Input) -> Result<String> {
+        let (before, after) = (json_of(self.input)?, json_of(repaired)?);
+        let read = |input, source| read(&self.settings.input, self.policy, input, source);
+        let (before, after) = (read(self.input, &before)?, read(repaired, &after)?);
+        let mut diffs = String::new();
+        for (before, after) in before.transcripts.iter().zip(&after.transcripts) {
+            let arena = Arena::default();
+            let masked = match self.policy.redact {
+                true => {
+                    let mut masks = redactor(before);
+                    let old = masked(before, &[], Some(&mut masks), &arena)?;
+                    Some((old, masked(after, &[], Some(&mut masks), &arena)?))
+                }
+                false => None,
+            };
+            let source = source_name(self.input, before);
+            diffs.push_str(&RepairDiff { source: &source, before, after, masked, counter: self.policy.counter }.draw());
+        }
+        Ok(terminal::for_stdout(diffs))
     }
 
     /// Warns of protected tools that have no calls. Several inputs need not have the same tools, so there is no warning

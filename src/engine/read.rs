@@ -34,7 +34,7 @@ pub(super) fn read<'a>(
 
 fn unreadable(input: &Input, error: ReadError) -> Failure {
     let other_file = match &error {
-        ReadError::Empty | ReadError::NoTranscript { .. } => true,
+        ReadError::Empty | ReadError::NoTranscript { .. } | ReadError::OtherFormat { .. } => true,
         ReadError::Syntax(_) => !input::is_json_by_name(&input.name),
         ReadError::Foreign { .. } | ReadError::Ambiguous { .. } => false,
     };
@@ -42,6 +42,7 @@ fn unreadable(input: &Input, error: ReadError) -> Failure {
         ReadError::Ambiguous { ambiguity, .. } => {
             ambiguity.candidates.first().map(|(format, ..)| format!("tcompact --from {format}"))
         }
+        ReadError::OtherFormat { own, .. } => Some(format!("tcompact --from {own}")),
         ReadError::Syntax(error) if input.as_lines || (error.line, error.column) != (1, 1) => None,
         _ => Some("tcompact --list formats, for what is read: JSON or JSONL, gzip or zstd".to_owned()),
     };
@@ -55,9 +56,11 @@ fn unreadable(input: &Input, error: ReadError) -> Failure {
     next.into_iter().fold(failure, Failure::try_next)
 }
 
-/// Returns the name of a conversation: its input, with the line if the input has one conversation a line.
+/// Returns the name of a conversation: its input, with the line if the input has one conversation a line. Of several
+/// conversations on one line, the later ones have their number too.
 pub(super) fn source_name(input: &Input, transcript: &Transcript<'_>) -> String {
     match transcript.line {
+        Some(line) if transcript.nth_of_line > 1 => format!("{}:{line}#{}", input.name, transcript.nth_of_line),
         Some(line) => format!("{}:{line}", input.name),
         None => input.name.clone(),
     }

@@ -32,10 +32,10 @@ pub(crate) enum Event<'e> {
     Disabled(&'e str),
     /// `--check` found a violation of the provider's rules.
     Breach { source: &'e str, breach: &'e Breach },
-    /// `--repair` repairs this much of a conversation.
-    Repaired { source: &'e str, repaired: &'e RepairedBy, how: Repair },
-    /// `--repair synthesize` removes calls whose results the format cannot hold.
-    CallsRemoved { source: &'e str, calls: usize },
+    /// `--repair` repairs this much of a conversation, or would where the run writes nothing.
+    Repaired { source: &'e str, repaired: &'e RepairedBy, how: Repair, is_planned: bool },
+    /// `--repair synthesize` removes calls whose results the format cannot hold, or would where the run writes nothing.
+    CallsRemoved { source: &'e str, calls: usize, is_planned: bool },
     /// The last line is incomplete.
     BrokenOff { source: &'e str, line: usize },
     /// The decision on a conversation.

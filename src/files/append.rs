@@ -70,13 +70,9 @@ fn now() -> String {
 
 fn append(file: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
     make_folder_of(file)?;
-    let is_new = !file.exists();
-    let mut archive = OpenOptions::new().read(true).append(true).create(true).open(file)?;
+    let mut archive = open(file, like)?;
     // Others that append wait, so the truncation below only removes what was written here.
-    archive.lock()?;
-    if is_new {
-        as_private_as(&archive, like)?;
-    }
+    accept_missing_locks(archive.lock())?;
     let before = archive.metadata()?.len();
     let begin: &[u8] = if ends_a_line(&mut archive, before)? { b"" } else { b"\n" };
     let written = archive.write_all(&[begin, bytes].concat()).and_then(|()| archive.sync_all());
@@ -85,6 +81,37 @@ fn append(file: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
         let _ = archive.set_len(before);
     }
     written
+}
+
+/// Opens an archive to append to it. A new archive is as private as `like` from the first moment, whichever of several
+/// runs creates it.
+fn open(file: &Path, like: Option<&Path>) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    #[cfg(unix)]
+    if let Some(like) = like.and_then(|like| fs::metadata(like).ok()) {
+        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+        options.mode(like.permissions().mode() & 0o666);
+    }
+    #[cfg(not(unix))]
+    let _ = like;
+    options.open(file)
+}
+
+/// Accepts that a file system has no locks. Runs that append at once can then mix their sections.
+fn accept_missing_locks(locked: io::Result<()>) -> io::Result<()> {
+    #[cfg(unix)]
+    let is_missing = |error: &io::Error| {
+        use rustix::io::Errno;
+        let missing = [Errno::NOLCK, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP, Errno::INVAL];
+        missing.iter().any(|missing| error.raw_os_error() == Some(missing.raw_os_error()))
+    };
+    #[cfg(not(unix))]
+    let is_missing = |_: &io::Error| false;
+    match locked {
+        Err(error) if error.kind() == ErrorKind::Unsupported || is_missing(&error) => Ok(()),
+        locked => locked,
+    }
 }
 
 /// Whether a file of `length` bytes is empty or ends with a line end.
@@ -147,4 +174,40 @@ fn make_folder_of(file: &Path) -> io::Result<()> {
 
 fn unwritable(file: &Path, error: &io::Error) -> Failure {
     Failure::unreadable(wording::unwritable(file.display(), error) + "; --archive names another place")
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use rustix::io::Errno;
+
+    use super::*;
+
+    #[test]
+    fn a_file_system_without_locks_is_no_error() {
+        let locked = |errno: Errno| accept_missing_locks(Err(io::Error::from_raw_os_error(errno.raw_os_error())));
+        for missing in [Errno::NOLCK, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP, Errno::INVAL] {
+            assert!(locked(missing).is_ok(), "{missing}");
+        }
+        assert!(accept_missing_locks(Err(ErrorKind::Unsupported.into())).is_ok());
+        for other in [Errno::IO, Errno::BADF, Errno::DEADLK] {
+            assert!(locked(other).is_err(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_new_archive_is_private_as_soon_as_it_is_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [input, archive] = ["input.json", "archive.md"].map(|name| folder.path().join(name));
+        let mode = || fs::metadata(&archive).expect("there").permissions().mode() & 0o777;
+        fs::write(&input, "private").expect("written");
+        fs::set_permissions(&input, fs::Permissions::from_mode(0o600)).expect("a mode");
+        open(&archive, Some(&input)).expect("opened");
+        assert_eq!(mode(), 0o600);
+        // The user has made it readable since.
+        fs::set_permissions(&archive, fs::Permissions::from_mode(0o644)).expect("a mode");
+        append(&archive, b"a section\n", Some(&input)).expect("written");
+        assert_eq!(mode(), 0o644);
+    }
 }

@@ -20,9 +20,8 @@ use crate::files::identity::FileId;
 /// # Errors
 /// That it is, and what to do.
 pub(crate) fn refuse_input(input: Option<&Path>, output: &Path, can_replace: bool) -> Result<()> {
-    let same = |a: &Path, b: &Path| fs::canonicalize(a).ok().zip(fs::canonicalize(b).ok()).is_some_and(|(a, b)| a == b);
     let (is_input, what) = match input {
-        Some(input) => (same(input, output), "the input itself"),
+        Some(input) => (same_place(input, output), "the input itself"),
         None => (is_standard_stream(output, false), "the input itself, which the shell opens for standard input"),
     };
     if !is_input || !output.is_file() {

@@ -1,5 +1,7 @@
 //! The text of `--diff`: like a unified diff, but of messages instead of lines.
 
+mod repair;
+
 use std::borrow::Cow;
 
 use clap::builder::styling::{AnsiColor, Style};
@@ -16,6 +18,8 @@ use crate::wording::readable_source;
 
 use crate::report::brief;
 use crate::report::columns::fitted;
+
+pub(crate) use repair::RepairDiff;
 
 const HEADER: Style = Style::new().bold();
 const HUNK: Style = AnsiColor::Cyan.on_default();
@@ -166,7 +170,7 @@ impl Diff<'_, '_> {
                     self.old(*index, REMOVED_MESSAGE, out);
                     read_entry(self.transcript.format, text, |message| {
                         let shown = self.masked.map_or(message, |(_, after)| &after.messages[*index]);
-                        self.message(*index, (message, shown), self.shortened(*index), out);
+                        draw_message(self.counter, *index, (message, shown), self.shortened(*index), out);
                     });
                 }
                 Step::Summary(_) => self.summary(out),
@@ -198,32 +202,7 @@ impl Diff<'_, '_> {
         let look = if carried { Look { note: ", carried on by the summary".into(), ..look } } else { look };
         let message = &self.transcript.messages[index];
         let shown = self.masked.map_or(message, |(before, _)| &before.messages[index]);
-        self.message(index, (message, shown), look, out);
-    }
-
-    /// Draws a message: its role, its size and the beginning of its text. `shown` is the message with its secrets
-    /// masked.
-    fn message(&self, index: usize, (message, shown): (&Message<'_>, &Message<'_>), look: Look, out: &mut String) {
-        let mut add = |text: &str| push(out, look.style, look.sign, text);
-        let tokens = self.counter.count(message);
-        let message = shown;
-        add(&format!("[{index}] {}, {tokens} tokens{}", brief::role(message), look.note));
-        for call in brief::calls(message, COLUMNS) {
-            add(&format!("    {call}"));
-        }
-        let text = brief::text(message);
-        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        // A single line more takes no more room than the note of it.
-        let shown = if lines.len() <= look.lines + 1 { lines.len() } else { look.lines };
-        for line in &lines[..shown] {
-            add(&format!("    {}", fitted(line, COLUMNS)));
-        }
-        if shown < lines.len() {
-            add(&format!("    … and {} lines more", lines.len() - shown));
-        }
-        for other in brief::others(message) {
-            add(&format!("    {other}"));
-        }
+        draw_message(self.counter, index, (message, shown), look, out);
     }
 
     /// Returns the entries that are messages. Others are for the program of the session.
@@ -255,6 +234,36 @@ impl Diff<'_, '_> {
             }
             None => {}
         }
+    }
+}
+
+/// Draws a message: its role, its size and the beginning of its text. `shown` is the message with its secrets masked.
+fn draw_message(
+    counter: Counter,
+    index: usize,
+    (message, shown): (&Message<'_>, &Message<'_>),
+    look: Look,
+    out: &mut String,
+) {
+    let mut add = |text: &str| push(out, look.style, look.sign, text);
+    let tokens = counter.count(message);
+    let message = shown;
+    add(&format!("[{index}] {}, {tokens} tokens{}", brief::role(message), look.note));
+    for call in brief::calls(message, COLUMNS) {
+        add(&format!("    {call}"));
+    }
+    let text = brief::text(message);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    // A single line more takes no more room than the note of it.
+    let shown = if lines.len() <= look.lines + 1 { lines.len() } else { look.lines };
+    for line in &lines[..shown] {
+        add(&format!("    {}", fitted(line, COLUMNS)));
+    }
+    if shown < lines.len() {
+        add(&format!("    … and {} lines more", lines.len() - shown));
+    }
+    for other in brief::others(message) {
+        add(&format!("    {other}"));
     }
 }
 

@@ -79,14 +79,20 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
         Event::Disabled(reason) => (Usual, format!("{reason}; the transcript stays unchanged")),
         // Violations are the output of `--check`.
         Event::Breach { source, breach } => (Quiet, of(source, format!("message {}: {breach}", breach.message))),
-        Event::Repaired { source, repaired, how } => {
+        Event::Repaired { source, repaired, how, is_planned } => {
             let found = counted(repaired.violations as u64, "violation");
             let how = if how == Repair::Drop { "drop" } else { "synthesize" };
-            (Usual, of(source, format!("{found} of its provider's rules repaired (--repair {how})")))
+            let done = if is_planned { "would be repaired" } else { "repaired" };
+            (Usual, of(source, format!("{found} of its provider's rules {done} (--repair {how})")))
         }
-        Event::CallsRemoved { source, calls } => {
-            let calls = if calls == 1 { "1 call is removed".to_owned() } else { format!("{calls} calls are removed") };
-            (Usual, of(source, format!("{calls}, since the format has no way to write a result for it")))
+        Event::CallsRemoved { source, calls, is_planned } => {
+            let removed = match (is_planned, calls) {
+                (true, _) => "would be removed",
+                (false, 1) => "is removed",
+                (false, _) => "are removed",
+            };
+            let calls = counted(calls as u64, "call");
+            (Usual, of(source, format!("{calls} {removed}, since the format has no way to write a result for it")))
         }
         Event::BrokenOff { source, line } => {
             (Usual, of(source, format!("line {line} is incomplete; it stays unchanged")))
@@ -188,6 +194,9 @@ fn compacting(what: Happening<'_>, reader: Option<&str>) -> Option<Line> {
         }
         Happening::TooLarge { tokens, window } => {
             (Usual, format!("the result has {tokens} tokens and does not fit the context window of {window}"))
+        }
+        Happening::OverLimit { tokens, limit } => {
+            (Quiet, format!("the transcript still has {tokens} tokens, more than {limit}"))
         }
         Happening::Economy(economy) => (Verbose, economy.sentence(false, reader)),
         Happening::Thinking(_) => return None,

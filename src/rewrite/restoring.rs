@@ -262,9 +262,12 @@ fn nearness(records: &[Record], path: &[Component<'_>]) -> Vec<(bool, usize, usi
 impl Record {
     /// Returns the components of the path of its source file.
     fn path(&self) -> Vec<Component<'_>> {
-        // The source of a conversation on a line ends with the line's number.
-        let file =
-            self.source.rsplit_once(':').filter(|(_, line)| self.line.is_some() && line.parse::<usize>().is_ok());
+        // The source of a conversation on a line ends with the line's number, and its own number on the line.
+        let is_line = |text: &str| {
+            let (line, number) = text.split_once('#').unwrap_or((text, "1"));
+            self.line.is_some() && line.parse::<usize>().is_ok() && number.parse::<usize>().is_ok()
+        };
+        let file = self.source.rsplit_once(':').filter(|(_, line)| is_line(line));
         parts(file.map_or(&self.source, |(file, _)| file))
     }
 

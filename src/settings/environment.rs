@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 
+use crate::cli::errors::corrected;
 use crate::diagnostic::Diagnostic;
 use crate::exit::Failure;
 use crate::settings::keys::{FlagKind, Keys, kind};
@@ -30,11 +31,35 @@ pub(super) fn read(keys: &Keys, variable: impl Fn(&str) -> Option<OsString>) -> 
             }
             FlagKind::Optional => switch(&text).map_or_else(|_| FlagValue::Texts(vec![text]), FlagValue::Switch),
             FlagKind::One | FlagKind::Object => FlagValue::Texts(vec![text]),
-            FlagKind::Many => FlagValue::Texts(text.split_whitespace().map(str::to_owned).collect()),
+            FlagKind::Many => FlagValue::Texts(rules(flag, &text)),
         };
         given.push(SettingValue::new(flag, value, source));
     }
     Ok(given)
+}
+
+/// Splits the rules of a variable: one a line; or, on a single line, at white space. A word that is no rule belongs to
+/// the rule before it where that takes white space, as in `match:a b`.
+fn rules(flag: &str, text: &str) -> Vec<String> {
+    let flag = format!("--{flag}");
+    let text = text.trim();
+    if text.contains('\n') {
+        return text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
+    }
+    let mut rules: Vec<std::ops::Range<usize>> = Vec::new();
+    let mut end = 0;
+    for word in text.split_whitespace() {
+        let start = end + text[end..].find(word).unwrap_or_default();
+        end = start + word.len();
+        // A word that is nearly a rule is an error, which is reported.
+        let is_rule = corrected(&flag, word).is_some();
+        let is_accepted = |rule: &str| corrected(&flag, rule).as_deref() == Some(rule);
+        match rules.last_mut() {
+            Some(rule) if !is_rule && is_accepted(&text[rule.start..end]) => rule.end = end,
+            _ => rules.push(start..end),
+        }
+    }
+    rules.into_iter().map(|rule| text[rule].to_owned()).collect()
 }
 
 fn switch(text: &str) -> Result<bool, &'static str> {

@@ -273,6 +273,8 @@ pub(crate) struct Transcript<'a> {
     pub(crate) state: Option<Json<'a>>,
     /// The line on which the conversation begins, counted from 1, if the source holds one conversation a line.
     pub(crate) line: Option<usize>,
+    /// Its place among the conversations that begin on that line, counted from 1.
+    pub(crate) nth_of_line: usize,
 }
 
 impl Transcript<'_> {

@@ -57,7 +57,7 @@ pub(crate) fn read<'a>(
         Some(lines) => lines == Lines::Messages,
         None => begins_with_object(all()) && are_messages(all(), from),
     };
-    let transcripts = if is_conversation {
+    let mut transcripts = if is_conversation {
         vec![List { envelope: None, state: None, values: json.values(), line: None }.read(source, from)?]
     } else {
         let one_of_many = lines.is_some() || others.clone().next().is_some();
@@ -80,6 +80,7 @@ pub(crate) fn read<'a>(
     if transcripts.is_empty() && lines != Some(Lines::Conversations) {
         return Err(no_transcript(source, first, "answers without their requests".to_owned()));
     }
+    number_on_lines(&mut transcripts);
     match &json.broken {
         Some(error) if !transcripts.iter().all(|transcript| transcript.format.is_append_only()) => {
             Err(ReadError::Syntax(error.clone()))
@@ -101,7 +102,42 @@ fn check_lines<'a>(source: &str, mut values: impl Iterator<Item = Json<'a>>) -> 
 
 impl<'a> List<'a> {
     fn read(&self, source: &'a str, from: Option<&'static dyn Format>) -> Result<Transcript<'a>, ReadError> {
-        let format = from.map_or_else(|| self.detect_format(source), Ok)?;
+        if let Some(named) = from {
+            return self.read_named(source, named);
+        }
+        let transcript = self.read_as(source, self.detect_format(source)?)?;
+        match foreign::check_unknown_call(&transcript) {
+            Some(unknown) => Err(refused(&transcript, unknown)),
+            None => Ok(transcript),
+        }
+    }
+
+    /// Reads a list in the format that the user named. The error names another format if that reads the list.
+    fn read_named(&self, source: &'a str, named: &'static dyn Format) -> Result<Transcript<'a>, ReadError> {
+        let read = self.read_as(source, named);
+        let own = || detect::format(self.envelope, &self.values).ok().filter(|own| own.name() != named.name());
+        let Some(own) = own().and_then(|own| self.read_as(source, own).ok()) else { return read };
+        match read {
+            Ok(transcript) => {
+                Self::check_named(&transcript, &own)?;
+                match foreign::check_mostly_foreign(&transcript) {
+                    Some(unknown) if foreign::check_mostly_foreign(&own).is_none() => {
+                        let (line, column) = position(source, transcript.messages[unknown.message].json);
+                        let (named, found, own) = (named.name(), unknown.to_string(), own.format.name());
+                        Err(ReadError::OtherFormat { line, column, named, found, own })
+                    }
+                    _ => Ok(transcript),
+                }
+            }
+            Err(ReadError::NoTranscript { line, column, found }) => {
+                let found = found.strip_prefix(&format!("as {}, ", named.name())).unwrap_or(&found).to_owned();
+                Err(ReadError::OtherFormat { line, column, named: named.name(), found, own: own.format.name() })
+            }
+            error => error,
+        }
+    }
+
+    fn read_as(&self, source: &'a str, format: &'static dyn Format) -> Result<Transcript<'a>, ReadError> {
         let entries = format.entries(self.values.clone());
         let mut messages: Vec<Message<'a>> = Vec::new();
         let mut notes: Vec<Note<'a>> = Vec::new();
@@ -124,7 +160,7 @@ impl<'a> List<'a> {
         if messages.is_empty() {
             self.check_not_foreign(source, format)?;
         }
-        let transcript = Transcript {
+        Ok(Transcript {
             source,
             format,
             pairing: pairs.finish(&messages),
@@ -136,15 +172,8 @@ impl<'a> List<'a> {
             envelope: self.envelope,
             state: self.state,
             line: self.line,
-        };
-        if from.is_some() {
-            self.check_named(&transcript)?;
-            return Ok(transcript);
-        }
-        match foreign::check_unknown_call(&transcript) {
-            Some(unknown) => Err(refused(&transcript, unknown)),
-            None => Ok(transcript),
-        }
+            nth_of_line: 1,
+        })
     }
 
     fn detect_format(&self, source: &str) -> Result<&'static dyn Format, ReadError> {
@@ -168,12 +197,7 @@ impl<'a> List<'a> {
 
     /// Rejects a format that the user named where it does not see a call and its result that the messages' own format
     /// sees: a cut could split them.
-    fn check_named(&self, named: &Transcript<'a>) -> Result<(), ReadError> {
-        let Ok(own) = detect::format(self.envelope, &self.values) else { return Ok(()) };
-        if own.name() == named.format.name() {
-            return Ok(());
-        }
-        let Ok(own) = self.read(named.source, Some(own)) else { return Ok(()) };
+    fn check_named(named: &Transcript<'a>, own: &Transcript<'a>) -> Result<(), ReadError> {
         let start = |transcript: &Transcript<'a>, index: usize| transcript.messages[index].span().start;
         let places = |transcript: &Transcript<'a>| -> HashSet<(usize, usize)> {
             let pairs = transcript.pairing.pairs.iter();
@@ -181,13 +205,20 @@ impl<'a> List<'a> {
         };
         let seen = places(named);
         let lost =
-            own.pairing.pairs.iter().find(|(call, result)| !seen.contains(&(start(&own, *call), start(&own, *result))));
+            own.pairing.pairs.iter().find(|(call, result)| !seen.contains(&(start(own, *call), start(own, *result))));
         let Some((call, result)) = lost else { return Ok(()) };
-        let (own_name, name) = (own.format.name(), named.format.name());
-        let found = format!(
-            "as {name}, message {call} has no call for the result in message {result}; --from {own_name} reads one there,"
-        );
-        Err(no_transcript(named.source, own.messages[*call].json, found))
+        let (line, column) = position(named.source, own.messages[*result].json);
+        let found = format!("message {result} has the result of a call in message {call}, and that call is not seen");
+        Err(ReadError::OtherFormat { line, column, named: named.format.name(), found, own: own.format.name() })
+    }
+}
+
+/// Numbers the conversations of each line.
+fn number_on_lines(transcripts: &mut [Transcript<'_>]) {
+    for at in 1..transcripts.len() {
+        if transcripts[at].line.is_some() && transcripts[at].line == transcripts[at - 1].line {
+            transcripts[at].nth_of_line = transcripts[at - 1].nth_of_line + 1;
+        }
     }
 }
 
@@ -367,6 +398,51 @@ pub(crate) mod tests {
         assert_eq!(formats(&samples), [("openai-chat", 1, Some(3))]);
         let odd = read(&format!("[{one},\n7]"), None, None).expect_err("a number").to_string();
         assert!(odd.contains("a number where a list of messages should be at line 2 column 1"), "{odd}");
+    }
+
+    #[test]
+    fn conversations_on_one_line_are_numbered() {
+        let one = format!("{{\"id\":1,\"messages\":[{USER}]}}");
+        for (source, numbers) in [
+            (format!("[{one},{one},{one}]"), &[1, 2, 3][..]),
+            (format!("[{one},{one},\n{one}]"), &[1, 2, 1]),
+            (format!("{one}{one}\n{one}\n"), &[1, 2, 1]),
+            (format!("{{\"samples\":[{one},{one}]}}"), &[1, 2]),
+            (format!("[{USER},{USER}]"), &[1]),
+        ] {
+            let document = read(&source, None, None).expect("transcripts");
+            let found: Vec<usize> = document.transcripts.iter().map(|one| one.nth_of_line).collect();
+            assert_eq!(found, numbers, "{source}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_format_names_the_right_one() {
+        let calls = r#"[{"role":"user","content":"hi"},
+            {"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},
+            {"role":"tool","tool_call_id":"a","content":"x"}]"#;
+        let blocks = r#"[{"role":"user","content":[{"type":"text","text":"hi"}]},
+            {"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]},
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x"}]}]"#;
+        let parts = r#"[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"text":"a"}]}]"#;
+        let unseen = "message 2 has the result of a call in message 1, and that call is not seen (line 3 column 13)";
+        for (source, named, found, own) in [
+            (calls, "anthropic", unseen, "openai-chat"),
+            (blocks, "openai-chat", unseen, "anthropic"),
+            (parts, "openai-chat", "tcompact cannot read most of it", "gemini"),
+            (parts, "anthropic", "tcompact cannot read most of it", "gemini"),
+            (parts, "sharegpt", "message 0 does not say whom it is from", "gemini"),
+            (calls, "codex", "", "openai-chat"),
+            (calls, "gemini", "", "openai-chat"),
+            (calls, "claude-code", "", "openai-chat"),
+        ] {
+            let from = crate::transcript::formats::by_name(named);
+            let Err(error) = read(source, from, None) else { panic!("{named} reads {own}") };
+            let text = error.to_string();
+            assert!(matches!(error, ReadError::OtherFormat { own: it, .. } if it == own), "{named}: {text}");
+            assert!(text.starts_with(&format!("is no {named} transcript: {found}")), "{text}");
+            assert!(text.ends_with(&format!("; {own} reads it")), "{text}");
+        }
     }
 
     #[test]

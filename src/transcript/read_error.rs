@@ -23,6 +23,19 @@ pub(crate) enum ReadError {
         /// What was found instead.
         found: String,
     },
+    /// The text is a transcript of another format than the one that the user named.
+    OtherFormat {
+        /// Line, counted from 1.
+        line: usize,
+        /// Byte in the line, counted from 1.
+        column: usize,
+        /// The format that the user named.
+        named: &'static str,
+        /// Why that format does not read the text.
+        found: String,
+        /// The format that reads it.
+        own: &'static str,
+    },
     /// The text is a transcript with parts that no reader knows.
     Foreign {
         /// Line, counted from 1.
@@ -54,6 +67,9 @@ impl fmt::Display for ReadError {
             ReadError::NoTranscript { line, column, found } => {
                 write!(out, "is not a transcript: {found} at line {line} column {column}")
             }
+            ReadError::OtherFormat { line, column, named, found, own } => {
+                write!(out, "is no {named} transcript: {found} (line {line} column {column}); {own} reads it")
+            }
             ReadError::Foreign { line, column, unknown } => {
                 write!(out, "cannot be read: {unknown} (line {line} column {column})")
             }
@@ -79,6 +95,7 @@ impl ReadError {
             ReadError::Empty | ReadError::Ambiguous { line: None, .. } => {}
             ReadError::Syntax(SyntaxError { line, .. })
             | ReadError::NoTranscript { line, .. }
+            | ReadError::OtherFormat { line, .. }
             | ReadError::Foreign { line, .. }
             | ReadError::Ambiguous { line: Some(line), .. } => *line += lines,
         }

@@ -35,7 +35,7 @@ pub(crate) fn view<'t>(
     // Pairs, groups and marks of summaries are known, whatever the text has become.
     let earlier = transcript.messages.iter().map(|message| message.earlier);
     messages.iter_mut().zip(earlier).for_each(|(message, earlier)| message.earlier = earlier);
-    let Transcript { format, order, envelope, state, line, .. } = *transcript;
+    let Transcript { format, order, envelope, state, line, nth_of_line, .. } = *transcript;
     Ok(arena.transcripts.alloc(Transcript {
         source: text,
         format,
@@ -48,6 +48,7 @@ pub(crate) fn view<'t>(
         envelope,
         state,
         line,
+        nth_of_line,
     }))
 }
 

@@ -216,7 +216,11 @@ fn a_format_that_does_not_see_the_calls_is_refused() {
     for format in ["anthropic", "openai-responses", "ai-sdk"] {
         for flags in [&["--keep", "messages:10"][..], &["--check"], &["-n"]] {
             let run = with(&[flags, &["--from", format, "agent-session.json"]].concat());
-            assert_fails(&run, 1, &[&format!("as {format}, message "), "--from openai-chat"]);
+            assert_fails(
+                &run,
+                1,
+                &[&format!("is no {format} transcript: message "), "try: tcompact --from openai-chat"],
+            );
         }
     }
     // Where there are no calls, it is as good as another.
@@ -296,6 +300,33 @@ fn no_file_that_is_written_is_the_one_on_standard_input() {
         let run = with(&["--summarizer-cmd", "echo Notes.", read, name, written, name, &file]);
         assert_fails(&run, 2, &[written, "is another file of this command"]);
         assert_eq!(fs::read_to_string(name).expect("read"), before);
+    }
+    // Nor the user's own config file, which no flag names.
+    let home = folder.path().join("home");
+    let own = path(&home, "tcompact/config.toml");
+    fs::create_dir_all(home.join("tcompact")).expect("made");
+    fs::write(&own, "keep = \"messages:1\"").expect("written");
+    for written in ["--output", "--report", "--html", "--archive"] {
+        // An archive has a name of its own kind.
+        let name = if written == "--archive" { path(folder.path(), "own.jsonl") } else { own.clone() };
+        if written == "--archive" {
+            fs::hard_link(&own, &name).expect("a link");
+        }
+        let run = run(tcompact().args([written, &name, &file]).env("XDG_CONFIG_HOME", &home), b"");
+        assert_fails(&run, 2, &[written, "is another file of this command"]);
+        assert_eq!(fs::read_to_string(&own).expect("read"), "keep = \"messages:1\"");
+    }
+    // Another name of the input is the input, however it is read.
+    for name in [&link, &hard] {
+        for (flag, said) in [
+            ("--output", "is the input itself; --in-place replaces a file"),
+            ("--archive", "is the input or the output itself"),
+            ("--report", "is another file of this command"),
+            ("--html", "is another file of this command"),
+        ] {
+            assert_fails(&with(&["--keep", "messages:1", flag, name, &file]), 2, &[flag, said]);
+            assert_eq!(fs::read_to_string(&file).expect("read"), conversation, "{flag} {name}");
+        }
     }
     // Another file on standard input is none of it.
     let other = from(&archive, &["--keep", "messages:1", &file, "-o", &path(folder.path(), "other.jsonl")]);

@@ -53,6 +53,7 @@ fn a_summary_that_never_fits_is_left_to_on_error() {
 
     let run = fitted(&Server::start(too_long()), &["--on-error", "passthrough"]);
     assert_eq!((run.code, run.stdout), (0, talk()), "the transcript is unchanged");
+    assert!(run.stderr.contains("tokens, more than --fit tokens:400\n"), "{}", run.stderr);
 
     let run = fitted(&Server::start(too_long()), &["--on-error", "extractive"]);
     assert!(text_of(&run).contains("Look for the order."), "the embedded summarizer's takes its place: {run:?}");
@@ -79,4 +80,36 @@ fn a_note_counts_what_the_report_counts() {
     assert!(tokens > told["middle"]["tokens"].as_u64().expect("tokens") && to > Some(1), "{told}");
     assert!(text_of(&run).contains(&format!("earlier messages removed, {tokens} tokens]")), "{tokens}: {run:?}");
     assert!(run.stderr.contains("a note of ") && !run.stderr.contains("became a summary"), "{run:?}");
+}
+
+/// The message names the limit as it was given, and what helps against it.
+#[test]
+fn a_limit_that_cannot_be_met_is_named_as_it_was_given() {
+    let long = "The delivery of tulips is late again, so we have to call the grower. ".repeat(12);
+    let message = |role: &str, text: &str| json!({"role": role, "content": text});
+    let pinned = json!([message("system", &long), message("user", "Go on."), message("user", "Last.")]).to_string();
+    let kept = json!([message("system", &long), message("user", &long), message("user", &long)]).to_string();
+    for (arguments, text, said, tried) in [
+        (&["--fit", "tokens:150"][..], &pinned, "--fit tokens:150 cannot be met", "--pin none"),
+        (&["--fit", "tokens:150"], &kept, "--fit tokens:150 cannot be met", "--fit tokens:"),
+        (
+            &["--fit", "fraction:0.1", "--context-window", "1500"],
+            &kept,
+            "--fit fraction:0.1 (150 tokens) cannot be met",
+            "--fit tokens:",
+        ),
+        (
+            &["--context-window", "300"],
+            &kept,
+            "the limit of 150 tokens (half of --context-window 300) cannot be met",
+            "--fit tokens:",
+        ),
+    ] {
+        let run = piped(arguments, text);
+        assert_fails(&run, 5, &[said, &format!("\ntry: tcompact {tried}")]);
+        let next = run.stderr.lines().find_map(|line| line.strip_prefix("try: tcompact ")).expect("something to try");
+        let next: Vec<&str> = next.split(' ').collect();
+        let again = piped(&next, text);
+        assert_eq!(again.code, 0, "{next:?}: {again:?}");
+    }
 }

@@ -52,6 +52,32 @@ fn the_users_own_file_is_read_and_none_beside_the_input() {
     assert_eq!(missing.stderr, "tcompact: --config nowhere.toml cannot be read: no such file or directory\n");
 }
 
+/// A pattern may contain white space. Rules stand apart by white space, or each on a line.
+#[test]
+fn rules_in_a_variable_may_have_white_space() {
+    let text =
+        r#"[{"role":"user","content":"a b"},{"role":"user","content":"a system"},{"role":"user","content":"c"}]"#;
+    for (variable, pins) in [
+        ("match:a b", "\"match:a b\""),
+        ("match:a  b system", "\"match:a  b\" system"),
+        ("system match:a b first:1", "system \"match:a b\" first:1"),
+        ("match:a system\n", "match:a system"),
+        ("\nmatch:a system\n first:1\n", "\"match:a system\" first:1"),
+    ] {
+        let run = run(tcompact().args(["-n", "-v"]).env("TCOMPACT_PIN", variable), text.as_bytes());
+        assert_eq!(run.code, 0, "{variable:?}: {run:?}");
+        assert!(run.stderr.contains(&format!("\ntcompact: pin = {pins} (from TCOMPACT_PIN)")), "{variable:?}: {run:?}");
+    }
+    for (variable, word) in [("match:a frist:1", "frist:1"), ("system b", "\"b\"")] {
+        let run = run(tcompact().arg("-n").env("TCOMPACT_PIN", variable), text.as_bytes());
+        assert!(run.code == 2 && run.stderr.contains(word), "{variable:?}: {run:?}");
+    }
+    for (name, value) in [("TCOMPACT_TRIGGER", "messages:1 tokens:x"), ("TCOMPACT_PRUNE", "reads result5")] {
+        let run = run(tcompact().arg("-n").env(name, value), text.as_bytes());
+        assert!(run.code == 2 && run.stderr.contains(value.split(' ').next_back().expect("a word")), "{run:?}");
+    }
+}
+
 #[test]
 fn tables_need_no_settings() {
     let run = run(tcompact().args(["--list", "counters"]).env("TCOMPACT_KEEP", "nonsense"), b"");

@@ -308,8 +308,21 @@ fn a_repair_is_reported_wherever_it_is_done() {
             (&told["status"], &told["repaired"]),
             (&"compacted".into(), &json!({"violations": 4, "messages": 12}))
         );
-        assert!(fs::read_to_string(&page).expect("a page").contains("4 violations of the provider"));
+        let told = fs::read_to_string(&page).expect("a page");
+        assert!(told.contains("4 violations of the provider") && !told.contains("Unchanged"), "{told}");
+        assert!(told.contains("Repaired. Nothing is summarized: "), "{told}");
     }
+    // A run that writes nothing only says what would be repaired.
+    for flags in [&["-n"][..], &["--diff"], &["--diff", "--html", &page]] {
+        let run = with(&[&["--repair", "drop"][..], flags, &[file]].concat());
+        assert_eq!(run.code, 0, "{run:?}");
+        assert!(run.stderr.contains("4 violations of its provider's rules would be repaired"), "{run:?}");
+        if flags[0] == "--diff" {
+            assert!(run.stdout.contains("breaches.json, repaired\n") && run.stdout.contains("\n-["), "{run:?}");
+        }
+    }
+    let told = fs::read_to_string(&page).expect("a page");
+    assert!(told.contains("Would be repaired. Nothing is summarized: ") && !told.contains("Unchanged"), "{told}");
     // Quiet where there is nothing to repair.
     let run = with(&["--repair", "drop", "-e", "-o", &output, "--report", &report, "openai-chat/plain.json"]);
     assert_eq!(run.code, 3, "{run:?}");

@@ -318,3 +318,41 @@ fn inputs_that_became_the_same_text_come_back() {
     assert!(unknown.code == 1 && unknown.stdout.is_empty(), "{unknown:?}");
     assert!(files.iter().all(|(file, _)| unknown.stderr.contains(&format!("in/{file}"))), "{unknown:?}");
 }
+
+/// Conversations on one line have names of their own, and are restored together.
+#[test]
+fn several_conversations_on_one_line_come_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "The delivery of tulips is late again, so we have to call the grower. ".repeat(6);
+    let one = |id: usize| {
+        let message = format!(r#"{{"role":"user","content":"{id} {text}"}}"#);
+        format!(r#"{{"id":{id},"messages":[{message},{message},{{"role":"user","content":"Go on."}}]}}"#)
+    };
+    for (at, (text, names)) in [
+        (format!("[{},{}]\n", one(1), one(2)), &["1", "1#2"][..]),
+        (format!("[{},{},\n{}]", one(1), one(2), one(3)), &["1", "1#2", "2"]),
+        (format!("{}{}\n{}\n", one(1), one(2), one(3)), &["1", "1#2", "2"]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let [file, short, archive] =
+            ["two.json", "short.json", "a.jsonl"].map(|name| path(folder.path(), &format!("{at}-{name}")));
+        fs::write(&file, &text).expect("written");
+        let found = |arguments: &[&str]| {
+            let run = with(&[arguments, &[&file]].concat());
+            assert_eq!(run.code, 0, "{run:?}");
+            let line = |line: &str| Some(line.split_once('\t')?.0.strip_prefix(&format!("{file}:"))?.to_owned());
+            run.stdout.lines().map(|one| line(one).unwrap_or_default()).collect::<Vec<_>>()
+        };
+        assert_eq!(found(&["--count"]), names, "{text}");
+        assert_eq!(found(&["-n", "--keep", "messages:1"]), names, "{text}");
+        let run = with(&["--keep", "messages:1", "--archive", &archive, "-o", &short, &file]);
+        assert_eq!(run.code, 0, "{run:?}");
+        assert_ne!(fs::read_to_string(&short).expect("read"), text);
+        let records = fs::read_to_string(&archive).expect("read");
+        assert!(records.contains(&format!("{file}:1#2")), "{records}");
+        let run = with(&["--restore", &archive, &short]);
+        assert_eq!((run.code, run.stdout), (0, text), "{}", run.stderr);
+    }
+}

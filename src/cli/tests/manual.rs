@@ -21,7 +21,7 @@ const ENVIRONMENT: Entries = &[
     (
         "TCOMPACT_KEEP, TCOMPACT_MODEL, ...",
         "The value of a flag, by its long name in capitals with underscores. White space separates the values of a flag \
-         that can be repeated. An empty variable counts as not set. Flags win over the environment, the environment wins \
+         that can be repeated; of several lines, each is one value. An empty variable counts as not set. Flags win over the environment, the environment wins \
          over the config file.",
     ),
     ("XDG_CONFIG_HOME", "The folder that holds tcompact/config.toml, instead of ~/.config."),

@@ -1,10 +1,33 @@
 //! The size limit of `--fit`: how a plan meets it, or why none can.
 
+use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 use crate::exit::{Exit, Failure};
+use crate::plan::size::Size;
+use crate::tokens::models::Model;
 use crate::wording::readable_source;
 
 /// Why a conversation stays unchanged where its result could not be read.
 pub(super) const LEFT_FOREIGN: &str = "tcompact could not read most of the result; keep more";
+
+/// Names the limit as the user gave it: with `--fit`, or with the context window.
+pub(crate) fn limit_name(policy: &CompactionPolicy, limit: u64) -> String {
+    let window = policy.cut.context_window.unwrap_or_default();
+    let is_window_of_reader = |reader: &Model| reader.context_window == window;
+    let summary = &policy.summary;
+    let is_window_of_model = summary.summarizer == SummarizerKind::Model && summary.model.window == Some(window);
+    match policy.fit {
+        _ if policy.is_by_window => {
+            let of = match policy.reader.filter(is_window_of_reader) {
+                Some(reader) => format!("the window of --for {}", reader.name),
+                None if is_window_of_model => format!("the window of {}", summary.name),
+                None => format!("--context-window {window}"),
+            };
+            format!("the limit of {limit} tokens (half of {of})")
+        }
+        Some(Size::Fraction(fraction)) => format!("--fit fraction:{fraction} ({limit} tokens)"),
+        _ => format!("--fit tokens:{limit}"),
+    }
+}
 
 /// How a conversation is made to fit a size. All sizes are in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,10 +73,12 @@ impl Unmet {
     }
 
     /// Returns the error for a limit that cannot be met, with a `larger` one that can.
-    pub(super) fn failure(self, source: &str, limit: u64, larger: u64) -> Failure {
+    ///
+    /// `without_pins` says whether `--pin none` is enough to meet the limit.
+    pub(super) fn failure(self, source: &str, limit: &str, larger: u64, without_pins: bool) -> Failure {
         let source = readable_source(source);
         if self.foreign {
-            let message = format!("{source}: --fit {limit} cannot be met: {LEFT_FOREIGN}");
+            let message = format!("{source}: {limit} cannot be met: {LEFT_FOREIGN}");
             return Failure::new(Exit::SummaryRefused, message).try_next(format!("tcompact --fit tokens:{larger}"));
         }
         let parts = [
@@ -66,8 +91,8 @@ impl Unmet {
             parts.iter().filter(|(tokens, _)| *tokens > 0).map(|(tokens, what)| format!("{tokens} {what}")).collect();
         let least = self.least();
         let parts = parts.join(", ");
-        let message = format!("{source}: --fit {limit} cannot be met: the result would have {least} tokens: {parts}");
-        let next = match self.pinned > limit / 2 {
+        let message = format!("{source}: {limit} cannot be met: the result would have {least} tokens: {parts}");
+        let next = match without_pins {
             true => "tcompact --pin none".to_owned(),
             false => format!("tcompact --fit tokens:{larger}, or keep less with --keep"),
         };

@@ -2,7 +2,7 @@
 
 use crate::events::Status;
 
-use crate::report::html::conversation::{Part, card, dollars, lead, less, money, percent, sizes};
+use crate::report::html::conversation::{Part, card, dollars, less, money, percent, sizes};
 use crate::report::html::escape::{escaped, grouped};
 use crate::report::html::{Page, Row};
 
@@ -107,7 +107,7 @@ impl Page {
                 "<details class=\"conversation\"><summary><h3><bdi>{}</bdi></h3> <span>{size}</span></summary>\n\
                  <div id=\"conversation-{at}\">\n<p class=\"lead\">{}</p>\n{}",
                 row.name(),
-                lead(row, drawn),
+                self.lead(row, drawn),
                 self.cards(row, Some(drawn))
             ));
             let parts = self.parts(row, drawn).into_iter();

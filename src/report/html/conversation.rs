@@ -22,7 +22,7 @@ impl Page {
         let head = format!(
             "<h1>{verb} <bdi>{}</bdi></h1>\n<p class=\"lead\">{}</p>\n{}",
             row.name(),
-            lead(row, drawn),
+            self.lead(row, drawn),
             self.cards(row, Some(drawn))
         );
         let parts = self.parts(row, drawn).into_iter().map(|(id, title, markup)| (id.to_owned(), title, markup));
@@ -95,13 +95,34 @@ impl Page {
         if let Some(repaired) = &row.conversation.repaired {
             let (violations, messages) =
                 (counted(repaired.violations as u64, "violation"), counted(repaired.messages as u64, "message"));
-            places.push(("Repaired", format!("{violations} of the provider's rules, in an input of {messages}")));
+            let what = if self.is_planned { "Would be repaired" } else { "Repaired" };
+            places.push((what, format!("{violations} of the provider's rules, in an input of {messages}")));
         }
         if let Some(error) = &row.conversation.error {
             places.push(("Error", escaped(error)));
         }
         let rows = places.iter().map(|(what, place)| format!("<dt>{what}</dt><dd><bdi>{place}</bdi></dd>\n"));
         format!("<dl class=\"places\">\n{}</dl>\n", rows.collect::<String>())
+    }
+
+    /// Describes the result and the decision.
+    pub(super) fn lead(&self, row: &Row, drawn: &Drawn) -> String {
+        let conversation = &row.conversation;
+        let is_only_repaired = conversation.repaired.is_some() && drawn.decision.contains("unchanged");
+        let result = match (conversation.status, conversation.sizes()) {
+            _ if is_only_repaired && self.is_planned => "Would be repaired. ".to_owned(),
+            _ if is_only_repaired => "Repaired. ".to_owned(),
+            (Status::Compacted, Some((before, after))) => format!("Compacted: {}. ", less(before, after)),
+            (Status::Compacted, None) => "Compacted. ".to_owned(),
+            _ => String::new(),
+        };
+        let decision = match is_only_repaired {
+            true => drawn.decision.replacen("unchanged", "nothing is summarized", 1),
+            false => drawn.decision.clone(),
+        };
+        let mut decision = decision.chars();
+        let first: String = decision.next().into_iter().flat_map(char::to_uppercase).collect();
+        escaped(&format!("{result}{first}{}.", decision.as_str()))
     }
 }
 
@@ -127,18 +148,6 @@ fn categories(tokens: &[(String, u64)], window: Option<u64>) -> String {
     }
     out.push_str("</tbody>\n</table>\n</div>\n");
     out
-}
-
-/// Describes what was done, in a sentence or two.
-pub(super) fn lead(row: &Row, drawn: &Drawn) -> String {
-    let result = match (row.conversation.status, row.conversation.sizes()) {
-        (Status::Compacted, Some((before, after))) => format!("Compacted: {}. ", less(before, after)),
-        (Status::Compacted, None) => "Compacted. ".to_owned(),
-        _ => String::new(),
-    };
-    let mut decision = drawn.decision.chars();
-    let first: String = decision.next().into_iter().flat_map(char::to_uppercase).collect();
-    escaped(&format!("{result}{first}{}.", decision.as_str()))
 }
 
 fn summary(drawn: &Drawn) -> String {
