@@ -23,8 +23,8 @@ pub(in crate::summary) use words::is_common;
 /// The statements of one speaker so far. Finds those that a new one replaces.
 #[derive(Default)]
 pub(super) struct ClaimHistory {
-    all: Vec<Claim>,
-    is_replaced: Vec<bool>,
+    /// `None` for those that were replaced, which are not compared again.
+    all: Vec<Option<Box<Claim>>>,
     by_word: HashMap<String, Vec<usize>, RandomState>,
     /// The index of each sentence by the hash of its text, to recognize repetitions.
     by_text: HashMap<u64, usize, RandomState>,
@@ -63,9 +63,9 @@ impl ClaimHistory {
     pub(super) fn take_repeated(&mut self, sentence: &str) -> Option<(Claim, ClaimChange)> {
         let next = self.all.len();
         let key = self.by_text.hasher().hash_one(sentence);
-        let index = self.by_text.insert(key, next).filter(|index| !self.is_replaced[*index])?;
-        self.is_replaced[index] = true;
-        Some((std::mem::take(&mut self.all[index]), ClaimChange { index, kind: ChangeKind::Replaced, about: None }))
+        let index = self.by_text.insert(key, next)?;
+        let claim = self.all[index].take()?;
+        Some((*claim, ClaimChange { index, kind: ChangeKind::Replaced, about: None }))
     }
 
     /// Returns how rare a word is among the statements so far. Statements that share a rare word are about one matter.
@@ -94,7 +94,7 @@ impl ClaimHistory {
             let times = |word: &&String| self.by_word.get(*word).map_or(0, Vec::len);
             found.extend(claim.subject.iter().min_by_key(times).into_iter().flat_map(last_with));
         }
-        found.retain(|index| !self.is_replaced[*index]);
+        found.retain(|index| self.all[*index].is_some());
         found
     }
 
@@ -107,9 +107,10 @@ impl ClaimHistory {
         // The earlier statement with the largest share of its matter in the new one.
         let mut related: Option<(usize, f64)> = None;
         for index in candidates.into_iter().rev() {
-            let kind = match in_context.relation_to(&self.all[index]) {
+            let Some(before) = self.all[index].as_deref() else { continue };
+            let kind = match in_context.relation_to(before) {
                 Relation::Independent => {
-                    let share = in_context.shared_matter(&self.all[index], |word| self.rarity(word));
+                    let share = in_context.shared_matter(before, |word| self.rarity(word));
                     if share >= Self::RELATED_SHARE && related.is_none_or(|(_, most)| share > most) {
                         related = Some((index, share));
                     }
@@ -119,7 +120,6 @@ impl ClaimHistory {
                 Relation::MayReplace => ChangeKind::Doubted,
                 Relation::Continues | Relation::Replaces => ChangeKind::Replaced,
             };
-            let before = &self.all[index];
             let about = (in_context.lacks_subject() && !before.lacks_subject()).then(|| before.about());
             if about.is_some() {
                 for claim in [&mut claim, &mut in_context] {
@@ -129,9 +129,7 @@ impl ClaimHistory {
                 continued = true;
             }
             if kind == ChangeKind::Replaced {
-                // A replaced statement is not compared again.
-                self.is_replaced[index] = true;
-                self.all[index] = Claim::default();
+                self.all[index] = None;
             }
             found.push(ClaimChange { index, kind, about });
         }
@@ -141,8 +139,7 @@ impl ClaimHistory {
         for word in claim.subject.iter().chain(&claim.choice) {
             self.by_word.entry(word.clone()).or_default().push(self.all.len());
         }
-        self.all.push(claim);
-        self.is_replaced.push(false);
+        self.all.push(Some(Box::new(claim)));
         found
     }
 }
