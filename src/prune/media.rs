@@ -1,7 +1,7 @@
 //! Old pictures, sounds and documents. Each is replaced by a note with its type, size and hash.
 
 use crate::hash::sha256;
-use crate::rewrite::media::{Moved, extension, unbase64};
+use crate::rewrite::media::{OffloadedFile, extension, unbase64};
 use crate::transcript::edit::Edit;
 use crate::transcript::json::Json;
 use crate::transcript::outputs::named_strings;
@@ -65,7 +65,7 @@ fn remove(scene: &Scene<'_, '_>, medium: &Medium<'_>) -> Option<Change> {
         return None;
     }
     let (what, file) = describe(medium);
-    let place = |file: &Moved| scene.archive.map(|_| format!("; its bytes are in media/{}", file.name));
+    let place = |file: &OffloadedFile| scene.archive.map(|_| format!("; its bytes are in media/{}", file.name));
     let kept = file.as_ref().and_then(place).unwrap_or_default();
     let block = transcript.format.text_block(medium.json, &note(&format!("{what} removed{kept}")))?;
     let is_inside = |result: &&ToolResult<'_, '_>| {
@@ -83,7 +83,7 @@ fn remove(scene: &Scene<'_, '_>, medium: &Medium<'_>) -> Option<Change> {
 }
 
 /// Describes a medium in words, and returns its bytes, where the transcript has them.
-fn describe(medium: &Medium<'_>) -> (String, Option<Moved>) {
+fn describe(medium: &Medium<'_>) -> (String, Option<OffloadedFile>) {
     let strings = named_strings(medium.json);
     let data = strings.iter().max_by_key(|(_, text)| text.raw().len());
     let named = TYPES
@@ -113,5 +113,5 @@ fn describe(medium: &Medium<'_>) -> (String, Option<Moved>) {
     let bytes = unbase64(payload).unwrap_or_else(|| text.as_bytes().to_vec());
     let digits = sha256(&bytes)[..DIGITS].to_owned();
     let what = format!("{media_type}, {} bytes, sha256 {digits},", bytes.len());
-    (what, Some(Moved { name: format!("{digits}.{}", extension(&media_type)), bytes }))
+    (what, Some(OffloadedFile { name: format!("{digits}.{}", extension(&media_type)), bytes }))
 }

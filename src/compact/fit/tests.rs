@@ -49,7 +49,7 @@ fn tokens(source: &str) -> u64 {
 fn a_limit_that_can_be_met_is_met_at_every_larger_limit() {
     for (source, keep) in sources().into_iter().zip([1, 1, 3]) {
         let total = tokens(&source);
-        for summarizer in [SummarizerKind::Embedded, SummarizerKind::Nobody] {
+        for summarizer in [SummarizerKind::Embedded, SummarizerKind::Off] {
             let is_met = |&limit: &u64| match Compactor::new(policy(limit, Some(keep), summarizer)).compact(&source) {
                 Ok(done) => {
                     assert!(tokens(&done.text) <= limit, "{limit}: {}", done.text);

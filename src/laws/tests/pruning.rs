@@ -206,7 +206,7 @@ proptest! {
         // Messages before a provider's own compaction are neither sent nor counted.
         let generated: Vec<Generated> = generated.into_iter().filter(|one| !matches!(one, Generated::Compaction(..))).collect();
         let (source, _) = file(&Bricks::of(format.name()).with_results(&long()), &generated, layout);
-        let summarizer = if summarizes { SummarizerKind::Embedded } else { SummarizerKind::Nobody };
+        let summarizer = if summarizes { SummarizerKind::Embedded } else { SummarizerKind::Off };
         let compactor = Compactor::new(fitting(limit, keep, summarizer));
         let Ok(done) = compactor.compact_as(&source, format.name()) else { return Ok(()) };
         let is_refused = done.plans.iter().any(|plan| plan.refused);
@@ -239,7 +239,7 @@ fn what_is_made_to_fit_can_be_read() {
     let (mut fitted, mut refused) = (0, 0);
     for (limit, summarizer) in (20..1_000)
         .step_by(7)
-        .flat_map(|limit| [SummarizerKind::Embedded, SummarizerKind::Nobody].map(|summarizer| (limit, summarizer)))
+        .flat_map(|limit| [SummarizerKind::Embedded, SummarizerKind::Off].map(|summarizer| (limit, summarizer)))
     {
         let compactor = Compactor::new(fitting(limit, Some(4), summarizer));
         match compactor.compact(&source) {
