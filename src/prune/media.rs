@@ -10,7 +10,7 @@ use crate::transcript::outputs::named_strings;
 use crate::transcript::{Content, Part, PartKind};
 
 use crate::prune::note::note;
-use crate::prune::rule::{Amount, Change, Kind};
+use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
 use crate::prune::scene::{Age, Scene, ToolResult};
 
 pub(super) const KIND: Kind = Kind {
@@ -45,7 +45,7 @@ struct Medium<'a> {
     list: Option<Json<'a>>,
 }
 
-fn find(scene: &Scene<'_, '_>, amount: Amount) -> Vec<Change> {
+fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
     let Amount::Age(age) = amount else { return Vec::new() };
     let mut media: Vec<Medium<'_>> = Vec::new();
     for (message, read) in scene.transcript.messages.iter().enumerate() {

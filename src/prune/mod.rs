@@ -28,6 +28,7 @@ pub(crate) use rule::{Change, Kind, Rule};
 pub(crate) use scene::Scene;
 
 use rule::Amount;
+use scene::ToolResult;
 
 /// Every kind of rule, in the order in which they apply: the one that loses least comes first.
 pub(crate) static KINDS: [&Kind; 6] =
@@ -216,7 +217,8 @@ pub(crate) fn prune(scene: &Scene<'_, '_>, rules: &[Rule], goal: Option<u64>) ->
         if goal.is_some_and(|goal| pruner.saved >= goal) {
             break;
         }
-        for change in by_message((rule.kind.find)(scene, rule.amount)) {
+        let changes = (rule.kind.find)(scene, rule.amount, &|result| pruner.has_replaced(result));
+        for change in by_message(changes) {
             if goal.is_some_and(|goal| pruner.saved >= goal) {
                 break;
             }
@@ -244,6 +246,14 @@ struct TouchedMessage {
 }
 
 impl Pruner<'_, '_, '_> {
+    fn has_replaced(&self, result: &ToolResult<'_, '_>) -> bool {
+        let whole = result.output.value.span();
+        self.messages.get(&result.message).is_some_and(|touched| {
+            let replaces = |edit: &Edit| edit.range.start <= whole.start && whole.end <= edit.range.end;
+            touched.is_removed || touched.edits.iter().any(replaces)
+        })
+    }
+
     /// Applies a change on top of those of earlier rules. With `only_gains`, a change that saves nothing is dropped.
     fn apply(&mut self, rule: &'static str, change: Change, only_gains: bool) {
         let index = change.message;
