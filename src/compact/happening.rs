@@ -37,6 +37,13 @@ pub(crate) enum Happening<'h> {
         /// Whether it was reported for the whole run already.
         is_known: bool,
     },
+    /// There is no summary, and pruning alone makes the conversation fit.
+    PrunedAlone {
+        /// Why there is none.
+        message: &'h str,
+        /// Whether it was reported for the whole run already.
+        is_known: bool,
+    },
     /// The embedded summarizer found no text smaller than the messages that it would replace.
     Left {
         /// Why.

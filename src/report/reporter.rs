@@ -164,6 +164,10 @@ fn compacting(what: Happening<'_>, reader: Option<&str>) -> Option<Line> {
             };
             (if is_known { Verbose } else { Quiet }, format!("{message}; {instead}"))
         }
+        Happening::PrunedAlone { message, is_known } => {
+            let text = format!("{message}; the transcript is only pruned, which makes it fit");
+            (if is_known { Verbose } else { Quiet }, text)
+        }
         Happening::Left { why, unexpected } => (if unexpected { Usual } else { Verbose }, format!("unchanged: {why}")),
         Happening::WithoutLedger(fault) => (Quiet, format!("{fault}; the summary has no ledger beside it")),
         Happening::Summarized { messages, tokens, is_note: true, .. } => {

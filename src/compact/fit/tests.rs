@@ -1,11 +1,12 @@
 use serde_json::json;
 
 use super::*;
-use crate::compact::policy::Pruning;
+use crate::compact::policy::{OnError, Pruning};
 use crate::compact::{CompactionContext, Compactor};
 use crate::exit::Exit;
 use crate::prune::{Choice, chosen};
-use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
+use crate::rewrite::thinking::Thinking;
+use crate::summary::exchange::{Bill, FailureKind, NoAnswer, Reply, Request, SummaryBackend};
 use crate::tokens::Counter;
 use crate::transcript::framing::tests::read;
 
@@ -152,4 +153,81 @@ fn the_draft_is_what_would_be_written() {
         drafts += 1;
     }
     assert!(drafts > 3, "{drafts}");
+}
+
+/// A summarizer that always fails.
+struct Failing;
+
+impl SummaryBackend for Failing {
+    fn answer(&self, _: &Request, _: &mut Bill) -> Result<Reply, NoAnswer> {
+        Err(NoAnswer::new(FailureKind::Odd, "no server".to_owned()))
+    }
+}
+
+/// A conversation that pruning alone makes fit some limits, without saving the tenth that pruning should save.
+fn nearly_pruned() -> String {
+    let [call, answer] = result(60);
+    json!([user(200), user(100), call, answer, user(8)]).to_string()
+}
+
+#[test]
+fn pruning_that_fits_stands_where_the_summarizer_fails() {
+    let source = nearly_pruned();
+    let (mut pruned, mut failed) = (0, 0);
+    for limit in (20..tokens(&source)).step_by(3) {
+        let compact = |summarizer, on_error| {
+            let mut policy = policy(limit, Some(1), summarizer);
+            policy.pruning.rules = chosen(&["results:0".parse().expect("a rule")]);
+            policy.summary.on_error = on_error;
+            Compactor::new(policy).with_summarizer(Failing).compact(&source)
+        };
+        let alone = compact(SummarizerKind::Nobody, OnError::Fail).ok().filter(|done| done.text.contains("user"));
+        let is_pruned_alone = alone.filter(|done| done.text.contains("result removed") && done.text.contains("seven"));
+        for on_error in [OnError::Fail, OnError::Passthrough] {
+            match (compact(SummarizerKind::Command, on_error), &is_pruned_alone) {
+                (Ok(done), Some(alone)) => {
+                    assert_eq!(done.text, alone.text, "{limit}");
+                    assert!(tokens(&done.text) <= limit);
+                    pruned += 1;
+                }
+                (Ok(done), None) => assert_eq!((done.text.as_str(), on_error), (source.as_str(), OnError::Passthrough)),
+                (Err(failure), alone) => {
+                    assert!(alone.is_none() && on_error == OnError::Fail || failure.exit == Exit::SummaryRefused);
+                    failed += 1;
+                }
+            }
+        }
+        if is_pruned_alone.is_some() {
+            let embedded = compact(SummarizerKind::Command, OnError::Extractive).expect("a result");
+            assert!(tokens(&embedded.text) <= limit, "{limit}: {}", embedded.text);
+        }
+    }
+    assert!(pruned > 3 && failed > 3, "{pruned} {failed}");
+}
+
+#[test]
+fn sizes_are_without_removed_thinking() {
+    let thinking = json!({"type": "thinking", "thinking": "so many thoughts ".repeat(40), "signature": "s"});
+    let says = |text: &str| json!({"role": "assistant", "model": "claude-opus-4-6", "content": [thinking, {"type": "text", "text": text}]});
+    let source = json!([user(40), says("one"), user(400), says("two"), user(8), says("three"), user(8)]).to_string();
+    let document = read(&source, None, None).expect("a transcript");
+    for summarizer in [SummarizerKind::Embedded, SummarizerKind::Nobody] {
+        let mut policy = policy(u64::MAX, Some(4), summarizer);
+        policy.fit = None;
+        policy.thinking = Thinking::Drop;
+        let context = CompactionContext {
+            policy: &policy,
+            backend: &Unasked,
+            listen: &|_, _| (),
+            counts: true,
+            keeps_facts: false,
+        };
+        let arena = Arena::default();
+        let fitted = context.plan(&document.transcripts[0], &arena).expect("a plan");
+        assert!(fitted.thinking_tokens() > 100, "{summarizer:?}");
+        let without_summary = fitted.tokens_without_summary(&policy);
+        let done = context.carry_out("", fitted);
+        let summary = done.summary.as_ref().map_or(0, |summary| summary.tokens);
+        assert_eq!(done.account.tokens_after, Some(without_summary + summary), "{summarizer:?}");
+    }
 }
