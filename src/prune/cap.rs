@@ -7,6 +7,7 @@ use crate::transcript::edit::{Edit, apply};
 use crate::transcript::json::Json;
 use crate::transcript::source::Source;
 
+use crate::prune::by_message;
 use crate::prune::note::{is_pruned, note, replace_text};
 use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
 use crate::prune::scene::{Scene, ToolResult};
@@ -29,6 +30,13 @@ fn find(scene: &Scene<'_, '_>, amount: Amount, is_replaced: &IsReplaced<'_>) -> 
     let Amount::Length(limit) = amount else { return Vec::new() };
     let long = scene.results().iter().filter(|result| scene.may_touch(result) && !is_replaced(result));
     long.filter_map(|result| cap(scene, result, limit)).collect()
+}
+
+/// Returns the change that cuts the results of a message to so many tokens together.
+pub(super) fn cut_message(scene: &Scene<'_, '_>, message: usize, limit: u64) -> Option<Change> {
+    let results = scene.results().iter().filter(|result| result.message == message && scene.may_touch(result));
+    let each = limit / (results.clone().count() as u64).max(1);
+    by_message(results.filter_map(|result| cap(scene, result, each))).pop()
 }
 
 fn cap(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, limit: u64) -> Option<Change> {

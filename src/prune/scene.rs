@@ -52,6 +52,7 @@ pub(super) struct ToolResult<'s, 'a> {
     text: OnceCell<Cow<'a, str>>,
     tokens: OnceCell<u64>,
     call_use: OnceCell<ToolUse>,
+    has_failed: OnceCell<bool>,
 }
 
 impl<'s, 'a> Scene<'s, 'a> {
@@ -140,8 +141,15 @@ const LONGEST_NAME: usize = 80;
 
 impl<'s, 'a> ToolResult<'s, 'a> {
     fn new(message: usize, call: Option<&'s Call<'a>>, output: Output<'a>) -> Self {
-        let (text, tokens, call_use) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        ToolResult { message, call, output, text, tokens, call_use }
+        ToolResult {
+            message,
+            call,
+            output,
+            text: OnceCell::new(),
+            tokens: OnceCell::new(),
+            call_use: OnceCell::new(),
+            has_failed: OnceCell::new(),
+        }
     }
 
     /// Returns the name of the tool.
@@ -179,16 +187,17 @@ impl<'s, 'a> ToolResult<'s, 'a> {
 
     /// Whether the tool failed: the format says so, or the text of the result begins or ends like an error.
     pub(super) fn has_failed(&self) -> bool {
-        const BEGINS: [&str; 7] =
-            ["error", "<tool_use_error>", "failed", "traceback", "fatal", "exit code", "exception"];
-        let text = self.text();
-        let opening: String = text.trim_start().chars().take(40).flat_map(char::to_lowercase).collect();
-        let code = opening.strip_prefix("exit code").map(|code| code.trim_start_matches([':', ' ']));
-        let is_zero = code.is_some_and(|code| code.starts_with('0'));
-        self.output.failed
-            || !is_zero && BEGINS.iter().any(|begins| opening.starts_with(begins))
-            || exit_code(text).is_some_and(|code| code != 0)
+        *self.has_failed.get_or_init(|| self.output.failed || reads_like_error(self.text()))
     }
+}
+
+/// Whether a text begins or ends like an error.
+fn reads_like_error(text: &str) -> bool {
+    const BEGINS: [&str; 7] = ["error", "<tool_use_error>", "failed", "traceback", "fatal", "exit code", "exception"];
+    let opening: String = text.trim_start().chars().take(40).flat_map(char::to_lowercase).collect();
+    let code = opening.strip_prefix("exit code").map(|code| code.trim_start_matches([':', ' ']));
+    let is_zero = code.is_some_and(|code| code.starts_with('0'));
+    !is_zero && BEGINS.iter().any(|begins| opening.starts_with(begins)) || exit_code(text).is_some_and(|code| code != 0)
 }
 
 /// Returns the exit code of a command, where an agent writes it beside the output.

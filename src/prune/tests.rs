@@ -402,10 +402,36 @@ fn the_cheapest_goes_first_and_no_more_than_is_needed() {
     let by_goal = |goal| {
         prune(&scene, &rules, Some(goal)).accounts(0).iter().map(|one| (one.rule, one.messages)).collect::<Vec<_>>()
     };
-    assert_eq!(by_goal(100), [("results", 1)]);
-    assert_eq!(by_goal(500), [("results", 2)]);
+    assert_eq!(by_goal(100), [("cap", 1)], "a cut is enough");
+    assert_eq!(by_goal(400), [("results", 1)]);
+    assert_eq!(by_goal(500), [("results", 1), ("cap", 1)]);
     assert_eq!(by_goal(0), []);
     assert_eq!(by_goal(u64::MAX), [("results", 4)], "what is pruned is not cut as well");
+}
+
+/// A long result that is removed last can save so much that others may stay.
+#[test]
+fn what_the_goal_does_not_need_stays() {
+    let (short, long) = (long(), long().repeat(4));
+    let results = [("a", &short), ("b", &short), ("c", &long)];
+    let calls: Vec<String> = results.iter().map(|(id, text)| called(id, "f", "{}", text)).collect();
+    let source = format!("[{},{END}]", calls.join(","));
+    let document = read(&source, None, None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+    let scene = Scene::new(transcript, &tally, vec![true; transcript.messages.len()]);
+    let by_goal = |goal, rules: &[&str]| {
+        let rules: Vec<Choice> = rules.iter().map(|rule| rule.parse().expect("a rule")).collect();
+        let pruned = prune(&scene, &chosen(&rules), Some(goal));
+        let saved: u64 = pruned.savings.iter().map(|saving| saving.tokens).sum();
+        assert!(saved >= goal, "{saved}");
+        let sizes: Vec<usize> = pruned.sizes.keys().copied().collect();
+        (sizes, pruned.accounts(0).iter().map(|one| one.rule).collect::<Vec<_>>())
+    };
+    assert_eq!(by_goal(1_500, &["results:0"]), (vec![5], vec!["results"]), "the shorter ones come back");
+    assert_eq!(by_goal(1_900, &["results:0"]), (vec![1, 5], vec!["results"]), "the newest that fits comes back");
+    assert_eq!(by_goal(1_200, &["results:0", "cap"]), (vec![5], vec!["cap"]), "its ends stay");
+    assert_eq!(by_goal(2_100, &["results:0", "cap"]), (vec![1, 3, 5], vec!["results", "cap"]));
 }
 
 #[test]
