@@ -126,7 +126,7 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
         notify(&reporter, Event::NothingDone(&totals.idle));
     }
     let looked = settings.action.is_dry_run();
-    notify(&reporter, Event::LoseMost { largest: &totals.largest, looked });
+    notify(&reporter, Event::LargestLosses { largest: &totals.largest, looked });
     notify_origins();
     let nothing = settings.output.exit_status && totals.compacted == 0;
     Ok(if nothing && exit == Exit::Success { Exit::NothingCompacted } else { exit })

@@ -248,7 +248,7 @@ impl Settings {
             .template
             .has_no_place()
             .then(|| "the prompt has no {messages}, so that the summarizer is sent none of the history".to_owned());
-        let nothing_to_mask = self.policy.redact && summary.summarizer == SummarizerKind::Nobody;
+        let nothing_to_mask = self.policy.redact && summary.summarizer == SummarizerKind::Off;
         let nothing_to_mask = nothing_to_mask.then(|| {
             "--redact masks what a summarizer is sent and the summary; with --model none there is neither, and \
              messages that stay keep their secrets"
@@ -270,7 +270,7 @@ impl Settings {
 
     /// Whether the embedded summarizer writes the summaries, or nobody does.
     pub(crate) fn is_embedded(&self) -> bool {
-        self.policy.summary.is_embedded() || self.policy.summary.summarizer == SummarizerKind::Nobody
+        self.policy.summary.is_embedded() || self.policy.summary.summarizer == SummarizerKind::Off
     }
 
     fn checked(

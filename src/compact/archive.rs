@@ -149,7 +149,7 @@ impl ArchivePlace {
 
 /// Returns the archive of a conversation, where there is one.
 pub(super) fn place(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Option<ArchivePlace> {
-    policy.archive.clone().map(|file| ArchivePlace { file, wraps: policy.ways.files, line: transcript.line })
+    policy.archive.clone().map(|file| ArchivePlace { file, wraps: policy.habits.files, line: transcript.line })
 }
 
 /// Returns the edits that move media out of some messages, and the files with it. `DeepAgents` does so before it
@@ -160,7 +160,7 @@ pub(super) fn media_moved_out(
     indices: &[usize],
     archive: Option<&ArchivePlace>,
 ) -> (Vec<Edit>, Files) {
-    let Some(folder) = archive.filter(|_| policy.ways.files).map(|place| place.folder(MEDIA)) else {
+    let Some(folder) = archive.filter(|_| policy.habits.files).map(|place| place.folder(MEDIA)) else {
         return Default::default();
     };
     let (moved, files) = media::offload(transcript, indices, &shown(&folder));

@@ -12,7 +12,7 @@ use crate::summary::recipe::Overflow;
 use crate::summary::{fence, history};
 use crate::tokens::python;
 
-use crate::compact::happening::Happening;
+use crate::compact::event::CompactionEvent;
 use crate::compact::no_summary::NoSummary;
 use crate::compact::policy::{Accept, SummarizerModel};
 use crate::compact::summarize::Summarization;
@@ -97,7 +97,7 @@ impl Summarization<'_, '_> {
             // The presets of known systems do not ask again.
             return Ok(reply);
         }
-        self.report(Happening::AskedAgain(&refusal));
+        self.report(CompactionEvent::AskedAgain(&refusal));
         let (correction, thoughts) = refusal.correction(request.limit);
         let most = terms.model.most_tokens.map_or(u64::MAX, |most| most.saturating_sub(request.limit));
         let thoughts = thoughts.max(request.thoughts).min(most);
@@ -124,7 +124,7 @@ impl Summarization<'_, '_> {
             let for_all = groups == rest.len();
             if !for_all {
                 let part = rest[..groups].concat().len();
-                self.report(Happening::Part { messages: indices.len(), part });
+                self.report(CompactionEvent::Part { messages: indices.len(), part });
             }
             match self.ask(&history, &terms, for_all)? {
                 Err(none) if none.too_long() => match none.window.filter(|_| terms.model.window != none.window) {
@@ -149,7 +149,7 @@ impl Summarization<'_, '_> {
                         // A summary that is cut off is refused. Notes are not: other notes follow.
                         Err(refusal) if refusal.has_begun() => {
                             if !std::mem::replace(&mut is_cut_off, true) {
-                                self.report(Happening::NotesCutOff);
+                                self.report(CompactionEvent::NotesCutOff);
                             }
                             whole_lines(text).to_owned()
                         }

@@ -85,7 +85,7 @@ impl SummaryBackend for Given {
 impl Compactor {
     /// Returns a compactor for a policy, with the embedded summarizer, or with none where the policy says so.
     pub fn new(mut policy: CompactionPolicy) -> Self {
-        if policy.summary.summarizer != SummarizerKind::Nobody {
+        if policy.summary.summarizer != SummarizerKind::Off {
             policy.summary.summarizer = SummarizerKind::Embedded;
         }
         Compactor { policy, backend: Box::new(Unasked) }

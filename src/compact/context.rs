@@ -2,7 +2,7 @@
 
 use crate::summary::exchange::SummaryBackend;
 
-use crate::compact::happening::Happening;
+use crate::compact::event::CompactionEvent;
 use crate::compact::policy::CompactionPolicy;
 
 /// The context of compactions.
@@ -13,7 +13,7 @@ pub(crate) struct CompactionContext<'c> {
     /// Writes summaries, unless the policy names the embedded summarizer.
     pub(crate) backend: &'c dyn SummaryBackend,
     /// Listens to what happens, with the name of the conversation.
-    pub(crate) listen: &'c dyn Fn(&str, Happening<'_>),
+    pub(crate) listen: &'c dyn Fn(&str, CompactionEvent<'_>),
     /// Whether to count what a compaction saves.
     pub(crate) counts: bool,
     /// Whether to keep the facts from which the embedded summarizer writes.
@@ -22,7 +22,7 @@ pub(crate) struct CompactionContext<'c> {
 
 impl CompactionContext<'_> {
     /// Reports an event to the listener.
-    pub(super) fn report(&self, source: &str, what: Happening<'_>) {
+    pub(super) fn report(&self, source: &str, what: CompactionEvent<'_>) {
         (self.listen)(source, what);
     }
 }

@@ -60,7 +60,7 @@ pub(super) fn cut_policy(transcript: &Transcript<'_>, policy: &CompactionPolicy)
     // The embedded summarizer never writes more than it replaces. With tcompact's own rules, a dry run must not promise
     // a summary that it cannot write.
     let embedded = policy.summary.is_embedded() && policy.cut.rules == Rules::OWN;
-    let smallest_summary = if policy.summary.summarizer == SummarizerKind::Nobody {
+    let smallest_summary = if policy.summary.summarizer == SummarizerKind::Off {
         note_tokens(policy, transcript)
     } else if policy.summary.accept == Accept::Smaller || embedded {
         summary_tokens(policy, transcript, SMALLEST_SUMMARY)

@@ -29,7 +29,7 @@ pub(crate) fn estimated(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> O
         history.saturating_add(model.counter.count_text(&around) + model.counter.count_text(system))
     };
     let cost = match summary_policy.summarizer {
-        SummarizerKind::Embedded | SummarizerKind::Nobody => Some(0.0),
+        SummarizerKind::Embedded | SummarizerKind::Off => Some(0.0),
         SummarizerKind::Command => None,
         SummarizerKind::Model => prices(policy).writer.and_then(|_| prices(policy).of_summary(prompt(), summary)),
     };

@@ -245,7 +245,7 @@ impl<'t> FittedPlan<'t> {
 
     /// Applies the rules to all messages before the kept part.
     fn prune(&mut self, policy: &CompactionPolicy) {
-        let nobody = policy.summary.summarizer == SummarizerKind::Nobody;
+        let nobody = policy.summary.summarizer == SummarizerKind::Off;
         if policy.pruning.rules.is_empty() {
             if nobody {
                 self.leave_unchanged("no model summarizes and no rule prunes; give --prune all".to_owned());

@@ -16,7 +16,7 @@ pub(super) const LEAST_SUMMARY: u64 = 24;
 
 /// Returns the text of a summary message: the summary, in its fence where it has one, between the words around it.
 pub(super) fn introduced(policy: &CompactionPolicy, archive: Option<&ArchivePlace>, summary: &str) -> String {
-    let fenced = if policy.ways.fences { Cow::Owned(fence::wrap(summary)) } else { Cow::Borrowed(summary) };
+    let fenced = if policy.habits.fences { Cow::Owned(fence::wrap(summary)) } else { Cow::Borrowed(summary) };
     let prefix = &policy.cut.summary_prefix;
     match archive {
         Some(place) => place.introduce(prefix, &fenced),

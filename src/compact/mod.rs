@@ -15,8 +15,8 @@ mod compactor;
 mod context;
 mod decide;
 pub(crate) mod economy;
+mod event;
 mod fit;
-mod happening;
 mod masking;
 mod message;
 mod no_summary;
@@ -41,12 +41,14 @@ pub(crate) use compaction::{Account, Compaction};
 pub use compactor::{CompactedText, Compactor, restore};
 pub(crate) use context::CompactionContext;
 pub(crate) use decide::{Decision, decide};
+pub(crate) use event::CompactionEvent;
 pub(crate) use fit::{Fit, FittedPlan, fit};
-pub(crate) use happening::Happening;
 pub(crate) use masking::{masked, redactor};
 pub(crate) use offload::certain_files;
 pub use policy::{Accept, CompactionPolicy, OnError, Pruning, SummaryPolicy};
-pub(crate) use policy::{EXTRACTIVE, Emit, NOBODY, SummarizerKind, SummarizerModel, Ways, is_lines, is_no_model};
+pub(crate) use policy::{
+    EXTRACTIVE, Emit, NOBODY, SummarizerKind, SummarizerModel, SystemHabits, is_lines, is_no_model,
+};
 pub(crate) use reading::read;
 pub(crate) use summarize::{Summary, SummarySource};
 
@@ -129,7 +131,7 @@ impl CompactionContext<'_> {
                     offload::fit_results(self.policy, source, done)?;
                 }
                 let (arguments, results) = (!done.fitted.edits.is_empty(), !done.archived.files.is_empty());
-                self.report(source, Happening::NotSummarized { arguments, results });
+                self.report(source, CompactionEvent::NotSummarized { arguments, results });
                 Ok(())
             }
             // Without a summary, the history stays unchanged.
@@ -140,7 +142,7 @@ impl CompactionContext<'_> {
     /// Edits a conversation that is pruned and not summarized.
     fn prune(&self, source: &str, done: &mut Compaction<'_>) {
         let FittedPlan { transcript, edits, pruned, thinking, .. } = &done.fitted;
-        self.report(source, Happening::Thinking(thinking));
+        self.report(source, CompactionEvent::Thinking(thinking));
         let mut emptied: Vec<usize> = pruned.emptied.iter().chain(&thinking.emptied).copied().collect();
         emptied.sort_unstable();
         done.plan.emptied.clone_from(&emptied);
@@ -151,9 +153,9 @@ impl CompactionContext<'_> {
     }
 
     fn report_pruning(&self, source: &str, done: &Compaction<'_>) {
-        self.report(source, Happening::Pruned(&done.fitted.accounts()));
+        self.report(source, CompactionEvent::Pruned(&done.fitted.accounts()));
         if let Some(tokens) = done.fitted.fit.and_then(|fit| fit.cap) {
-            self.report(source, Happening::Capped(tokens));
+            self.report(source, CompactionEvent::Capped(tokens));
         }
     }
 
@@ -165,7 +167,7 @@ impl CompactionContext<'_> {
         }
         let tokens = done.account.tokens_after.unwrap_or_else(|| offload::result_tokens(self.policy, done));
         if tokens > window {
-            self.report(source, Happening::TooLarge { tokens, window });
+            self.report(source, CompactionEvent::TooLarge { tokens, window });
         }
     }
 
@@ -196,7 +198,7 @@ impl CompactionContext<'_> {
         let behind = done.edits.first().map_or(messages, |edit| thinking::message_at(transcript, edit) + 1);
         let reader = self.policy.reader_name();
         let removal = thinking::removal(transcript, behind..messages, self.policy.thinking, reader);
-        self.report(source, Happening::Thinking(&removal));
+        self.report(source, CompactionEvent::Thinking(&removal));
         done.plan.emptied.clone_from(&removal.emptied);
         done.edits.extend(removal.all_edits(transcript));
         rewrite::sort(&mut done.edits);
@@ -207,9 +209,9 @@ impl CompactionContext<'_> {
         let FittedPlan { transcript, edits, pruned, thinking, .. } = &done.fitted;
         let edits = edits.iter().chain(&pruned.edits).filter(|edit| stays(transcript, &done.plan, edit));
         done.edits = edits.cloned().collect();
-        self.report(source, Happening::Thinking(thinking));
+        self.report(source, CompactionEvent::Thinking(thinking));
         // DeepAgents removes the reasoning that it knows to be bound to the history, for any model.
-        let is_unbound = self.policy.ways.files && thinking.is_empty();
+        let is_unbound = self.policy.habits.files && thinking.is_empty();
         let removed = if is_unbound { reasoning::remove_bound(transcript, &done.plan) } else { thinking.edits.clone() };
         done.edits.extend(removed);
         rewrite::sort(&mut done.edits);
@@ -234,7 +236,7 @@ impl CompactionContext<'_> {
         let Compaction { account, redactor: masks, fitted, .. } = done;
         if let (Some((before, after)), true) = (account.tokens_before.zip(account.tokens_after), has_saved) {
             let economy = economy::actual(self.policy, before, after, &account.bill);
-            self.report(source, Happening::Economy(&economy));
+            self.report(source, CompactionEvent::Economy(&economy));
             account.economy = Some(economy);
         }
         if let Some(error) = account.error.take_if(|_| self.policy.redact) {

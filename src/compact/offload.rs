@@ -21,7 +21,7 @@ use crate::compact::policy::CompactionPolicy;
 /// # Errors
 /// The result is still too large.
 pub(super) fn fit_results(policy: &CompactionPolicy, source: &str, done: &mut Compaction<'_>) -> Result<()> {
-    if !policy.ways.files {
+    if !policy.habits.files {
         return Ok(());
     }
     let Some(budget) = policy.cut.budget.filter(|budget| result_tokens(policy, done) > *budget) else { return Ok(()) };
@@ -51,7 +51,7 @@ fn large_results(policy: &CompactionPolicy, transcript: &Transcript<'_>, plan: &
 /// Returns the files to which results move whatever the summary is.
 pub(crate) fn certain_files(policy: &CompactionPolicy, fitted: &FittedPlan<'_>) -> Files {
     let FittedPlan { view, tally, plan, .. } = fitted;
-    let Some(budget) = policy.cut.budget.filter(|_| policy.ways.files) else { return Files::new() };
+    let Some(budget) = policy.cut.budget.filter(|_| policy.habits.files) else { return Files::new() };
     let kept: Vec<usize> = (plan.cutoff..view.messages.len()).collect();
     if tally.reaches(&kept, budget + 1) { large_results(policy, view, plan).1 } else { Files::new() }
 }

@@ -46,7 +46,7 @@ pub struct CompactionPolicy {
     /// The file for removed messages.
     pub(crate) archive: Option<PathBuf>,
     /// Other habits of a preset's system.
-    pub(crate) ways: Ways,
+    pub(crate) habits: SystemHabits,
     /// What is written.
     pub(crate) emit: Emit,
     /// Why nothing is done, where a preset disables compaction.
@@ -93,7 +93,7 @@ impl CompactionPolicy {
             },
             redact: false,
             archive: None,
-            ways: Ways::OWN,
+            habits: SystemHabits::OWN,
             emit: Emit::Messages,
             disabled: None,
         }
@@ -183,7 +183,7 @@ pub(crate) fn is_no_model(name: &str) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SummarizerKind {
     /// None: a note takes the place of the removed messages.
-    Nobody,
+    Off,
     /// The embedded summarizer.
     Embedded,
     /// A model behind an API.
@@ -227,7 +227,7 @@ pub(crate) enum Emit {
 
 /// The habits of a system besides cutting and summarizing.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Ways {
+pub(crate) struct SystemHabits {
     /// It reads `LangChain`'s messages: `LangChain` must convert them without an error, and its estimate counts them
     /// for every model.
     pub(crate) langchain: bool,
@@ -244,10 +244,10 @@ pub(crate) struct Ways {
     pub(crate) fences: bool,
 }
 
-impl Ways {
+impl SystemHabits {
     /// tcompact's own habits.
-    pub(crate) const OWN: Ways =
-        Ways { langchain: false, characters: None, repr_lists: false, files: false, marks: true, fences: true };
+    pub(crate) const OWN: SystemHabits =
+        SystemHabits { langchain: false, characters: None, repr_lists: false, files: false, marks: true, fences: true };
 }
 
 /// Whether an archive has records, one per line, instead of text for reading.

@@ -28,8 +28,8 @@ use crate::transcript::{Message, Role, Transcript};
 
 use crate::compact::archive::{self, ArchivePlace, Archived, Section, WRAPPED, record};
 use crate::compact::context::CompactionContext;
+use crate::compact::event::CompactionEvent;
 use crate::compact::fit::FittedPlan;
-use crate::compact::happening::Happening;
 use crate::compact::masking::{edited, redactor};
 use crate::compact::message::{introduced, message_tokens, note};
 use crate::compact::no_summary::NoSummary;
@@ -41,7 +41,7 @@ pub(super) struct Summarization<'w, 't> {
     /// The name of the conversation.
     source: &'w str,
     pub(super) backend: &'w dyn SummaryBackend,
-    listen: &'w dyn Fn(&str, Happening<'_>),
+    listen: &'w dyn Fn(&str, CompactionEvent<'_>),
     /// The plan for the conversation.
     pub(super) fitted: &'w FittedPlan<'t>,
     /// The conversation as the summarizer reads it: media can be replaced, secrets masked.
@@ -108,7 +108,7 @@ pub(super) fn summarize(context: &CompactionContext<'_>, source: &str, fitted: &
     }
     attempt.redactor = redactor.map(RefCell::into_inner);
     if let Some(redactor) = &attempt.redactor {
-        (context.listen)(source, Happening::Redacted(redactor.counts()));
+        (context.listen)(source, CompactionEvent::Redacted(redactor.counts()));
     }
     attempt
 }
@@ -152,7 +152,7 @@ fn run(
         keeps_facts,
     };
     let accepted = match policy.summary.summarizer {
-        SummarizerKind::Nobody => Ok(summarization.note()),
+        SummarizerKind::Off => Ok(summarization.note()),
         _ => summarization.summary().and_then(|reply| summarization.accept(&reply)),
     };
     attempt.bill = *summarization.bill.borrow();
@@ -170,7 +170,7 @@ fn run(
     attempt.archived.files.extend(files);
     let tokens = summarization.message_tokens(&text);
     let saved = summarization.replaced_tokens().saturating_sub(tokens);
-    summarization.report(Happening::Summarized {
+    summarization.report(CompactionEvent::Summarized {
         messages: plan.summarized().len(),
         tokens,
         billed: attempt.bill.usage.map(|usage| policy.summary.model.billed(usage)),
@@ -207,13 +207,13 @@ pub(crate) enum SummarySource {
     /// The embedded summarizer, after another failed.
     Embedded,
     /// None: it is the text of an error.
-    Nobody,
+    ErrorText,
     /// None: it is a note with the size of the removed messages.
     Note,
 }
 
 impl Summarization<'_, '_> {
-    pub(super) fn report(&self, what: Happening<'_>) {
+    pub(super) fn report(&self, what: CompactionEvent<'_>) {
         (self.listen)(self.source, what);
     }
 
@@ -248,7 +248,7 @@ impl Summarization<'_, '_> {
         let text = match text {
             Ok(text) => text,
             Err(canned) => {
-                self.report(Happening::NothingSent(canned));
+                self.report(CompactionEvent::NothingSent(canned));
                 return Ok(Reply { text: canned.to_owned(), ..Reply::default() });
             }
         };
@@ -335,14 +335,14 @@ impl Summarization<'_, '_> {
     /// Returns the summary message, as the format writes it.
     fn message(&self, text: &str) -> Vec<serde_json::Value> {
         let content = match self.policy.summary.summarizer {
-            SummarizerKind::Nobody => text.to_owned(),
+            SummarizerKind::Off => text.to_owned(),
             _ => introduced(self.policy, self.archive, text),
         };
         let summary = SummaryMessage {
             text: &content,
             role: self.policy.summary.role,
             name: self.policy.cut.rules.carries.then_some(carried::NAME),
-            marked: self.policy.ways.marks,
+            marked: self.policy.habits.marks,
         };
         rewrite::summary_message(self.fitted.transcript, &self.fitted.plan, &summary)
     }
@@ -363,7 +363,7 @@ impl Summarization<'_, '_> {
         let removed = self.fitted.plan.removed();
         let section = if is_lines(&place.file) {
             Section::Record(record(transcript, self.source, &removed))
-        } else if self.policy.ways.files {
+        } else if self.policy.habits.files {
             let messages = removed.iter().map(|&index| &self.unmasked.messages[index]);
             let messages = messages.filter(|message| !is_earlier_summary(message));
             Section::Text(self.policy.summary.recipe.buffer.write(messages))

@@ -25,7 +25,7 @@ pub(super) fn report_row(
     let provider = match by {
         Some(SummarySource::Embedded) => Some(EXTRACTIVE),
         Some(SummarySource::Summarizer) => Some(name),
-        Some(SummarySource::Nobody | SummarySource::Note) | None => Some(name).filter(|_| asked),
+        Some(SummarySource::ErrorText | SummarySource::Note) | None => Some(name).filter(|_| asked),
     };
     let status = match (has_failed, by) {
         (true, _) => Status::Failed,

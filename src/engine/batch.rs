@@ -140,7 +140,7 @@ impl<'b> Batch<'b> {
     fn report_skipped(&self) -> Result<()> {
         for path in &self.inputs.passed_over {
             let (name, why) = (path.display().to_string(), "left out: it is a link, a copy, or no file");
-            self.notify(Event::Became { source: &name, what: why });
+            self.notify(Event::InputStatus { source: &name, what: why });
             self.records
                 .report(&[Conversation::without_plan(&name, Status::Skipped, Some(why.to_owned()))], NOWHERE)?;
         }
@@ -346,7 +346,7 @@ impl<'b> Batch<'b> {
                     FileStatus::Compacted if only_would => "would be compacted".to_owned(),
                     status => status.to_string(),
                 };
-                self.notify(Event::Became { source: &job.name(), what: &what });
+                self.notify(Event::InputStatus { source: &job.name(), what: &what });
             }
             _ => {}
         }

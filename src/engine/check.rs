@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::compact::{Archived, ChangedConversation, CompactionPolicy, Happening, archive_contents};
+use crate::compact::{Archived, ChangedConversation, CompactionEvent, CompactionPolicy, archive_contents};
 use crate::events::{Event, RepairedBy};
 use crate::exit::Failure;
 use crate::files::input::Input;
@@ -146,7 +146,7 @@ impl Progress {
         self.has_removed_thinking = true;
         let removal_of = |(transcript, first): (&Transcript<'_>, &Option<usize>)| {
             let removal = stale_thinking(task.policy, transcript, *first);
-            let (source, what) = (source_name(task.input, transcript), Happening::Thinking(&removal));
+            let (source, what) = (source_name(task.input, transcript), CompactionEvent::Thinking(&removal));
             task.notify(Event::Compacting { source: &source, what, reader: None });
             removal.all_edits(transcript)
         };

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::compact::{Compaction, FittedPlan, Happening, certain_files, economy};
+use crate::compact::{Compaction, CompactionEvent, FittedPlan, certain_files, economy};
 use crate::engine::outcome::{Content, Outcome};
 use crate::engine::read::source_name;
 use crate::engine::task::InputTask;
@@ -66,12 +66,12 @@ impl InputTask<'_> {
             self.notify(Event::Estimated { source, economy, reader });
         }
         self.notify(Event::Split { source, plan: &fitted.plan, pairs: self.policy.cut.pairs });
-        let notify = |what: Happening<'_>| self.notify(Event::Compacting { source, what, reader });
-        notify(Happening::Thinking(&fitted.thinking));
-        fitted.fit.and_then(|fit| fit.cap).into_iter().for_each(|tokens| notify(Happening::Capped(tokens)));
+        let notify = |what: CompactionEvent<'_>| self.notify(Event::Compacting { source, what, reader });
+        notify(CompactionEvent::Thinking(&fitted.thinking));
+        fitted.fit.and_then(|fit| fit.cap).into_iter().for_each(|tokens| notify(CompactionEvent::Capped(tokens)));
         let tokens = fitted.tokens_without_summary(self.policy);
         let window = self.policy.cut.context_window.filter(|window| tokens > *window);
-        window.into_iter().for_each(|window| notify(Happening::TooLarge { tokens, window }));
+        window.into_iter().for_each(|window| notify(CompactionEvent::TooLarge { tokens, window }));
         self.warn_of_unknown_tools(source, fitted);
     }
 
@@ -79,9 +79,9 @@ impl InputTask<'_> {
     fn preview<'t>(&self, source: &str, fitted: FittedPlan<'t>) -> Result<Compaction<'t>> {
         let reader = self.policy.reader_name();
         let is_cut = fitted.plan.cutoff > 0;
-        let listen = |source: &str, what: Happening<'_>| {
+        let listen = |source: &str, what: CompactionEvent<'_>| {
             // `report_plan` has reported the thinking already.
-            if !(is_cut && matches!(what, Happening::Thinking(_))) {
+            if !(is_cut && matches!(what, CompactionEvent::Thinking(_))) {
                 self.notify(Event::Compacting { source, what, reader });
             }
         };

@@ -16,7 +16,7 @@ impl InputTask<'_> {
     pub(super) fn check_document(&self, document: &Document<'_>) -> Result<()> {
         check_role(self.policy, document)?;
         check_emit(self.policy, document)?;
-        if !self.policy.ways.langchain {
+        if !self.policy.habits.langchain {
             return Ok(());
         }
         for transcript in &document.transcripts {

@@ -11,7 +11,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::compact::{
-    Archived, ChangedConversation, Compaction, CompactionContext, Decision, Emit, FittedPlan, Happening,
+    Archived, ChangedConversation, Compaction, CompactionContext, CompactionEvent, Decision, Emit, FittedPlan,
     archive_contents, certain_files, decide, economy,
 };
 use crate::events::{Conversation, Drawn, Event, Idle, Saving, Status};
@@ -231,8 +231,8 @@ impl InputTask<'_> {
         let reader = self.policy.reader_name();
         // Why there is no summary, if that is expected and thus not reported at once.
         let left = RefCell::new(None);
-        let listen = |source: &str, what: Happening<'_>| {
-            if let Happening::Left { why, unexpected: false } = what {
+        let listen = |source: &str, what: CompactionEvent<'_>| {
+            if let CompactionEvent::Left { why, unexpected: false } = what {
                 left.replace(Some(why.to_owned()));
             }
             self.notify(Event::Compacting { source, what, reader });
@@ -334,7 +334,7 @@ impl InputTask<'_> {
         })
     }
 
-    pub(super) fn context<'c>(&'c self, listen: &'c dyn Fn(&str, Happening<'_>)) -> CompactionContext<'c> {
+    pub(super) fn context<'c>(&'c self, listen: &'c dyn Fn(&str, CompactionEvent<'_>)) -> CompactionContext<'c> {
         let InputTask { settings, policy, backend, .. } = *self;
         let (counts, keeps_facts) = (settings.needs_costs(), settings.output.html.is_some());
         CompactionContext { policy, backend, listen, counts, keeps_facts }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::compact::{CompactionPolicy, FittedPlan, Happening};
+use crate::compact::{CompactionEvent, CompactionPolicy, FittedPlan};
 use crate::fault::Fault;
 use crate::plan::Plan;
 use crate::plan::breaches::Breach;
@@ -51,7 +51,7 @@ pub(crate) enum Event<'e> {
     /// `--prune-except` names a tool that has no calls.
     NoSuchTool { source: &'e str, name: &'e str },
     /// A step of the compaction of a conversation.
-    Compacting { source: &'e str, what: Happening<'e>, reader: Option<&'e str> },
+    Compacting { source: &'e str, what: CompactionEvent<'e>, reader: Option<&'e str> },
     /// The summary that a real run with the same flags would use.
     Previewed { source: &'e str, summary: &'e str },
     /// The cache could not keep a summary.
@@ -59,7 +59,7 @@ pub(crate) enum Event<'e> {
     /// The page lacks a conversation.
     NotDrawn { source: &'e str, fault: &'e Fault },
     /// The status of one of several inputs.
-    Became { source: &'e str, what: &'e str },
+    InputStatus { source: &'e str, what: &'e str },
     /// One of several inputs has no result.
     InputFailed(&'e str),
     /// The rows of conversations whose result went to the place `to`.
@@ -77,7 +77,7 @@ pub(crate) enum Event<'e> {
     /// All inputs are done.
     AllDone(&'e Totals),
     /// The conversations that lose most; `looked` if the run wrote nothing.
-    LoseMost { largest: &'e Largest, looked: bool },
+    LargestLosses { largest: &'e Largest, looked: bool },
     /// An archive restored a text: the number of restored lines and of all lines, if it has conversations on lines; and
     /// the damage of the archive.
     Restored { archive: &'e Path, lines: Option<(usize, usize)>, damaged: Option<&'e str> },

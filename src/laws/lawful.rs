@@ -300,8 +300,8 @@ pub(crate) fn assert_reads_alike(source: &str, out: &str) {
                 // Some formats read thinking that others skip; it is text in none.
                 let messages = transcript.messages.iter().map(|message| {
                     let texts: Vec<_> = message.content.texts().iter().map(|text| text.decode().into_owned()).collect();
-                    let rest = message.rest();
-                    format!("{:?}", (message.role, rest.name, texts, &message.calls, &message.answers, message.earlier))
+                    let rest = message.rare_fields();
+                    format!("{:?}", (message.role, rest.name, texts, &message.calls, &message.results, message.earlier))
                 });
                 format!("{:?}\n{order:?}\n{:?}", messages.collect::<Vec<_>>(), transcript.notes)
             });

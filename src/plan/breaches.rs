@@ -85,7 +85,7 @@ fn of_pairs(transcript: &Transcript<'_>, wanted: Results) -> Vec<Breach> {
     let messages = transcript.messages.as_slice();
     let between = last_between(messages, wanted);
     let written = |id: Option<Text<'_>>| id.map(|id| id.decode().into_owned());
-    let answer = |part: CallOrResult| written(messages[part.message].answers[part.index].id);
+    let answer = |part: CallOrResult| written(messages[part.message].results[part.index].id);
     let mut found = Vec::new();
     for one in results(messages) {
         let result = one.result;
@@ -112,8 +112,8 @@ fn of_pairs(transcript: &Transcript<'_>, wanted: Results) -> Vec<Breach> {
 fn last_between(messages: &[Message<'_>], wanted: Results) -> Vec<usize> {
     let may = |message: &Message<'_>| match wanted {
         Results::Unchecked | Results::Behind => true,
-        Results::Grouped => !message.answers.is_empty() || !message.calls.is_empty(),
-        Results::Following | Results::Next => !message.answers.is_empty() || message.role == Role::Tool,
+        Results::Grouped => !message.results.is_empty() || !message.calls.is_empty(),
+        Results::Following | Results::Next => !message.results.is_empty() || message.role == Role::Tool,
     };
     let mut last = 0;
     let mut out = Vec::with_capacity(messages.len());

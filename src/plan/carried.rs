@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::tokens::Counter;
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::text::Text;
-use crate::transcript::{Content, Message, Rest, Role, Transcript};
+use crate::transcript::{Content, Message, RareFields, Role, Transcript};
 
 use crate::plan::Policy;
 
@@ -43,7 +43,7 @@ pub(crate) fn message<'a>(text: &'a str, json: Json<'a>) -> Message<'a> {
     Message {
         role: Role::User,
         content: Content::Text(Text::plain(text)),
-        rest: Rest { name: Some(Text::plain(NAME)), ..Rest::default() }.boxed(),
+        rest: RareFields { name: Some(Text::plain(NAME)), ..RareFields::default() }.boxed(),
         earlier: true,
         ..Message::empty(json)
     }
@@ -82,5 +82,5 @@ fn without_archive(summary: &str) -> &str {
 
 /// Whether a message has the name of carried summaries.
 pub(super) fn is_named(message: &Message<'_>) -> bool {
-    message.rest().name.is_some_and(|name| name.is(NAME))
+    message.rare_fields().name.is_some_and(|name| name.is(NAME))
 }

@@ -7,7 +7,7 @@ use crate::transcript::{CallPlace, Message, Role};
 
 /// Whether `LangChain` recognizes a message as a result: it holds nothing but results.
 fn is_result(message: &Message<'_>) -> bool {
-    message.role == Role::Tool || message.role == Role::User && !message.answers.is_empty() && !message.is_user_turn()
+    message.role == Role::Tool || message.role == Role::User && !message.results.is_empty() && !message.is_user_turn()
 }
 
 fn call_ids<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = Cow<'a, str>> + use<'m, 'a> {
@@ -17,7 +17,7 @@ fn call_ids<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = Cow<'a, st
 }
 
 fn answered_ids<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = Cow<'a, str>> + use<'m, 'a> {
-    let answers = if is_result(message) { &*message.answers } else { &[] };
+    let answers = if is_result(message) { &*message.results } else { &[] };
     answers.iter().filter_map(|answer| answer.id).map(|id| id.decode())
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::hash::sha256;
-use crate::rewrite::media::{Moved, extension, unbase64};
+use crate::rewrite::media::{OffloadedFile, extension, unbase64};
 use crate::transcript::edit::Edit;
 use crate::transcript::json::Json;
 use crate::transcript::outputs::named_strings;
@@ -119,7 +119,7 @@ fn detach(scene: &Scene<'_, '_>, media: &[&Medium<'_>]) -> Option<Change> {
 
 /// Returns the note that takes the place of a medium, and its bytes, if the transcript has them and there is an
 /// archive.
-fn removal_note(scene: &Scene<'_, '_>, medium: &Medium<'_>) -> (String, Option<Moved>) {
+fn removal_note(scene: &Scene<'_, '_>, medium: &Medium<'_>) -> (String, Option<OffloadedFile>) {
     let (what, file) = describe(medium);
     let file = file.filter(|_| scene.archive.is_some());
     let kept = file.as_ref().map(|file| format!("; its bytes are in media/{}", file.name)).unwrap_or_default();
@@ -127,7 +127,7 @@ fn removal_note(scene: &Scene<'_, '_>, medium: &Medium<'_>) -> (String, Option<M
 }
 
 /// Describes a medium in words, and returns its bytes, where the transcript has them.
-fn describe(medium: &Medium<'_>) -> (String, Option<Moved>) {
+fn describe(medium: &Medium<'_>) -> (String, Option<OffloadedFile>) {
     let strings = named_strings(medium.json);
     let data = strings.iter().max_by_key(|(_, text)| text.raw().len());
     let named = TYPES
@@ -159,5 +159,5 @@ fn describe(medium: &Medium<'_>) -> (String, Option<Moved>) {
     let media_type: String = media_type.chars().take(DIGITS * 4).collect();
     let digits = sha256(&bytes)[..DIGITS].to_owned();
     let what = format!("{media_type}, {} bytes, sha256 {digits},", bytes.len());
-    (what, Some(Moved { name: format!("{digits}.{}", extension(&media_type)), bytes }))
+    (what, Some(OffloadedFile { name: format!("{digits}.{}", extension(&media_type)), bytes }))
 }

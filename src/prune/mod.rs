@@ -19,7 +19,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::diagnostic::{Diagnostic, abbreviated, nearest};
-use crate::rewrite::media::Moved;
+use crate::rewrite::media::OffloadedFile;
 use crate::transcript::edit::{Edit, sort};
 use crate::transcript::formats::read_entry;
 use crate::transcript::view::edited;
@@ -156,7 +156,7 @@ pub(crate) struct Pruned {
     /// The effect of each rule on each message, in the order of [`KINDS`].
     pub(crate) savings: Vec<Saving>,
     /// Removed bytes that the archive keeps.
-    pub(crate) files: Vec<Moved>,
+    pub(crate) files: Vec<OffloadedFile>,
     /// The tokens that each touched message keeps.
     pub(crate) sizes: BTreeMap<usize, u64>,
 }
@@ -259,7 +259,7 @@ struct TouchedMessage {
     edits: Vec<Edit>,
     is_removed: bool,
     tokens: u64,
-    files: Vec<Moved>,
+    files: Vec<OffloadedFile>,
 }
 
 impl Pruner<'_, '_, '_> {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::diagnostic::Diagnostic;
 use crate::plan::size::{Size, whole};
-use crate::rewrite::media::Moved;
+use crate::rewrite::media::OffloadedFile;
 use crate::transcript::edit::Edit;
 
 use crate::prune::scene::{Age, Scene, ToolResult};
@@ -115,5 +115,5 @@ pub(crate) struct Change {
     /// Whether the whole message is removed.
     pub(super) removes_message: bool,
     /// Removed bytes that the archive keeps.
-    pub(super) files: Vec<Moved>,
+    pub(super) files: Vec<OffloadedFile>,
 }

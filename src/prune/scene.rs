@@ -82,7 +82,7 @@ impl<'s, 'a> Scene<'s, 'a> {
             let found = pairing::results(messages).into_iter().filter_map(|found| {
                 let pairing::CallOrResult { message, index } = found.result;
                 let read = &messages[message];
-                let output = self.transcript.format.output(read, &read.answers[index])?;
+                let output = self.transcript.format.output(read, &read.results[index])?;
                 Some(ToolResult::new(message, found.call.map(|call| call.call_of(messages)), output))
             });
             let mut found: Vec<ToolResult<'s, 'a>> = found.collect();

@@ -39,7 +39,7 @@ fn find(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -
 /// Returns the first message of a loop of calls that is still open; the number of messages where there is none.
 fn open_loop(scene: &Scene<'_, '_>) -> usize {
     let messages = &scene.transcript.messages;
-    let is_open = messages.last().is_some_and(|last| !last.answers.is_empty() || !last.calls.is_empty());
+    let is_open = messages.last().is_some_and(|last| !last.results.is_empty() || !last.calls.is_empty());
     if !is_open {
         return messages.len();
     }

@@ -15,7 +15,7 @@ const TOOL: usize = 24;
 
 /// Returns the role of a message.
 pub(crate) fn role(message: &Message<'_>) -> String {
-    match message.rest().role_name {
+    match message.rare_fields().role_name {
         Some(name) if message.role == Role::Other => fitted(&name.decode(), ROLE),
         _ => message.role.openai_name().to_owned(),
     }
@@ -73,7 +73,7 @@ pub(super) fn line(message: &Message<'_>, columns: usize) -> String {
     line.push_str(&calls(message, columns).join(" "));
     let text = text(message);
     if !text.is_empty() {
-        let mark = if message.answers.is_empty() { "" } else { "← " };
+        let mark = if message.results.is_empty() { "" } else { "← " };
         line.push_str(&format!(" {mark}{text}"));
     }
     if line.is_empty() {

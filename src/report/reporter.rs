@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::compact::{CompactionPolicy, FittedPlan, Happening, OnError, masked, redactor};
+use crate::compact::{CompactionEvent, CompactionPolicy, FittedPlan, OnError, masked, redactor};
 use crate::events::{Event, Listener};
 use crate::llm::http::Between;
 use crate::llm::limiter::MOST_IN_A_ROW;
@@ -45,7 +45,7 @@ impl Listener for Reporter {
     fn hear(&self, event: &Event<'_>) -> Result<()> {
         match *event {
             Event::Explained { source, plan, policy, economy } => picture(source, plan, policy, economy),
-            Event::LoseMost { largest, looked } => {
+            Event::LargestLosses { largest, looked } => {
                 let table = savings::draw(largest, terminal::columns(), looked);
                 if !table.is_empty() {
                     terminal::draw(&table);
@@ -98,7 +98,7 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             Some(text) => (Usual, of(source, text)),
             None => return Vec::new(),
         },
-        Event::Compacting { source, what: Happening::Thinking(removal), .. } => {
+        Event::Compacting { source, what: CompactionEvent::Thinking(removal), .. } => {
             return thinking(removal).into_iter().map(|text| (Usual, of(source, text))).collect();
         }
         Event::Compacting { source, what, reader } => match compacting(what, reader) {
@@ -114,7 +114,7 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
         Event::NotDrawn { source, fault } => {
             (Quiet, of(source, format!("{fault}; the page does not show this conversation")))
         }
-        Event::Became { source, what } => (Verbose, of(source, what.to_owned())),
+        Event::InputStatus { source, what } => (Verbose, of(source, what.to_owned())),
         Event::DefaultSummarizer => {
             (Verbose, "the embedded summarizer wrote the summary; --model names another".to_owned())
         }
@@ -134,27 +134,27 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
 }
 
 /// Returns the line for an event of a compaction.
-fn compacting(what: Happening<'_>, reader: Option<&str>) -> Option<Line> {
+fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
     use Volume::{Quiet, Usual, Verbose};
     Some(match what {
-        Happening::NothingSent(text) => {
+        CompactionEvent::NothingSent(text) => {
             let text = format!(
                 "nothing of the history is left within --trim-tokens, so no summarizer is asked, and the summary is: {text}"
             );
             (Usual, text)
         }
-        Happening::AskedAgain(refusal) => (Verbose, format!("{refusal}; asked once more")),
-        Happening::Part { messages, part } => {
+        CompactionEvent::AskedAgain(refusal) => (Verbose, format!("{refusal}; asked once more")),
+        CompactionEvent::Part { messages, part } => {
             let text = format!(
                 "the next {part} of {messages} messages are summarized by themselves, since not all fit the summarizer"
             );
             (Verbose, text)
         }
-        Happening::NotesCutOff => {
+        CompactionEvent::NotesCutOff => {
             let text = "notes on a part of the history were cut off by their length limit; their whole lines are used";
             (Usual, text.to_owned())
         }
-        Happening::Failed { message, instead, archived, is_known } => {
+        CompactionEvent::Failed { message, instead, archived, is_known } => {
             let instead = match instead {
                 OnError::Fail => return None,
                 OnError::Passthrough => "the transcript stays unchanged",
@@ -164,37 +164,39 @@ fn compacting(what: Happening<'_>, reader: Option<&str>) -> Option<Line> {
             };
             (if is_known { Verbose } else { Quiet }, format!("{message}; {instead}"))
         }
-        Happening::PrunedAlone { message, is_known } => {
+        CompactionEvent::PrunedAlone { message, is_known } => {
             let text = format!("{message}; the transcript is only pruned, which makes it fit");
             (if is_known { Verbose } else { Quiet }, text)
         }
-        Happening::Left { why, unexpected } => (if unexpected { Usual } else { Verbose }, format!("unchanged: {why}")),
-        Happening::WithoutLedger(fault) => (Quiet, format!("{fault}; the summary has no ledger beside it")),
-        Happening::Summarized { messages, tokens, is_note: true, .. } => {
+        CompactionEvent::Left { why, unexpected } => {
+            (if unexpected { Usual } else { Verbose }, format!("unchanged: {why}"))
+        }
+        CompactionEvent::WithoutLedger(fault) => (Quiet, format!("{fault}; the summary has no ledger beside it")),
+        CompactionEvent::Summarized { messages, tokens, is_note: true, .. } => {
             (Verbose, format!("a note of {tokens} tokens replaces {messages} messages"))
         }
-        Happening::Summarized { messages, tokens, billed, cached, is_note: false } => {
+        CompactionEvent::Summarized { messages, tokens, billed, cached, is_note: false } => {
             let counted = billed.map(counted_by_provider).unwrap_or_default();
             let cached = if cached { "; from the cache" } else { "" };
             (Verbose, format!("{messages} messages became a summary of {tokens} tokens{counted}{cached}"))
         }
-        Happening::Redacted(counts) if counts.is_empty() => return None,
-        Happening::Redacted(counts) => {
+        CompactionEvent::Redacted(counts) if counts.is_empty() => return None,
+        CompactionEvent::Redacted(counts) => {
             let places: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
             (Verbose, format!("secrets were masked: {}", places.join(", ")))
         }
-        Happening::NotSummarized { arguments, results } => (Usual, not_summarized(arguments, results)?),
-        Happening::Pruned([]) => return None,
-        Happening::Pruned(accounts) => (Verbose, pruned(accounts)),
-        Happening::Capped(tokens) => {
+        CompactionEvent::NotSummarized { arguments, results } => (Usual, not_summarized(arguments, results)?),
+        CompactionEvent::Pruned([]) => return None,
+        CompactionEvent::Pruned(accounts) => (Verbose, pruned(accounts)),
+        CompactionEvent::Capped(tokens) => {
             let text = format!("results in the kept part are cut to {tokens} tokens, since nothing else makes it fit");
             (Usual, text)
         }
-        Happening::TooLarge { tokens, window } => {
+        CompactionEvent::TooLarge { tokens, window } => {
             (Usual, format!("the result has {tokens} tokens and does not fit the context window of {window}"))
         }
-        Happening::Economy(economy) => (Verbose, economy.sentence(false, reader)),
-        Happening::Thinking(_) => return None,
+        CompactionEvent::Economy(economy) => (Verbose, economy.sentence(false, reader)),
+        CompactionEvent::Thinking(_) => return None,
     })
 }
 

@@ -21,14 +21,14 @@ const NAME_DIGITS: usize = 16;
 
 /// A file with data from a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Moved {
+pub(crate) struct OffloadedFile {
     /// The name of the file, made of the hash of its content.
     pub(crate) name: String,
     /// Its content.
     pub(crate) bytes: Vec<u8>,
 }
 
-impl Moved {
+impl OffloadedFile {
     fn digits(&self) -> &str {
         &self.name[..NAME_DIGITS]
     }
@@ -36,9 +36,9 @@ impl Moved {
 
 /// Returns the edits that replace data in messages with references into `folder`, and the files that they refer to,
 /// each once.
-pub(crate) fn offload(transcript: &Transcript<'_>, indices: &[usize], folder: &str) -> (Vec<Edit>, Vec<Moved>) {
+pub(crate) fn offload(transcript: &Transcript<'_>, indices: &[usize], folder: &str) -> (Vec<Edit>, Vec<OffloadedFile>) {
     let mut edits = Vec::new();
-    let mut files: Vec<Moved> = Vec::new();
+    let mut files: Vec<OffloadedFile> = Vec::new();
     // The first media type that comes with the same bytes decides the name of their file.
     let mut named: HashMap<String, String> = HashMap::new();
     for &index in indices {
@@ -86,7 +86,7 @@ enum Reader {
 impl Reader {
     fn of(message: &Message<'_>) -> Self {
         const OTHER: [&str; 5] = ["anthropic", "bedrock", "bedrock_converse", "groq", "openai"];
-        match message.rest().provider.filter(|_| message.role == Role::Assistant) {
+        match message.rare_fields().provider.filter(|_| message.role == Role::Assistant) {
             Some(name) if OTHER.iter().any(|other| name.is(other)) => Reader::Other,
             Some(name) if name.is("google_genai") || name.is("google_vertexai") => Reader::Google,
             _ => Reader::Any,
@@ -210,10 +210,10 @@ impl InlineMedia {
         Some(InlineMedia { media_type, bytes })
     }
 
-    fn file(&self) -> Option<Moved> {
+    fn file(&self) -> Option<OffloadedFile> {
         let bytes = self.bytes.clone()?;
         let digits = sha256(&bytes);
-        Some(Moved { name: format!("{}.{}", &digits[..NAME_DIGITS], extension(&self.media_type)), bytes })
+        Some(OffloadedFile { name: format!("{}.{}", &digits[..NAME_DIGITS], extension(&self.media_type)), bytes })
     }
 
     /// Writes the block that refers to a file.

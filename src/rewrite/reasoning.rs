@@ -36,7 +36,7 @@ fn without_reasoning(message: &Message<'_>) -> Vec<Edit> {
 /// Returns the block types that are bound in a message: Claude's, whichever provider serves it. Without a provider, the
 /// types that only Claude has.
 fn bound_kinds(message: &Message<'_>) -> Vec<&'static str> {
-    let Some(provider) = message.rest().provider else { return BOUND.to_vec() };
+    let Some(provider) = message.rare_fields().provider else { return BOUND.to_vec() };
     let model = message.metadata("model_name").and_then(|name| name.text());
     let model = model.map(|name| name.decode().to_lowercase()).unwrap_or_default();
     let bedrock = provider.is("bedrock") || provider.is("bedrock_converse");

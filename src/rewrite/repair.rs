@@ -124,7 +124,7 @@ impl Repairer<'_, '_> {
             };
             match breach.rule {
                 Rule::Orphan(result) | Rule::Again(result) => {
-                    remove(message.answers[result.index].json);
+                    remove(message.results[result.index].json);
                 }
                 Rule::Unanswered(call) if self.placeholder_result(call).is_none() => {
                     remove(message.calls[call.index].json);
@@ -180,8 +180,8 @@ impl Repairer<'_, '_> {
                 Rule::Misplaced { result, call } => {
                     let message = &self.messages()[result.message];
                     let span = match self.transcript.format.results_message() {
-                        Some(_) => message.answers[result.index].json.span(),
-                        None if message.answers.len() == 1 => message.span(),
+                        Some(_) => message.results[result.index].json.span(),
+                        None if message.results.len() == 1 => message.span(),
                         // One text for several calls cannot be in two places.
                         None => continue,
                     };
@@ -226,13 +226,13 @@ impl Repairer<'_, '_> {
         let messages = self.messages();
         let Order { results: wanted, alternates, .. } = self.transcript.order;
         let Some(around) = self.transcript.format.results_message() else {
-            let behind = messages[calling + 1..].iter().take_while(|message| !message.answers.is_empty()).count();
+            let behind = messages[calling + 1..].iter().take_while(|message| !message.results.is_empty()).count();
             let behind = if wanted == Results::Behind { 0 } else { behind };
             return self.entry(calling + 1 + behind, &results.join(&self.separator(calling)));
         };
         let next = messages.get(calling + 1);
         let takes =
-            |message: &&Message<'_>| !message.answers.is_empty() || alternates && Turn::of(message) == Some(Turn::User);
+            |message: &&Message<'_>| !message.results.is_empty() || alternates && Turn::of(message) == Some(Turn::User);
         match next.filter(takes).and_then(list_of_parts) {
             Some(list) => elements::at_front(self.transcript.source, list.span(), results),
             None => {
@@ -328,8 +328,8 @@ fn list_of_parts<'a>(message: &Message<'a>) -> Option<Json<'a>> {
 pub(super) fn is_all(message: &Message<'_>, removals: &BTreeSet<(usize, usize)>) -> bool {
     let is_removed = |json: &Json<'_>| removals.contains(&(json.span().start, json.span().end));
     let calls = message.calls.iter().all(|call| is_removed(&call.json));
-    let answers = message.answers.iter().all(|answer| is_removed(&answer.json));
-    if message.role == Role::Tool && !message.answers.is_empty() {
+    let answers = message.results.iter().all(|answer| is_removed(&answer.json));
+    if message.role == Role::Tool && !message.results.is_empty() {
         return answers;
     }
     let has_content = match &message.content {

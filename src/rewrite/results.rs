@@ -45,7 +45,7 @@ pub(crate) fn offload(transcript: &Transcript<'_>, first: usize, folder: &str) -
     let mut files: Vec<ResultFile> = Vec::new();
     for result in results {
         let Some(content) = result.field("content") else { continue };
-        let id = result.answers.first().and_then(|answer| answer.id).map(|id| id.decode().into_owned());
+        let id = result.results.first().and_then(|answer| answer.id).map(|id| id.decode().into_owned());
         let id = id.unwrap_or_default();
         let text = text_of(result);
         let shorter = match read.get(&id) {

@@ -183,7 +183,7 @@ pub(crate) fn compacted(transcript: &Transcript<'_>, summary_prefix: &str) -> Op
 fn is_compacted(message: &Message<'_>, summary_prefix: &str) -> bool {
     let prefix = summary_prefix.trim_end();
     let begins = || message.content.first_text().is_some_and(|text| text.starts_with(prefix));
-    let has_only_content = || message.calls.is_empty() && message.answers.is_empty();
+    let has_only_content = || message.calls.is_empty() && message.results.is_empty();
     !prefix.is_empty() && message.role != Role::Tool && has_only_content() && begins()
         || !message.calls.is_empty() && message.json.raw().contains(arguments::MARK)
 }
@@ -212,7 +212,7 @@ fn thoughts_to_remove<'t, 'a>(
 
 /// Whether a model of OpenAI or Google wrote a message. They reject calls without the reasoning before them.
 fn is_of_others(message: &Message<'_>, author: Option<&str>) -> bool {
-    let provider = || message.rest().provider.map(|provider| provider.decode().into_owned());
+    let provider = || message.rare_fields().provider.map(|provider| provider.decode().into_owned());
     let Some(name) = author.map(str::to_owned).or_else(provider) else { return false };
     let name = name.to_ascii_lowercase();
     let last = name.rsplit(['/', ':']).next().unwrap_or_default();

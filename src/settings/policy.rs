@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::Result;
 
 use crate::cli::Arguments;
-use crate::compact::{CompactionPolicy, Pruning, SummaryPolicy, Ways};
+use crate::compact::{CompactionPolicy, Pruning, SummaryPolicy, SystemHabits};
 use crate::exit::Failure;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
@@ -56,7 +56,7 @@ pub(super) fn policy(
     Ok(CompactionPolicy {
         cut: Policy {
             triggers,
-            budget: context_window.filter(|_| preset.ways.files).map(presets::input_budget),
+            budget: context_window.filter(|_| preset.habits.files).map(presets::input_budget),
             keep: arguments.keep,
             pins: arguments.pins.clone(),
             pairs: arguments.pairs,
@@ -78,9 +78,12 @@ pub(super) fn policy(
         thinking: arguments.thinking,
         summary: SummaryPolicy { tokens: summary_tokens, ..summary },
         redact: arguments.redact,
-        archive: archive.or_else(|| preset.ways.files.then(|| archive_of(first_path(arguments)))),
+        archive: archive.or_else(|| preset.habits.files.then(|| archive_of(first_path(arguments)))),
         // A user who writes the words around a summary writes all of them.
-        ways: Ways { fences: preset.ways.fences && arguments.summary_prefix == plan::SUMMARY_PREFIX, ..preset.ways },
+        habits: SystemHabits {
+            fences: preset.habits.fences && arguments.summary_prefix == plan::SUMMARY_PREFIX,
+            ..preset.habits
+        },
         emit: arguments.emit,
         disabled: None,
     })
@@ -108,7 +111,7 @@ impl Models {
         };
         let writer = arguments.model.as_deref().and_then(|name| models::find(&in_table(name)));
         // The systems of the presets have one model, which reads the result and summarizes.
-        let known = reader.or(writer.filter(|_| preset.ways.langchain));
+        let known = reader.or(writer.filter(|_| preset.habits.langchain));
         Ok(Models { reader, unlisted_counter, writer, known })
     }
 }
@@ -148,13 +151,13 @@ fn summary_policy(
 
 /// Returns the counter: the user's, or that of the model that reads the result.
 fn counter(given: Option<Counter>, model: Option<Model>, preset: &Preset) -> Counter {
-    let estimate = || match preset.ways.characters {
+    let estimate = || match preset.habits.characters {
         Some(characters) => Counter::Approx(characters),
         None => model.map_or(Counter::DEFAULT, |model| model.estimate()),
     };
     let exact = || model.map_or(Counter::DEFAULT, |model| model.counter());
-    match given.unwrap_or_else(|| if preset.ways.langchain { estimate() } else { exact() }) {
-        Counter::Approx(characters) if preset.ways.repr_lists => Counter::ApproxRepr(characters),
+    match given.unwrap_or_else(|| if preset.habits.langchain { estimate() } else { exact() }) {
+        Counter::Approx(characters) if preset.habits.repr_lists => Counter::ApproxRepr(characters),
         counter => counter,
     }
 }
@@ -168,7 +171,7 @@ fn pruning(arguments: &Arguments, preset: &Preset, fit: Option<Size>, context_wi
     }
     choices.extend(arguments.clear_tool_results);
     // DeepAgents cuts arguments by its own rules.
-    let longest = arguments.truncate_args.filter(|_| !preset.ways.files);
+    let longest = arguments.truncate_args.filter(|_| !preset.habits.files);
     choices.extend(longest.map(cutting_arguments).map(Choice::One));
     let rules = chosen(&choices);
     match rules.iter().find(|rule| rule.needs_window() && context_window.is_none()) {
@@ -181,7 +184,7 @@ fn pruning(arguments: &Arguments, preset: &Preset, fit: Option<Size>, context_wi
 /// only.
 fn truncation(longest: Option<u64>, preset: &Preset, context_window: Option<u64>) -> Option<Truncation> {
     let longest = usize::try_from(longest?).unwrap_or(usize::MAX);
-    if !preset.ways.files {
+    if !preset.habits.files {
         return None;
     }
     let sizes = match context_window {

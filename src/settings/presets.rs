@@ -3,7 +3,7 @@
 //! A row has values for flags, which other flags override, and what no flag sets: how the planner and the prompt differ
 //! from tcompact's own.
 
-use crate::compact::Ways;
+use crate::compact::SystemHabits;
 use crate::plan::Rules;
 use crate::plan::size::Size;
 use crate::summary::recipe::Recipe;
@@ -25,7 +25,7 @@ pub(crate) struct Preset {
     /// Its rules for the prompt that no flag sets.
     pub(crate) recipe: Recipe,
     /// How it puts a summary into a transcript.
-    pub(crate) ways: Ways,
+    pub(crate) habits: SystemHabits,
 }
 
 /// Flags whose defaults depend on others.
@@ -39,8 +39,8 @@ pub(crate) enum Depending {
     OnTheTrigger,
 }
 
-const PLAIN: Ways = Ways { fences: false, ..Ways::OWN };
-const OF_LANGCHAIN: Ways = Ways { langchain: true, ..PLAIN };
+const PLAIN: SystemHabits = SystemHabits { fences: false, ..SystemHabits::OWN };
+const OF_LANGCHAIN: SystemHabits = SystemHabits { langchain: true, ..PLAIN };
 
 /// The rules of `LangChain` that differ from tcompact's own.
 const LANGCHAIN: Rules = Rules {
@@ -70,7 +70,7 @@ pub(crate) static PRESETS: &[Preset] = &[
         depending: Depending::Nothing,
         rules: LANGCHAIN,
         recipe: Recipe::LANGCHAIN,
-        ways: OF_LANGCHAIN,
+        habits: OF_LANGCHAIN,
     },
     Preset {
         name: "deepagents",
@@ -87,7 +87,7 @@ pub(crate) static PRESETS: &[Preset] = &[
         depending: Depending::OnTheWindow,
         rules: LANGCHAIN,
         recipe: Recipe::LANGCHAIN,
-        ways: Ways { files: true, ..OF_LANGCHAIN },
+        habits: SystemHabits { files: true, ..OF_LANGCHAIN },
     },
     Preset {
         name: "deerflow",
@@ -106,7 +106,7 @@ pub(crate) static PRESETS: &[Preset] = &[
         depending: Depending::Nothing,
         rules: Rules { carries: true, ..LANGCHAIN },
         recipe: Recipe::DEERFLOW,
-        ways: OF_LANGCHAIN,
+        habits: OF_LANGCHAIN,
     },
     Preset {
         name: "deerflow-v1",
@@ -124,7 +124,7 @@ pub(crate) static PRESETS: &[Preset] = &[
         depending: Depending::Nothing,
         rules: Rules { reported_scales: false, ..LANGCHAIN },
         recipe: Recipe::DEERFLOW_V1,
-        ways: Ways { marks: false, repr_lists: true, ..OF_LANGCHAIN },
+        habits: SystemHabits { marks: false, repr_lists: true, ..OF_LANGCHAIN },
     },
     Preset {
         name: "tongyi",
@@ -143,7 +143,7 @@ pub(crate) static PRESETS: &[Preset] = &[
         depending: Depending::Nothing,
         rules: Rules { gains: false, compactions: false, ..Rules::OWN },
         recipe: Recipe::TONGYI,
-        ways: Ways { characters: Some(4.0), marks: false, ..OF_LANGCHAIN },
+        habits: SystemHabits { characters: Some(4.0), marks: false, ..OF_LANGCHAIN },
     },
     Preset {
         name: "synaptic",
@@ -163,7 +163,7 @@ pub(crate) static PRESETS: &[Preset] = &[
         depending: Depending::OnTheTrigger,
         rules: Rules { exceed: true, last_stays: false, gains: false, compactions: false, ..Rules::OWN },
         recipe: Recipe::SYNAPTIC,
-        ways: Ways { marks: false, ..PLAIN },
+        habits: SystemHabits { marks: false, ..PLAIN },
     },
     Preset {
         name: "anthropic-context-editing",
@@ -179,7 +179,7 @@ pub(crate) static PRESETS: &[Preset] = &[
         depending: Depending::Nothing,
         rules: Rules::OWN,
         recipe: Recipe::OWN,
-        ways: Ways::OWN,
+        habits: SystemHabits::OWN,
     },
 ];
 
@@ -191,7 +191,7 @@ pub(crate) static OWN: Preset = Preset {
     depending: Depending::Nothing,
     rules: Rules::OWN,
     recipe: Recipe::OWN,
-    ways: Ways::OWN,
+    habits: SystemHabits::OWN,
 };
 
 /// Returns the preset with this name.

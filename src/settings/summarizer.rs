@@ -85,7 +85,7 @@ pub(super) fn summarizer_kind(arguments: &Arguments) -> SummarizerKind {
     match (&arguments.summarizer_cmd, arguments.model.as_deref()) {
         (Some(_), _) => SummarizerKind::Command,
         (None, None | Some(EXTRACTIVE)) => SummarizerKind::Embedded,
-        (None, Some(NOBODY)) => SummarizerKind::Nobody,
+        (None, Some(NOBODY)) => SummarizerKind::Off,
         (None, Some(_)) => SummarizerKind::Model,
     }
 }

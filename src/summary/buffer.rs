@@ -53,7 +53,7 @@ fn names<'a>(message: &Message<'a>) -> (Cow<'a, str>, Cow<'a, str>) {
         Role::Tool => ("tool", "Tool"),
         Role::Function => ("function", "Function"),
         Role::Other => {
-            let name = message.rest().role_name.map_or(Cow::Borrowed("chat"), |name| name.decode());
+            let name = message.rare_fields().role_name.map_or(Cow::Borrowed("chat"), |name| name.decode());
             return (name.clone(), name);
         }
     };

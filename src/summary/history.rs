@@ -84,12 +84,12 @@ impl HistoryWriter {
         }
         let role = message.role.openai_name();
         self.out.push_str(&format!("<message role=\"{role}\""));
-        if let Some(name) = message.rest().name {
+        if let Some(name) = message.rare_fields().name {
             self.attribute("name", name);
         }
         self.out.push_str(">\n");
         if matches!(message.role, Role::Tool | Role::Function) {
-            self.result(message.answers.first().and_then(|answer| answer.id), &message.content);
+            self.result(message.results.first().and_then(|answer| answer.id), &message.content);
         } else {
             self.content(&message.content);
         }

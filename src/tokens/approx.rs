@@ -7,7 +7,7 @@
 use crate::transcript::json::Json;
 use crate::transcript::source::Source;
 use crate::transcript::text::Text;
-use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
+use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, Role};
 
 use crate::tokens::python::{self, Chars, Sink};
 
@@ -32,7 +32,7 @@ pub(crate) enum Lists {
 
 /// Returns the tokens of a message, with so many characters per token.
 pub(crate) fn count(message: &Message<'_>, chars_per_token: f64, lists: Lists) -> u64 {
-    let Rest { role_name, name, .. } = message.rest();
+    let RareFields { role_name, name, .. } = message.rare_fields();
     let mut chars = role_name.map_or(message.role.openai_name().len(), |role| role.code_point_count());
     let mut media = 0;
     match &message.content {
@@ -57,7 +57,7 @@ pub(crate) fn count(message: &Message<'_>, chars_per_token: f64, lists: Lists) -
         }
     }
     if message.role == Role::Tool {
-        chars += message.answers.first().and_then(|answer| answer.id).map_or(0, |id| id.code_point_count());
+        chars += message.results.first().and_then(|answer| answer.id).map_or(0, |id| id.code_point_count());
     }
     chars += name.map_or(0, |name| name.code_point_count());
     tokens(chars, chars_per_token) + MESSAGE_TOKENS + media
@@ -94,9 +94,9 @@ pub(crate) fn bounds(message: &Message<'_>, chars_per_token: f64, lists: Lists) 
         MOST_OF_CALL + MOST_IN_REPR * (spelled(call.name) + spelled(call.id) + arguments)
     };
     let calls: usize = message.calls.iter().map(call).sum();
-    let Rest { role_name, name, .. } = message.rest();
+    let RareFields { role_name, name, .. } = message.rare_fields();
     let role = role_name.map_or(message.role.openai_name().len(), |role| role.spelled_len());
-    let answer = spelled(message.answers.first().and_then(|answer| answer.id));
+    let answer = spelled(message.results.first().and_then(|answer| answer.id));
     let chars = content + calls + role + answer + spelled(name);
     (MESSAGE_TOKENS + media, tokens(chars, chars_per_token) + MESSAGE_TOKENS + media)
 }

@@ -99,9 +99,9 @@ impl Parts {
             Counter::Approx(characters) | Counter::ApproxRepr(characters) => text.chars().count() as f64 / characters,
             Counter::Bytes(bytes) => text.len() as f64 / bytes as f64,
         };
-        let own_name = || message.rest().name.map(|name| name.decode().into_owned());
+        let own_name = || message.rare_fields().name.map(|name| name.decode().into_owned());
         let named = |answer: usize| tool(answer).or_else(own_name).map(Category::Tool);
-        let is_result = !message.answers.is_empty() && matches!(message.role, Role::Tool | Role::Function);
+        let is_result = !message.results.is_empty() && matches!(message.role, Role::Tool | Role::Function);
         let own = if is_result { named(0).unwrap_or(Category::Text) } else { Category::Text };
         let mut parts = Parts(Vec::new());
         let mut answers = 0..;

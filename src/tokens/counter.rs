@@ -169,7 +169,7 @@ enum Piece<'a> {
 
 /// Sums the pieces of a message: each text by itself, calls by name and arguments, media at a flat rate.
 fn exact(message: &Message<'_>, size: impl Fn(Piece<'_>) -> u64 + Copy) -> u64 {
-    let name = message.rest().name.map_or(0, |name| size(Piece::Text(name)) + 1);
+    let name = message.rare_fields().name.map_or(0, |name| size(Piece::Text(name)) + 1);
     let calls: u64 = message.calls.iter().map(|call| exact_call(call, size)).sum();
     size(Piece::Fixed(EXACT_OVERHEAD)) + name + calls + exact_content(&message.content, size)
 }

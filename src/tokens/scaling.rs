@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::transcript::{Message, Rest, Role};
+use crate::transcript::{Message, RareFields, Role};
 
 /// The smallest and the largest factor of an estimate.
 const BOUNDS: (f64, f64) = (1.0, 1.25);
@@ -30,7 +30,7 @@ impl<'a> ScaledTotal<'a> {
         if message.role != Role::Assistant {
             return;
         }
-        let Rest { provider, total_tokens, .. } = message.rest();
+        let RareFields { provider, total_tokens, .. } = message.rare_fields();
         let named = provider.map(|name| name.decode());
         match &self.provider {
             None => self.provider = named,
@@ -70,7 +70,7 @@ impl<'a> ScaledTotal<'a> {
 /// `is_ours`.
 pub(crate) fn reported_reaches(messages: &[Message<'_>], threshold: u64, is_ours: impl Fn(&str) -> bool) -> bool {
     let Some(last) = messages.iter().rev().find(|message| message.role == Role::Assistant) else { return false };
-    let Rest { provider, total_tokens, .. } = last.rest();
+    let RareFields { provider, total_tokens, .. } = last.rare_fields();
     let provider = provider.map(|name| name.decode()).filter(|name| !name.is_empty());
     let reported = total_tokens.filter(|tokens| *tokens > 0);
     reported.is_some_and(|tokens| tokens >= threshold) && provider.is_some_and(|name| is_ours(&name))

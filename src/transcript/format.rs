@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::transcript::edit::Edit;
 use crate::transcript::json::{Items, Json, Kind, Object};
-use crate::transcript::message::{Answer, Call, Message};
+use crate::transcript::message::{Call, Message, ResultRef};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::outputs::Output;
 use crate::transcript::pairing::Pairing;
@@ -101,7 +101,7 @@ pub(crate) trait MessageWriter {
 
     /// Returns the place of the result that answers a call, for callers that replace it with a shorter one; `None` if
     /// it cannot be replaced.
-    fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
         // A message may answer several calls; its answers then have nothing but their ids.
         let holder = if answer.json.kind() == Kind::Object { answer.json } else { message.json };
         Output::in_content(holder, "text")

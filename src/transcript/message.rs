@@ -60,16 +60,16 @@ pub(crate) struct Message<'a> {
     /// Its tool calls, in order.
     pub(crate) calls: Box<[Call<'a>]>,
     /// Its tool results, in order.
-    pub(crate) answers: Box<[Answer<'a>]>,
+    pub(crate) results: Box<[ResultRef<'a>]>,
     /// Fields that most messages lack.
-    pub(crate) rest: Option<Box<Rest<'a>>>,
+    pub(crate) rest: Option<Box<RareFields<'a>>>,
     /// Whether the format marks it as the summary of an earlier compaction.
     pub(crate) earlier: bool,
 }
 
 /// The fields that most messages lack.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Rest<'a> {
+pub(crate) struct RareFields<'a> {
     /// The role as the source spells it, if it is an unknown one.
     pub(crate) role_name: Option<Text<'a>>,
     /// The speaker's name, if it is not empty.
@@ -80,15 +80,15 @@ pub(crate) struct Rest<'a> {
     pub(crate) provider: Option<Text<'a>>,
 }
 
-impl<'a> Rest<'a> {
+impl<'a> RareFields<'a> {
     /// Creates one with nothing but the name of an unknown role.
     pub(super) fn of_role(role_name: Option<Text<'a>>) -> Option<Box<Self>> {
-        role_name.map(|_| Box::new(Rest { role_name, ..Rest::default() }))
+        role_name.map(|_| Box::new(RareFields { role_name, ..RareFields::default() }))
     }
 
     /// Boxes the fields; `None` if all are empty.
     pub(crate) fn boxed(self) -> Option<Box<Self>> {
-        let Rest { role_name, name, total_tokens, provider } = self;
+        let RareFields { role_name, name, total_tokens, provider } = self;
         let is_some = role_name.is_some() || name.is_some() || total_tokens.is_some() || provider.is_some();
         is_some.then(|| Box::new(self))
     }
@@ -102,14 +102,14 @@ impl<'a> Message<'a> {
             role: Role::Other,
             content: Content::empty(),
             calls: Box::default(),
-            answers: Box::default(),
+            results: Box::default(),
             rest: None,
             earlier: false,
         }
     }
 
     /// Returns the fields that most messages lack.
-    pub(crate) fn rest(&self) -> Rest<'a> {
+    pub(crate) fn rare_fields(&self) -> RareFields<'a> {
         self.rest.as_deref().copied().unwrap_or_default()
     }
 
@@ -141,7 +141,7 @@ impl<'a> Message<'a> {
     /// has neither calls nor results. Trailing white space of the prefix does not count.
     pub(crate) fn is_summary(&self, prefix: &str) -> bool {
         let prefix = prefix.trim_end();
-        let has_only_content = || self.calls.is_empty() && self.answers.is_empty();
+        let has_only_content = || self.calls.is_empty() && self.results.is_empty();
         let has_prefix = || self.content.first_text().is_some_and(|text| text.starts_with(prefix));
         self.earlier || !prefix.is_empty() && has_only_content() && has_prefix()
     }
@@ -160,7 +160,7 @@ impl<'a> Message<'a> {
     pub(crate) fn is_readable_compaction(&self) -> bool {
         let Content::Parts(parts) = &self.content else { return false };
         let is_readable = |kind: &PartKind<'_>| matches!(kind, PartKind::Compaction(Compaction::Readable(_)));
-        self.calls.is_empty() && self.answers.is_empty() && parts.iter().all(|part| is_readable(&part.kind))
+        self.calls.is_empty() && self.results.is_empty() && parts.iter().all(|part| is_readable(&part.kind))
     }
 
     /// Whether this is a turn of the user: a user message with more than tool results.
@@ -259,7 +259,7 @@ pub(crate) enum Arguments<'a> {
 
 /// A tool result, as far as it names its call.
 #[derive(Debug, Clone)]
-pub(crate) struct Answer<'a> {
+pub(crate) struct ResultRef<'a> {
     /// The result in the source: a part of its message, or the message.
     pub(crate) json: Json<'a>,
     /// The id of the call; `None` if results follow their calls without an id.
@@ -347,6 +347,6 @@ mod tests {
     fn what_is_held_of_a_message_is_small() {
         assert!(size_of::<Message<'_>>() <= 96);
         assert!(size_of::<Call<'_>>() <= 112);
-        assert!(size_of::<Answer<'_>>() <= 48);
+        assert!(size_of::<ResultRef<'_>>() <= 48);
     }
 }

@@ -26,4 +26,4 @@ pub(crate) mod tools;
 pub(crate) mod view;
 
 pub(crate) use format::{Note, Retention, Transcript};
-pub(crate) use message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
+pub(crate) use message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role};

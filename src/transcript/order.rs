@@ -104,7 +104,7 @@ impl Turn {
         match message.role {
             Role::System | Role::Developer | Role::Other => None,
             Role::Tool | Role::Function => Some(Turn::Results),
-            Role::User if !message.answers.is_empty() && !message.is_user_turn() => Some(Turn::Results),
+            Role::User if !message.results.is_empty() && !message.is_user_turn() => Some(Turn::Results),
             Role::User => Some(Turn::User),
             Role::Assistant if message.calls.is_empty() => Some(Turn::Model),
             Role::Assistant => Some(Turn::Calls),

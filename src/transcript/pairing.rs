@@ -103,7 +103,7 @@ impl<'a> PairFinder<'a> {
         for (message, read) in messages.iter().enumerate().take(end).skip(begun) {
             // A message may hold a server's call and its result, so calls come first.
             calls.add(messages, message);
-            for (index, answer) in read.answers.iter().enumerate() {
+            for (index, answer) in read.results.iter().enumerate() {
                 let result = CallOrResult { message, index };
                 let Some(at) = calls.answered_by(messages, answer.id) else {
                     pairing.orphaned[message] = true;
@@ -126,7 +126,7 @@ impl<'a> PairFinder<'a> {
                     of_same.for_each(|other| other.answered = true);
                 }
             }
-            if read.is_user_turn() || !read.answers.is_empty() {
+            if read.is_user_turn() || !read.results.is_empty() {
                 calls.interrupted = true;
             }
         }

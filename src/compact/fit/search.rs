@@ -68,7 +68,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
             return Ok(());
         }
         // A note in the place of a history loses all of it, so it is only written where pruning is not enough.
-        let writes_note = self.policy.summary.summarizer == SummarizerKind::Nobody;
+        let writes_note = self.policy.summary.summarizer == SummarizerKind::Off;
         let target = self.target();
         if !(fits && writes_note)
             && let Some((plan, room)) = self.earliest_cut(target, None)
@@ -134,7 +134,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         let summary = &policy.summary;
         let wrapper = summary_tokens(policy, transcript, "");
         let wanted = match summary.summarizer {
-            SummarizerKind::Nobody => {
+            SummarizerKind::Off => {
                 let note = note_tokens(policy, transcript);
                 return (note, note);
             }

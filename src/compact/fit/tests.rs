@@ -50,7 +50,7 @@ fn tokens(source: &str) -> u64 {
 fn a_limit_that_can_be_met_is_met_at_every_larger_limit() {
     for (source, keep) in sources().into_iter().zip([1, 1, 3]) {
         let total = tokens(&source);
-        for summarizer in [SummarizerKind::Embedded, SummarizerKind::Nobody] {
+        for summarizer in [SummarizerKind::Embedded, SummarizerKind::Off] {
             let is_met = |&limit: &u64| match Compactor::new(policy(limit, Some(keep), summarizer)).compact(&source) {
                 Ok(done) => {
                     assert!(tokens(&done.text) <= limit, "{limit}: {}", done.text);
@@ -181,7 +181,7 @@ fn pruning_that_fits_stands_where_the_summarizer_fails() {
             policy.summary.on_error = on_error;
             Compactor::new(policy).with_summarizer(Failing).compact(&source)
         };
-        let alone = compact(SummarizerKind::Nobody, OnError::Fail).ok().filter(|done| done.text.contains("user"));
+        let alone = compact(SummarizerKind::Off, OnError::Fail).ok().filter(|done| done.text.contains("user"));
         let is_pruned_alone = alone.filter(|done| done.text.contains("result removed") && done.text.contains("seven"));
         for on_error in [OnError::Fail, OnError::Passthrough] {
             match (compact(SummarizerKind::Command, on_error), &is_pruned_alone) {
@@ -211,7 +211,7 @@ fn sizes_are_without_removed_thinking() {
     let says = |text: &str| json!({"role": "assistant", "model": "claude-opus-4-6", "content": [thinking, {"type": "text", "text": text}]});
     let source = json!([user(40), says("one"), user(400), says("two"), user(8), says("three"), user(8)]).to_string();
     let document = read(&source, None, None).expect("a transcript");
-    for summarizer in [SummarizerKind::Embedded, SummarizerKind::Nobody] {
+    for summarizer in [SummarizerKind::Embedded, SummarizerKind::Off] {
         let mut policy = policy(u64::MAX, Some(4), summarizer);
         policy.fit = None;
         policy.thinking = Thinking::Drop;

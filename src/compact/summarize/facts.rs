@@ -4,7 +4,7 @@ use crate::fault::{self, Part};
 use crate::summary::record::{HistoryRecord, collect, demote_ledger_heading};
 use crate::transcript::Message;
 
-use crate::compact::happening::Happening;
+use crate::compact::event::CompactionEvent;
 use crate::compact::policy::Accept;
 use crate::compact::summarize::Summarization;
 
@@ -16,7 +16,7 @@ impl Summarization<'_, '_> {
             return summary;
         }
         fault::caught(Part::Ledger, || self.append_facts(&summary)).unwrap_or_else(|fault| {
-            self.report(Happening::WithoutLedger(&fault));
+            self.report(CompactionEvent::WithoutLedger(&fault));
             summary
         })
     }

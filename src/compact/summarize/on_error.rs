@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::summary::exchange::FailureKind;
 use crate::wording::readable_source;
 
-use crate::compact::happening::Happening;
+use crate::compact::event::CompactionEvent;
 use crate::compact::no_summary::{NoSummary, PASSTHROUGH};
 use crate::compact::policy::{Accept, OnError};
 use crate::compact::summarize::{Accepted, Summarization, SummarySource};
@@ -30,7 +30,7 @@ impl Summarization<'_, '_> {
             OnError::Fail | OnError::Passthrough => false,
         };
         if self.fitted.pruned_alone.is_some() && !is_prompt_wrong && !has_substitute {
-            self.report(Happening::PrunedAlone { message: &message, is_known });
+            self.report(CompactionEvent::PrunedAlone { message: &message, is_known });
             return Ok(None);
         }
         if self.is_embedded() && failed.exit != Exit::SummarizerFailed {
@@ -51,12 +51,12 @@ impl Summarization<'_, '_> {
             _ => {}
         }
         let archived = self.policy.archive.is_some();
-        self.report(Happening::Failed { message: &message, instead: policy.on_error, archived, is_known });
+        self.report(CompactionEvent::Failed { message: &message, instead: policy.on_error, archived, is_known });
         match policy.on_error {
             OnError::Fail | OnError::Passthrough => Ok(None),
             OnError::Embed => {
                 let text = self.mask(format!("{}{}", policy.recipe.error, failed.message));
-                Ok(Some(Accepted { text, by: SummarySource::Nobody }))
+                Ok(Some(Accepted { text, by: SummarySource::ErrorText }))
             }
             OnError::Extractive => {
                 let messages: Vec<_> = self.messages(&self.summarized).collect();
@@ -77,6 +77,6 @@ impl Summarization<'_, '_> {
     }
 
     fn report_left(&self, why: &str) {
-        self.report(Happening::Left { why, unexpected: self.policy.summary.accept == Accept::Any });
+        self.report(CompactionEvent::Left { why, unexpected: self.policy.summary.accept == Accept::Any });
     }
 }

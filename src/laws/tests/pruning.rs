@@ -191,7 +191,7 @@ fn attachments_are_restored() {
     let openhands = serde_json::json!([message("look", serde_json::json!([url])), message("more", Value::Null)]);
     let mut policy = CompactionPolicy::keeping(Size::Messages(1));
     policy.pruning = Pruning { rules: chosen(&["media:0".parse().expect("a rule")]), except: Vec::new() };
-    policy.summary.summarizer = SummarizerKind::Nobody;
+    policy.summary.summarizer = SummarizerKind::Off;
     let compactor = Compactor::new(policy);
     for (format, source) in [("ollama", ollama), ("ai-sdk", ai_sdk.to_string()), ("openhands", openhands.to_string())] {
         let done = compactor.compact_as(&source, format).expect("a transcript");
@@ -231,7 +231,7 @@ proptest! {
         // Messages before a provider's own compaction are neither sent nor counted.
         let generated: Vec<Generated> = generated.into_iter().filter(|one| !matches!(one, Generated::Compaction(..))).collect();
         let (source, _) = file(&Bricks::of(format.name()).with_results(&long()), &generated, layout);
-        let summarizer = if summarizes { SummarizerKind::Embedded } else { SummarizerKind::Nobody };
+        let summarizer = if summarizes { SummarizerKind::Embedded } else { SummarizerKind::Off };
         let compactor = Compactor::new(fitting(limit, keep, summarizer));
         let Ok(done) = compactor.compact_as(&source, format.name()) else { return Ok(()) };
         let is_refused = done.plans.iter().any(|plan| plan.refused);
@@ -264,7 +264,7 @@ fn what_is_made_to_fit_can_be_read() {
     let (mut fitted, mut refused) = (0, 0);
     for (limit, summarizer) in (20..1_000)
         .step_by(7)
-        .flat_map(|limit| [SummarizerKind::Embedded, SummarizerKind::Nobody].map(|summarizer| (limit, summarizer)))
+        .flat_map(|limit| [SummarizerKind::Embedded, SummarizerKind::Off].map(|summarizer| (limit, summarizer)))
     {
         let compactor = Compactor::new(fitting(limit, Some(4), summarizer));
         match compactor.compact(&source) {

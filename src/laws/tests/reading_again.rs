@@ -23,7 +23,7 @@ fn compactors(keep: &str) -> [(&'static str, Compactor); 4] {
     [
         ("embedded", policy(|_| ())),
         ("own text", policy(|_| ()).with_summary("What was said.")),
-        ("no summarizer", policy(|policy| policy.summary.summarizer = SummarizerKind::Nobody)),
+        ("no summarizer", policy(|policy| policy.summary.summarizer = SummarizerKind::Off)),
         ("pruned", policy(|policy| policy.pruning.rules = prune::chosen(&[Choice::All]))),
     ]
 }

@@ -219,7 +219,7 @@ impl Picture<'_, '_> {
     /// Returns the part of a bracket around messages that belong together.
     fn bracket(&self, row: &Range<usize>, whole: &[bool]) -> &'static str {
         let message = &self.transcript.messages[row.start];
-        let passed = row.len() == 1 && message.calls.is_empty() && message.answers.is_empty();
+        let passed = row.len() == 1 && message.calls.is_empty() && message.results.is_empty();
         match (whole[row.start], whole[row.end]) {
             (true, false) => "╭",
             (false, false) if passed => "│",

@@ -10,7 +10,7 @@ use crate::summary::fence;
 use crate::summary::record::wrappers::without_wrappers;
 use crate::transcript::compaction::Compaction;
 use crate::transcript::text::Text;
-use crate::transcript::{Answer, Arguments, Content, Message, PartKind, Role};
+use crate::transcript::{Arguments, Content, Message, PartKind, ResultRef, Role};
 
 /// The speaker of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,7 +206,7 @@ fn attach_results<'a>(
     pending: &mut PendingCalls,
 ) {
     let mut results = results.into_iter().map(TurnText::new);
-    for answer in &message.answers {
+    for answer in &message.results {
         // If a whole message is a result, its text is the result. A call with an empty result has ended.
         let result = results.next().unwrap_or_else(|| std::mem::take(&mut turn.text));
         let id = answer.id.map(|id| id.decode().into_owned());
@@ -220,7 +220,7 @@ fn attach_results<'a>(
         }
     }
     turn.results_without_call.extend(results);
-    let is_result = turn.speaker == Speaker::Tool && message.answers.is_empty();
+    let is_result = turn.speaker == Speaker::Tool && message.results.is_empty();
     if is_result && (!turn.text.is_empty() || matches!(message.role, Role::Tool | Role::Function)) {
         match pending.take_next(None) {
             Some((at, call)) => turns[at].calls[call].result = Some(std::mem::take(&mut turn.text)),
@@ -277,7 +277,7 @@ fn is_interruption(text: Text<'_>) -> bool {
 }
 
 /// Whether a result is marked as a failure.
-fn is_failure(answer: &Answer<'_>) -> bool {
+fn is_failure(answer: &ResultRef<'_>) -> bool {
     let has_value = |key: &str, wanted: &str| answer.json.get(key).is_some_and(|value| value.raw() == wanted);
     has_value("is_error", "true") || has_value("status", "\"error\"") || has_value("isError", "true")
 }

@@ -92,14 +92,14 @@ pub(in crate::transcript) fn complete(message: &mut Message<'_>, format_members:
     let is_whole = |json: Json<'_>| json.span() == message.json.span();
     let is_empty = message.content.is_empty()
         && message.calls.is_empty()
-        && message.answers.iter().all(|answer| is_whole(answer.json));
-    let has_calls_or_answers = !message.calls.is_empty() || !message.answers.is_empty();
+        && message.results.iter().all(|answer| is_whole(answer.json));
+    let has_calls_or_answers = !message.calls.is_empty() || !message.results.is_empty();
     let lacks_text = !is_empty && lacks_text(message);
     if !is_empty && has_calls_or_answers && !lacks_text {
         return;
     }
     let is_of_call = |value: Json<'_>| {
-        let (calls, answers) = (message.calls.iter().map(|call| call.json), message.answers.iter().map(|one| one.json));
+        let (calls, answers) = (message.calls.iter().map(|call| call.json), message.results.iter().map(|one| one.json));
         let (place, mut spans) = (value.span(), calls.chain(answers).map(|json| json.span()));
         spans.any(|span| span.start < place.end && place.start < span.end)
     };
@@ -142,7 +142,7 @@ fn lacks_text(message: &Message<'_>) -> bool {
         _ => false,
     };
     let has_no_text = match &message.content {
-        Content::Text(text) => (has_calls || !message.answers.is_empty()) && text.is_empty(),
+        Content::Text(text) => (has_calls || !message.results.is_empty()) && text.is_empty(),
         Content::Parts(parts) => parts.iter().all(is_beside_text),
     };
     has_no_text && !is_result(message) && ["content", "parts"].iter().all(|name| message.field(name).is_none())
@@ -161,7 +161,7 @@ fn members(json: Json<'_>) -> impl Iterator<Item = (Text<'_>, Json<'_>)> {
 fn complete_calls(message: &mut Message<'_>, finder: TextFinder) {
     let (whole, is_empty) = (message.json.span(), message.content.is_empty());
     // A call that holds its own result would yield the text of that result.
-    let answers: Vec<_> = message.answers.iter().map(|answer| answer.json.span()).collect();
+    let answers: Vec<_> = message.results.iter().map(|answer| answer.json.span()).collect();
     for call in &mut message.calls {
         let span = call.json.span();
         let is_alone = (span != whole || is_empty) && !answers.contains(&span);
@@ -176,7 +176,7 @@ fn complete_parts(message: &mut Message<'_>, finder: TextFinder) {
     let Content::Parts(parts) = &mut message.content else { return };
     let is_call = |json: Json<'_>| message.calls.iter().any(|call| call.json.span() == json.span());
     let names_call =
-        |json: Json<'_>| message.answers.iter().any(|answer| answer.json.span() == json.span() && answer.id.is_some());
+        |json: Json<'_>| message.results.iter().any(|answer| answer.json.span() == json.span() && answer.id.is_some());
     for Part { json, kind } in parts.iter_mut() {
         let foreign = || finder.text_values(*json);
         match kind {
@@ -222,5 +222,5 @@ fn is_unread_call(message: &Message<'_>, key: Text<'_>, value: Json<'_>) -> bool
 }
 
 pub(super) fn is_result(message: &Message<'_>) -> bool {
-    message.answers.iter().any(|answer| answer.json.span() == message.json.span())
+    message.results.iter().any(|answer| answer.json.span() == message.json.span())
 }

@@ -20,7 +20,9 @@ use crate::transcript::formats::shared::attachments::{self, append_line, with_pa
 use crate::transcript::formats::shared::blocks::{block_types, is_foreign};
 use crate::transcript::formats::shared::fields::{has_any, id, non_null, role_and_name, role_of};
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
+use crate::transcript::message::{
+    Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
+};
 use crate::transcript::outputs::{Output, Shape};
 use crate::transcript::text::Text;
 
@@ -103,15 +105,15 @@ impl MessageReader for AiSdk {
             role,
             content: with_parts(content, message.get("content"), attachments.collect()),
             calls: calls.into(),
-            answers: elements.iter().filter_map(|json| answer(*json)).collect(),
-            rest: Rest::of_role(role_name),
+            results: elements.iter().filter_map(|json| answer(*json)).collect(),
+            rest: RareFields::of_role(role_name),
             ..Message::empty(json)
         })
     }
 }
 
 impl MessageWriter for AiSdk {
-    fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
         let holder = answer.json;
         let output = ["output", "result", "errorText"].iter().find_map(|key| holder.get(key))?;
         let kind = output.get_text("type").map(|kind| kind.decode()).unwrap_or_default();
@@ -307,10 +309,10 @@ fn call(json: Json<'_>) -> Option<Call<'_>> {
 }
 
 /// Returns the result in an element: a result part, or the output of a call.
-fn answer(json: Json<'_>) -> Option<Answer<'_>> {
+fn answer(json: Json<'_>) -> Option<ResultRef<'_>> {
     let id = id(json.get("toolCallId"))?;
     let is_answer = is_type(json, "tool-result") || json.get("state").is_some() && output(json).is_some();
-    is_answer.then_some(Answer { json, id: Some(id) })
+    is_answer.then_some(ResultRef { json, id: Some(id) })
 }
 
 fn output(json: Json<'_>) -> Option<Json<'_>> {
@@ -428,7 +430,7 @@ mod tests {
         for (source, said) in [(beside, ["c", "r"]), (both, ["r", "c"])] {
             with(&format!("[{source}]"), |transcript| {
                 let message = &transcript.messages[0];
-                assert_eq!((message.calls.len(), message.answers.len()), (1, 1));
+                assert_eq!((message.calls.len(), message.results.len()), (1, 1));
                 assert_eq!(texts(message), said);
             });
         }

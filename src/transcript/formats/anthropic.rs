@@ -15,7 +15,7 @@ use crate::transcript::formats::shared::fields::{non_null, role_of};
 use crate::transcript::formats::shared::groups::after_thinking;
 use crate::transcript::formats::shared::tool_use::{self, ROLES, is_call, is_result};
 use crate::transcript::json::{Json, Object};
-use crate::transcript::message::{Answer, Call, Message};
+use crate::transcript::message::{Call, Message, ResultRef};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::outputs::Output;
 
@@ -91,7 +91,7 @@ impl MessageReader for Anthropic {
 }
 
 impl MessageWriter for Anthropic {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
         // Results of other server tools have their own forms.
         answer.json.get_text("type").filter(|kind| kind.is("tool_result") || kind.is("mcp_tool_result"))?;
         Output::in_content(answer.json, "text")

@@ -14,7 +14,9 @@ use crate::transcript::formats::shared::blocks::{KEYS, has_key, output_text};
 use crate::transcript::formats::shared::fields::{begins_with, id, role_of};
 use crate::transcript::formats::shared::groups::after_thinking;
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
+use crate::transcript::message::{
+    Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
+};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::outputs::Output;
 
@@ -66,18 +68,18 @@ impl MessageReader for Bedrock {
         Ok(Message {
             role: role_of(&ROLES, message).unwrap_or(Role::Other),
             calls: all("toolUse").map(call).collect(),
-            answers: all("toolResult")
-                .map(|(block, result)| Answer { json: block, id: id(result.get("toolUseId")) })
+            results: all("toolResult")
+                .map(|(block, result)| ResultRef { json: block, id: id(result.get("toolUseId")) })
                 .collect(),
             content: parts(blocks.into_iter()),
-            rest: Rest::of_role(message.get_text("role").filter(|_| role_of(&ROLES, message).is_none())),
+            rest: RareFields::of_role(message.get_text("role").filter(|_| role_of(&ROLES, message).is_none())),
             ..Message::empty(json)
         })
     }
 }
 
 impl MessageWriter for Bedrock {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
         Output::in_content(answer.json.get("toolResult")?, "")
     }
 

@@ -20,7 +20,7 @@ use crate::transcript::formats::shared::groups::of_one_answer;
 use crate::transcript::formats::shared::links::{Keys, Links, uuid};
 use crate::transcript::formats::shared::tool_use;
 use crate::transcript::json::{Items, Json, Kind, Object};
-use crate::transcript::message::{Answer, Call, Content, Message, Part};
+use crate::transcript::message::{Call, Content, Message, Part, ResultRef};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::outputs::Output;
 use crate::transcript::text::Text;
@@ -155,10 +155,10 @@ impl MessageReader for ClaudeCode {
 }
 
 impl MessageWriter for ClaudeCode {
-    fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
         answer.json.get_text("type").filter(|kind| kind.is("tool_result") || kind.is("mcp_tool_result"))?;
         // The agent displays this copy; the model is not sent it.
-        let copy = message.json.get("toolUseResult").filter(|_| message.answers.len() == 1);
+        let copy = message.json.get("toolUseResult").filter(|_| message.results.len() == 1);
         Output::in_content(answer.json, "text").map(|output| output.with_copies(copy))
     }
 

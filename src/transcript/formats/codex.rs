@@ -18,7 +18,7 @@ use crate::transcript::format::{
 use crate::transcript::formats::shared::fields::{copied, non_null};
 use crate::transcript::formats::shared::items::{self, Item};
 use crate::transcript::json::{Items, Json, Kind, Object};
-use crate::transcript::message::{Answer, Call, Content, Message, Part, PartKind, Role};
+use crate::transcript::message::{Call, Content, Message, Part, PartKind, ResultRef, Role};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::outputs::Output;
 
@@ -84,7 +84,7 @@ impl MessageReader for Codex {
                 let mut read = items::item(&Object::of(item))?;
                 // A call or result is its whole line.
                 read.calls.iter_mut().for_each(|call| call.json = json);
-                read.answers.iter_mut().for_each(|answer| answer.json = json);
+                read.results.iter_mut().for_each(|answer| answer.json = json);
                 let role = if is_injected(&read) { Role::Developer } else { read.role };
                 Ok(Message { json, role, ..read })
             }
@@ -101,7 +101,7 @@ impl MessageReader for Codex {
 }
 
 impl MessageWriter for Codex {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
         items::output(payload(answer.json))
     }
 

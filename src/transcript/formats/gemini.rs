@@ -13,7 +13,7 @@ use crate::transcript::format::{
 use crate::transcript::formats::shared::fields::{begins_with, id, non_null, role_in};
 use crate::transcript::formats::shared::parts::{is_part, member, output, part};
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, Rest, Role};
+use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, Part, RareFields, ResultRef, Role};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::outputs::Output;
 
@@ -64,16 +64,16 @@ impl MessageReader for Gemini {
         Ok(Message {
             role: role(message).unwrap_or(Role::Other),
             calls: calls.map(call).collect(),
-            answers: answers.map(|answer| Answer { json: answer.0, id: id(answer.1.get("id")) }).collect(),
+            results: answers.map(|answer| ResultRef { json: answer.0, id: id(answer.1.get("id")) }).collect(),
             content: Content::of_parts(parts.iter().map(|json| Part { json: *json, kind: part(*json) }).collect()),
-            rest: Rest::of_role(message.get_text("role").filter(|_| role(message).is_none())),
+            rest: RareFields::of_role(message.get_text("role").filter(|_| role(message).is_none())),
             ..Message::empty(json)
         })
     }
 }
 
 impl MessageWriter for Gemini {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
         output(answer.json)
     }
 

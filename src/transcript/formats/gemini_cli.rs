@@ -19,7 +19,9 @@ use crate::transcript::formats::shared::fields::{copied, id, non_null, role_in};
 use crate::transcript::formats::shared::links::uuid;
 use crate::transcript::formats::shared::parts;
 use crate::transcript::json::{Items, Json, Kind, Object};
-use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
+use crate::transcript::message::{
+    Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
+};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::outputs::{Output, Shape};
 use crate::transcript::text::Text;
@@ -123,8 +125,8 @@ impl MessageReader for GeminiCli {
             role,
             content,
             calls: calls().filter(|call| call.kind() == Kind::Object).map(call).collect(),
-            answers: results().map(|(call, json)| Answer { json, id: id(call.get("id")) }).collect(),
-            rest: Rest::of_role(Some(kind).filter(|_| role == Role::Other)),
+            results: results().map(|(call, json)| ResultRef { json, id: id(call.get("id")) }).collect(),
+            rest: RareFields::of_role(Some(kind).filter(|_| role == Role::Other)),
             ..Message::empty(json)
         })
     }
@@ -164,7 +166,7 @@ impl MessageReader for GeminiCli {
 }
 
 impl MessageWriter for GeminiCli {
-    fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
         let result = answer.json;
         let is_own = |call: &&Call<'a>| call.json.get("result").is_some_and(|own| own.span() == result.span());
         let call = message.calls.iter().find(is_own)?.json;
@@ -324,7 +326,7 @@ mod tests {
         let document = read(source, None, None).expect("a transcript");
         let message = &document.transcripts[0].messages[0];
         assert_eq!(message.calls.len(), 2);
-        assert_eq!(message.answers.len(), 1);
+        assert_eq!(message.results.len(), 1);
         let texts: Vec<_> = message.content.texts().iter().map(|text| text.decode()).collect();
         assert_eq!(texts, ["r"]);
     }

@@ -11,7 +11,7 @@ use crate::transcript::format::{
 use crate::transcript::formats::shared::blocks::{self, block_types, common_block, content};
 use crate::transcript::formats::shared::fields::{begins_with, digest, has_any, id, list, role_and_name, role_of};
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
+use crate::transcript::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
 use crate::transcript::outputs::Output;
 use crate::transcript::text::Text;
 
@@ -83,11 +83,11 @@ impl MessageReader for Inspect {
             role,
             content: content(message.get("content"), block),
             calls: message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(call).collect(),
-            answers: match role {
-                Role::Tool => Box::new([Answer { json, id: id(message.get("tool_call_id")) }]),
+            results: match role {
+                Role::Tool => Box::new([ResultRef { json, id: id(message.get("tool_call_id")) }]),
                 _ => Box::default(),
             },
-            rest: Rest::of_role(role_name),
+            rest: RareFields::of_role(role_name),
             earlier: role == Role::User && has_summary_mark(message),
             ..Message::empty(json)
         })
@@ -95,7 +95,7 @@ impl MessageReader for Inspect {
 }
 
 impl MessageWriter for Inspect {
-    fn output<'a>(&self, message: &Message<'a>, _answer: &Answer<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<Output<'a>> {
         let failed = message.json.get("error").is_some_and(|error| !error.is_falsy());
         Output::in_content(message.json, "text").map(|output| output.with_failure(failed))
     }

@@ -14,7 +14,7 @@ use crate::transcript::format::{
 use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
 use crate::transcript::formats::shared::fields::{id, name, non_null, provider, with_first};
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
+use crate::transcript::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
 use crate::transcript::outputs::Output;
 use crate::transcript::text::Text;
 
@@ -75,19 +75,19 @@ impl MessageReader for LangChain {
         let (role, fields) = fields(message).ok_or("has no type that LangChain knows (human, ai, system, tool, …)")?;
         let developer = additional(&fields, "__openai_role__").and_then(|role| role.text());
         let role = if developer.is_some_and(|role| role.is("developer")) { Role::Developer } else { role };
-        let answers: Box<[Answer<'a>]> = match role {
-            Role::Tool => Box::new([Answer { json, id: id(fields.get("tool_call_id")) }]),
-            Role::Function => Box::new([Answer { json, id: None }]),
+        let answers: Box<[ResultRef<'a>]> = match role {
+            Role::Tool => Box::new([ResultRef { json, id: id(fields.get("tool_call_id")) }]),
+            Role::Function => Box::new([ResultRef { json, id: None }]),
             _ => block_types(&fields)
                 .filter(|(_, kind)| kind.is_some_and(|kind| kind.is("tool_result")))
-                .map(|(block, _)| Answer { json: block, id: id(block.get("tool_use_id")) })
+                .map(|(block, _)| ResultRef { json: block, id: id(block.get("tool_use_id")) })
                 .collect(),
         };
         Ok(Message {
             role,
             content: content(fields.get("content"), block),
             calls: if role == Role::Assistant { calls(&fields).into() } else { Box::default() },
-            answers,
+            results: answers,
             rest: rest(&fields, role),
             ..Message::empty(json)
         })
@@ -99,7 +99,7 @@ impl MessageReader for LangChain {
 }
 
 impl MessageWriter for LangChain {
-    fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
         if answer.json.span() != message.json.span() {
             return Output::in_content(answer.json, "text");
         }
@@ -236,9 +236,9 @@ fn additional<'a>(fields: &Object<'a>, key: &str) -> Option<Json<'a>> {
 }
 
 /// Reads the rare fields of a message.
-fn rest<'a>(fields: &Object<'a>, role: Role) -> Option<Box<Rest<'a>>> {
+fn rest<'a>(fields: &Object<'a>, role: Role) -> Option<Box<RareFields<'a>>> {
     let tokens = fields.get("usage_metadata").and_then(|usage| usage.get("total_tokens"));
-    let rest = Rest {
+    let rest = RareFields {
         role_name: fields.get_text("role").filter(|_| role == Role::Other),
         name: name(fields),
         total_tokens: tokens.and_then(|tokens| tokens.raw().parse().ok()),

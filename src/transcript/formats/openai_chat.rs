@@ -165,7 +165,7 @@ fn names_only_its_call(result: &Object<'_>) -> bool {
 
 /// Whether a message only marks the end of the run; no model is sent it.
 fn is_exit(message: &Message<'_>) -> bool {
-    message.rest().role_name.is_some_and(|role| role.is("exit"))
+    message.rare_fields().role_name.is_some_and(|role| role.is("exit"))
 }
 
 /// Whether the second of two messages reports the result of the first one's action, as SWE-agent does in the user's

@@ -16,7 +16,7 @@ use crate::transcript::format::{
 use crate::transcript::formats::shared::fields::{has_any, non_null, role_of};
 use crate::transcript::formats::shared::items::{self, Item, ROLES, kind};
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::message::{Answer, Call, Content, Message, Role};
+use crate::transcript::message::{Call, Content, Message, ResultRef, Role};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::outputs::Output;
 
@@ -96,7 +96,7 @@ impl MessageReader for OpenAiResponses {
 }
 
 impl MessageWriter for OpenAiResponses {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
         items::output(answer.json)
     }
 
@@ -187,7 +187,7 @@ fn has_orphans(messages: &[Message<'_>]) -> bool {
     let mut called = HashSet::new();
     messages.iter().any(|message| {
         called.extend(message.calls.iter().filter_map(|call| call.id).map(|id| id.decode()));
-        message.answers.iter().filter_map(|answer| answer.id).any(|id| !called.contains(&id.decode()))
+        message.results.iter().filter_map(|answer| answer.id).any(|id| !called.contains(&id.decode()))
     })
 }
 

@@ -17,7 +17,7 @@ use crate::transcript::formats::shared::attachments::{append_line, elements, wit
 use crate::transcript::formats::shared::fields::{copied, id};
 use crate::transcript::formats::shared::groups::of_one_answer;
 use crate::transcript::json::{Items, Json, Kind, Object};
-use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
+use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::outputs::Output;
 
@@ -110,12 +110,12 @@ impl MessageReader for OpenHands {
             return Err("is neither an action nor an observation".to_owned());
         };
         let mut read = event(json, first);
-        let mut answers = read.answers.into_vec();
+        let mut answers = read.results.into_vec();
         let mut parts = Vec::new();
         for observation in events.iter().skip(1).filter(|observation| !is_kind(observation, "null")) {
             let text = observation.get_text("content").map_or_else(Content::empty, Content::Text);
             // In a pair whose action is no call, the user ran the command.
-            answers.extend(read.calls.first().map(|call| Answer { json: observation.json, id: call.id }));
+            answers.extend(read.calls.first().map(|call| ResultRef { json: observation.json, id: call.id }));
             parts.push(Part {
                 json: observation.get("content").unwrap_or(observation.json),
                 kind: PartKind::Result(text),
@@ -129,13 +129,13 @@ impl MessageReader for OpenHands {
             };
             read.content = Content::Parts(said.into_iter().chain(parts).collect());
         }
-        read.answers = answers.into();
+        read.results = answers.into();
         Ok(read)
     }
 }
 
 impl MessageWriter for OpenHands {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
         let event = action(answer.json)?;
         let kind = event.get_text("observation").is_some_and(|kind| kind.is("error"));
         let code = ["metadata", "exit_code"].iter().find_map(|key| event.at(&["extras", key]));
@@ -235,7 +235,7 @@ fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
         let answered = call_id().or_else(|| id(event.get("cause")));
         if answered.is_some() {
             read.role = Role::Tool;
-            read.answers = Box::new([Answer { json, id: answered }]);
+            read.results = Box::new([ResultRef { json, id: answered }]);
         }
         read.content = text(event.get("content"));
         return read;
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(told(source), (vec!["u".to_owned(), "r".to_owned()], Vec::new()));
         let document = framing::tests::read(source, None, None).expect("a transcript");
         let messages = &document.transcripts[0].messages;
-        assert_eq!((messages[1].calls.len(), messages[1].answers.len()), (1, 1));
+        assert_eq!((messages[1].calls.len(), messages[1].results.len()), (1, 1));
     }
 
     #[test]

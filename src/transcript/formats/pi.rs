@@ -17,7 +17,9 @@ use crate::transcript::formats::shared::blocks::{common_block, content};
 use crate::transcript::formats::shared::fields::{copied, id};
 use crate::transcript::formats::shared::links::{Keys, Links, uuid};
 use crate::transcript::json::{Items, Json, Kind, Object};
-use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
+use crate::transcript::message::{
+    Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
+};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::outputs::Output;
 use crate::transcript::text::Text;
@@ -108,12 +110,12 @@ impl MessageReader for Pi {
             false => content(inner.get("content"), block),
         };
         let mut read = message_of(json, role, said, false);
-        read.rest = Rest::of_role(Some(name).filter(|_| role == Role::Other));
+        read.rest = RareFields::of_role(Some(name).filter(|_| role == Role::Other));
         if let (Role::Assistant, Some(blocks)) = (role, inner.get("content")) {
             read.calls = blocks.items().filter(|block| is_call(*block)).map(call).collect();
         }
         if role == Role::Tool {
-            read.answers = Box::new([Answer { json, id: id(inner.get("toolCallId")) }]);
+            read.results = Box::new([ResultRef { json, id: id(inner.get("toolCallId")) }]);
         }
         Ok(read)
     }
@@ -124,7 +126,7 @@ impl MessageReader for Pi {
 }
 
 impl MessageWriter for Pi {
-    fn output<'a>(&self, message: &Message<'a>, _answer: &Answer<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<Output<'a>> {
         let inner = message.json.get("message")?;
         Output::in_content(inner, "text").map(|output| output.with_copies(inner.get("details")))
     }

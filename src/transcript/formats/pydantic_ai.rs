@@ -13,7 +13,7 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::fields::{id, non_null};
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
+use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
 use crate::transcript::outputs::{Output, Shape};
 use crate::transcript::text::Text;
 
@@ -63,10 +63,10 @@ impl MessageReader for PydanticAi {
             role,
             content: Content::of_parts(parts.iter().flat_map(|part| self::parts(*part)).collect()),
             calls: parts.iter().filter(|part| is(**part, "tool-call")).map(|part| call(*part)).collect(),
-            answers: parts
+            results: parts
                 .iter()
                 .filter(|part| is_answer(**part))
-                .map(|part| Answer { json: *part, id: id(part.get("tool_call_id")) })
+                .map(|part| ResultRef { json: *part, id: id(part.get("tool_call_id")) })
                 .collect(),
             ..Message::empty(json)
         })
@@ -74,7 +74,7 @@ impl MessageReader for PydanticAi {
 }
 
 impl MessageWriter for PydanticAi {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
         let part = answer.json;
         let outcome = part.get_text("outcome").is_some_and(|outcome| outcome.is("failed"));
         let output = Output::of(part.get("content"), Shape::Any)?;

@@ -11,7 +11,7 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::fields::{begins_with, name_inside, role_in};
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Rest, Role};
+use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, RareFields, ResultRef, Role};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::outputs::{Output, Shape};
 use crate::transcript::text::Text;
@@ -90,15 +90,15 @@ impl MessageReader for ShareGpt {
             role,
             content: text.map_or_else(Content::empty, Content::Text),
             calls: calls.into_iter().collect(),
-            answers: if role == Role::Tool { Box::new([Answer { json, id: None }]) } else { Box::default() },
-            rest: Rest::of_role(Some(from).filter(|_| role == Role::Other)),
+            results: if role == Role::Tool { Box::new([ResultRef { json, id: None }]) } else { Box::default() },
+            rest: RareFields::of_role(Some(from).filter(|_| role == Role::Other)),
             ..Message::empty(json)
         })
     }
 }
 
 impl MessageWriter for ShareGpt {
-    fn output<'a>(&self, message: &Message<'a>, _answer: &Answer<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<Output<'a>> {
         Output::of(message.json.get("value"), Shape::Blocks("text"))
     }
 

@@ -13,7 +13,7 @@ use crate::transcript::formats::shared::blocks::{common_block, content};
 use crate::transcript::formats::shared::chat;
 use crate::transcript::formats::shared::fields::{id, list, non_null};
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
+use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
 use crate::transcript::outputs::Output;
 
 /// The format's row.
@@ -59,19 +59,19 @@ impl MessageReader for TauBench {
         }
         let several: Vec<Json<'a>> = message.get("tool_messages").into_iter().flat_map(|list| list.items()).collect();
         if !several.is_empty() {
-            read.answers = several.iter().map(|result| Answer { json: *result, id: id(result.get("id")) }).collect();
+            read.results = several.iter().map(|result| ResultRef { json: *result, id: id(result.get("id")) }).collect();
             let part =
                 |json: Json<'a>| Part { json, kind: PartKind::Result(content(json.get("content"), common_block)) };
             read.content = Content::Parts(several.into_iter().map(part).collect());
         } else if read.role == Role::Tool && message.get("tool_call_id").is_none() {
-            read.answers = Box::new([Answer { json: message.json, id: id(message.get("id")) }]);
+            read.results = Box::new([ResultRef { json: message.json, id: id(message.get("id")) }]);
         }
         Ok(read)
     }
 }
 
 impl MessageWriter for TauBench {
-    fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
         let failed = answer.json.get("error").is_some_and(|error| error.raw() == "true");
         let holder = if answer.json.kind() == Kind::Object { answer.json } else { message.json };
         Output::in_content(holder, "text").map(|output| output.with_failure(failed))

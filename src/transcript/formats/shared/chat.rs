@@ -9,7 +9,7 @@ use crate::transcript::formats::shared::fields::{
     id, list, name, name_inside, non_null, provider, role_and_name, role_of,
 };
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
+use crate::transcript::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
 use crate::transcript::text::Text;
 
 /// The roles of messages.
@@ -35,9 +35,9 @@ pub(crate) fn message<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
         role,
         content: content(message.get("content"), block),
         calls: calls(message),
-        answers: answers(message, role),
+        results: answers(message, role),
         // LangChain reads the provider's name from such a message, but not its usage.
-        rest: Rest { role_name, name: name(message), total_tokens: None, provider: provider(message) }.boxed(),
+        rest: RareFields { role_name, name: name(message), total_tokens: None, provider: provider(message) }.boxed(),
         ..Message::empty(message.json)
     })
 }
@@ -94,14 +94,14 @@ fn call<'a>(
     Call { json, id, name, arguments: Arguments::of(arguments), place }
 }
 
-fn answers<'a>(message: &Object<'a>, role: Role) -> Box<[Answer<'a>]> {
+fn answers<'a>(message: &Object<'a>, role: Role) -> Box<[ResultRef<'a>]> {
     let listed = || list(message, "tool_call_ids");
     match role {
         Role::Tool if listed().next().is_some() => {
-            listed().map(|value| Answer { json: value, id: id(Some(value)) }).collect()
+            listed().map(|value| ResultRef { json: value, id: id(Some(value)) }).collect()
         }
-        Role::Tool => Box::new([Answer { json: message.json, id: id(message.get("tool_call_id")) }]),
-        Role::Function => Box::new([Answer { json: message.json, id: None }]),
+        Role::Tool => Box::new([ResultRef { json: message.json, id: id(message.get("tool_call_id")) }]),
+        Role::Function => Box::new([ResultRef { json: message.json, id: None }]),
         _ => Box::default(),
     }
 }

@@ -10,7 +10,9 @@ use crate::transcript::format::SummaryMessage;
 use crate::transcript::formats::shared::blocks::{common_block, content};
 use crate::transcript::formats::shared::fields::{id, non_null, role_of};
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
+use crate::transcript::message::{
+    Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
+};
 use crate::transcript::outputs::{Output, Shape};
 use crate::transcript::text::Text;
 
@@ -164,7 +166,7 @@ pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
                 (None, Some(approved)) => Content::Text(Text::plain(approved.raw())),
                 (None, None) => readable_content(json),
             };
-            Message { answers: Box::new([Answer { json, id: answer }]), ..message_of(json, Role::Tool, content) }
+            Message { results: Box::new([ResultRef { json, id: answer }]), ..message_of(json, Role::Tool, content) }
         }
     })
 }
@@ -173,7 +175,7 @@ fn message<'a>(item: &Object<'a>) -> Message<'a> {
     let role_name = item.get_text("role");
     let role = role_of(&ROLES, item).unwrap_or(Role::Other);
     Message {
-        rest: Rest::of_role(role_name.filter(|_| role == Role::Other)),
+        rest: RareFields::of_role(role_name.filter(|_| role == Role::Other)),
         ..message_of(item.json, role, content(item.get("content"), block))
     }
 }

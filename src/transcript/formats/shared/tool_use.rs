@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
 use crate::transcript::formats::shared::fields::{id, role_and_name, role_of};
 use crate::transcript::json::{Json, Object};
-use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
+use crate::transcript::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
 use crate::transcript::text::Text;
 
 /// The roles of messages.
@@ -31,15 +31,15 @@ pub(crate) fn message<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
                 place: CallPlace::Content,
             });
         } else if is_result(kind) {
-            answers.push(Answer { json: block, id: id(block.get("tool_use_id")) });
+            answers.push(ResultRef { json: block, id: id(block.get("tool_use_id")) });
         }
     }
     Ok(Message {
         role,
         content: content(message.get("content"), block),
         calls: calls.into(),
-        answers: answers.into(),
-        rest: Rest::of_role(role_name),
+        results: answers.into(),
+        rest: RareFields::of_role(role_name),
         ..Message::empty(message.json)
     })
 }

@@ -12,7 +12,7 @@ use crate::compact::policy::OnError;
 
 /// An event of a compaction.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Happening<'h> {
+pub(crate) enum CompactionEvent<'h> {
     /// `--trim-tokens` left nothing of the history to send. This text takes the place of the summary.
     NothingSent(&'h str),
     /// An answer was refused; the request is repeated once.
