@@ -13,8 +13,9 @@ pub(crate) fn estimated(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> O
     let FittedPlan { plan, tally, pruned, .. } = fitted;
     let before = fitted.tokens(policy);
     let pruned: u64 = pruned.accounts(plan.cutoff).iter().map(|account| account.tokens).sum();
+    let shortened = pruned + fitted.thinking_tokens();
     if plan.cutoff == 0 {
-        return fitted.is_change().then(|| of(policy, before, before.saturating_sub(pruned), Some(0.0)));
+        return fitted.is_change().then(|| of(policy, before, before.saturating_sub(shortened), Some(0.0)));
     }
     let summary_policy = &policy.summary;
     let model = &summary_policy.model;
@@ -32,7 +33,7 @@ pub(crate) fn estimated(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> O
         SummarizerKind::Command => None,
         SummarizerKind::Model => prices(policy).writer.and_then(|_| prices(policy).of_summary(prompt(), summary)),
     };
-    let after = before.saturating_sub(replaced + pruned).saturating_add(summary);
+    let after = before.saturating_sub(replaced + shortened).saturating_add(summary);
     Some(of(policy, before, after, cost))
 }
 

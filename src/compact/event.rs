@@ -37,6 +37,11 @@ pub(crate) enum CompactionEvent<'h> {
         /// Whether it was reported for the whole run already.
         is_known: bool,
     },
+    /// The embedded summarizer found nothing to summarize, and pruning alone makes the conversation fit.
+    PrunedAlone {
+        /// Why there is none.
+        message: &'h str,
+    },
     /// The embedded summarizer found no text smaller than the messages that it would replace.
     Left {
         /// Why.

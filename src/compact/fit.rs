@@ -9,6 +9,7 @@ mod limit;
 mod search;
 mod sizes;
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use anyhow::Result;
@@ -16,12 +17,13 @@ use anyhow::Result;
 use crate::plan::size::Size;
 use crate::plan::{self, Plan, Policy, total};
 use crate::prune::{Account, Pruned, Rule, Scene, prune};
-use crate::rewrite::Edit;
 use crate::rewrite::thinking::{self, Removal, message_at};
+use crate::rewrite::{Edit, sort};
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
 use crate::transcript::foreign::{self, Bytes};
-use crate::transcript::view::Arena;
+use crate::transcript::formats::read_entry;
+use crate::transcript::view::{Arena, edited};
 
 use crate::compact::archive;
 use crate::compact::decide::{Decision, decide};
@@ -57,6 +59,10 @@ pub(crate) struct FittedPlan<'t> {
     pub(crate) fit: Option<Fit>,
     /// The embedded summarizer's text for this plan, where it was written to find the cut.
     pub(crate) draft: Option<String>,
+    /// The plan without a cut, where pruning alone meets the limit and a summary only saves more.
+    pub(crate) pruned_alone: Option<Plan>,
+    /// The tokens that messages with removed thinking keep, counted when they are first needed.
+    thinking_sizes: OnceCell<BTreeMap<usize, u64>>,
 }
 
 /// Turns a decision into a plan.
@@ -64,8 +70,20 @@ pub(crate) fn fit<'t>(decision: Decision<'t>, policy: &CompactionPolicy) -> Fitt
     let Decision { transcript, view, edits, tally, plan } = decision;
     let (pruned, thinking) = (Pruned::default(), Removal::default());
     let kept_from = plan.cutoff;
-    let mut fitted =
-        FittedPlan { transcript, view, edits, tally, plan, pruned, kept_from, thinking, fit: None, draft: None };
+    let mut fitted = FittedPlan {
+        transcript,
+        view,
+        edits,
+        tally,
+        plan,
+        pruned,
+        kept_from,
+        thinking,
+        fit: None,
+        draft: None,
+        pruned_alone: None,
+        thinking_sizes: OnceCell::new(),
+    };
     let may_act =
         fitted.plan.triggered && !fitted.plan.refused && policy.disabled.is_none() && !view.messages.is_empty();
     match policy.fit.and_then(|size| size.in_tokens(policy.cut.context_window)) {
@@ -73,7 +91,7 @@ pub(crate) fn fit<'t>(decision: Decision<'t>, policy: &CompactionPolicy) -> Fitt
         _ if may_act => fitted.prune(policy),
         _ => {}
     }
-    fitted.thinking = fitted.thinking_removed(policy, &fitted.plan, &fitted.pruned);
+    fitted.find_thinking(policy);
     if fitted.fit.is_none() && fitted.leaves_foreign(policy, &fitted.plan, &fitted.pruned) {
         (fitted.pruned, fitted.thinking) = (Pruned::default(), Removal::default());
         fitted.leave_unchanged(LEFT_FOREIGN.to_owned());
@@ -171,9 +189,55 @@ impl<'t> FittedPlan<'t> {
         unknown
     }
 
-    /// Returns the tokens of a message in the result, except for removed thinking.
+    /// Returns the tokens of a message in the result.
     pub(crate) fn size(&self, index: usize) -> u64 {
+        self.thinking_sizes().get(&index).copied().unwrap_or_else(|| self.pruned_size(index))
+    }
+
+    /// Returns the tokens of a message once it is pruned, with the thinking that is removed later.
+    fn pruned_size(&self, index: usize) -> u64 {
         self.pruned.sizes.get(&index).copied().unwrap_or_else(|| self.tally.message(index))
+    }
+
+    /// Returns the tokens that messages with removed thinking keep.
+    fn thinking_sizes(&self) -> &BTreeMap<usize, u64> {
+        self.thinking_sizes.get_or_init(|| {
+            let Removal { edits, emptied, messages, .. } = &self.thinking;
+            if messages.is_empty() {
+                return BTreeMap::new();
+            }
+            let mut edits: Vec<Edit> = self.edits.iter().chain(&self.pruned.edits).chain(edits).cloned().collect();
+            sort(&mut edits);
+            let counter = self.tally.counter();
+            let size = |&index: &usize| {
+                let entry = || edited(self.transcript, index, &edits);
+                let tokens = match emptied.contains(&index) {
+                    true => Some(0),
+                    false => read_entry(self.transcript.format, &entry(), |message| counter.count(message)),
+                };
+                Some((index, tokens?))
+            };
+            messages.iter().filter_map(size).collect()
+        })
+    }
+
+    /// Returns the tokens of the thinking that is removed from messages that stay.
+    pub(crate) fn thinking_tokens(&self) -> u64 {
+        let sizes = self.thinking_sizes().iter();
+        sizes.map(|(index, tokens)| self.pruned_size(*index).saturating_sub(*tokens)).sum()
+    }
+
+    fn find_thinking(&mut self, policy: &CompactionPolicy) {
+        self.thinking = self.thinking_removed(policy, &self.plan, &self.pruned);
+        self.thinking_sizes = OnceCell::new();
+    }
+
+    /// Falls back on the pruning alone, where that meets the limit.
+    pub(crate) fn fall_back_on_pruning(&mut self, policy: &CompactionPolicy) {
+        if let Some(plan) = self.pruned_alone.take() {
+            self.plan = plan;
+            self.find_thinking(policy);
+        }
     }
 
     /// Returns the edits with which the summarizer reads the history.
@@ -216,7 +280,7 @@ impl<'t> FittedPlan<'t> {
     /// earlier message, so that more messages stay behind the summary. Else the summary is kept as the draft.
     pub(crate) fn use_trial(&mut self, policy: &CompactionPolicy, text: String, tokens: u64) {
         if self.cut_earlier(policy, tokens) {
-            self.thinking = self.thinking_removed(policy, &self.plan, &self.pruned);
+            self.find_thinking(policy);
         } else if !policy.redact {
             // With --redact, the secrets in it are counted when it is written.
             self.draft = Some(text);
@@ -253,8 +317,10 @@ impl<'t> FittedPlan<'t> {
         let touchable = (0..messages.len())
             .map(|index| is_free(index) && !is_earlier(index) && (self.edits.is_empty() || !is_edited(index)))
             .collect();
-        let tally = Tally::new(policy.counter, messages);
-        let mut scene = Scene::new(self.transcript, &tally, touchable);
+        let of_original = Tally::new(policy.counter, messages);
+        let is_original = std::ptr::eq(self.view, self.transcript);
+        let tally = if is_original { &self.tally } else { &of_original };
+        let mut scene = Scene::new(self.transcript, tally, touchable);
         let archive = archive::place(policy, self.transcript).map(|place| place.shown());
         scene.context_window = policy.cut.context_window;
         scene.summary_prefix = &policy.cut.summary_prefix;

@@ -73,12 +73,15 @@ impl CompactionContext<'_> {
     }
 
     /// Carries a plan out: asks for the summary, and makes the edits.
-    pub(crate) fn carry_out<'t>(&self, source: &str, fitted: FittedPlan<'t>) -> Compaction<'t> {
+    pub(crate) fn carry_out<'t>(&self, source: &str, mut fitted: FittedPlan<'t>) -> Compaction<'t> {
         let attempt = match fitted.check(source, self.policy) {
             Err(failure) => Attempt { failure: Some(failure), ..Attempt::default() },
             Ok(()) if fitted.plan.cutoff > 0 => summarize(self, source, &fitted),
             Ok(()) => Attempt::default(),
         };
+        if self.policy.summary.is_embedded() && attempt.summary.is_none() && attempt.failure.is_none() {
+            fitted.fall_back_on_pruning(self.policy);
+        }
         self.rewrite(source, fitted, attempt)
     }
 

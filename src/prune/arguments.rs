@@ -2,7 +2,7 @@
 
 use crate::rewrite::arguments::Truncation;
 
-use crate::prune::rule::{Amount, Change, Kind};
+use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
 use crate::prune::scene::Scene;
 
 pub(super) const KIND: Kind = Kind {
@@ -13,7 +13,7 @@ pub(super) const KIND: Kind = Kind {
     find,
 };
 
-fn find(scene: &Scene<'_, '_>, amount: Amount) -> Vec<Change> {
+fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
     let Amount::Length(longest) = amount else { return Vec::new() };
     let truncation = Truncation::before_the_cut(usize::try_from(longest).unwrap_or(usize::MAX));
     let messages = scene.transcript.messages.iter().enumerate().filter(|(index, _)| scene.touchable[*index]);

@@ -7,8 +7,9 @@ use crate::transcript::edit::{Edit, apply};
 use crate::transcript::json::Json;
 use crate::transcript::source::Source;
 
+use crate::prune::by_message;
 use crate::prune::note::{is_pruned, note, replace_text};
-use crate::prune::rule::{Amount, Change, Kind};
+use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
 use crate::prune::scene::{Scene, ToolResult};
 use crate::wording::counted;
 
@@ -25,22 +26,29 @@ const LEFT_OUT: &str = " left out";
 /// Attempts to cut a text: each keeps a tenth less than the one before.
 const ROUNDS: usize = 40;
 
-fn find(scene: &Scene<'_, '_>, amount: Amount) -> Vec<Change> {
+fn find(scene: &Scene<'_, '_>, amount: Amount, is_replaced: &IsReplaced<'_>) -> Vec<Change> {
     let Amount::Length(limit) = amount else { return Vec::new() };
-    let long = scene.results().iter().filter(|result| scene.may_touch(result));
+    let long = scene.results().iter().filter(|result| scene.may_touch(result) && !is_replaced(result));
     long.filter_map(|result| cap(scene, result, limit)).collect()
+}
+
+/// Returns the change that cuts the results of a message to so many tokens together.
+pub(super) fn cut_message(scene: &Scene<'_, '_>, message: usize, limit: u64) -> Option<Change> {
+    let results = scene.results().iter().filter(|result| result.message == message && scene.may_touch(result));
+    let each = limit / (results.clone().count() as u64).max(1);
+    by_message(results.filter_map(|result| cap(scene, result, each))).pop()
 }
 
 fn cap(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, limit: u64) -> Option<Change> {
     let counter = scene.counter();
     let text = result.text();
-    let tokens = scene.tokens(result, &text);
-    if tokens <= limit || is_pruned(&text) {
+    let tokens = scene.tokens(result);
+    if tokens <= limit || is_pruned(text) {
         return None;
     }
     let in_place = || shortened(&result.output.strings(), &result.output.duplicate_strings(), counter, limit);
     let as_a_whole = || {
-        let shorter = cut(&text, limit, counter);
+        let shorter = cut(text, limit, counter);
         (counter.count_text(&shorter) < tokens).then(|| replace_text(result, &shorter))
     };
     let mut edits = in_place().or_else(as_a_whole).filter(|edits| !edits.is_empty())?;

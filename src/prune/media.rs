@@ -1,5 +1,7 @@
 //! Old pictures, sounds and documents. Each is replaced by a note with its type, size and hash.
 
+use std::ops::Range;
+
 use crate::hash::sha256;
 use crate::rewrite::media::{OffloadedFile, extension, unbase64};
 use crate::transcript::edit::Edit;
@@ -8,7 +10,7 @@ use crate::transcript::outputs::named_strings;
 use crate::transcript::{Content, Part, PartKind};
 
 use crate::prune::note::note;
-use crate::prune::rule::{Amount, Change, Kind};
+use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
 use crate::prune::scene::{Age, Scene, ToolResult};
 
 pub(super) const KIND: Kind = Kind {
@@ -24,39 +26,62 @@ const DIGITS: usize = 16;
 /// The longest address that a note names, in characters.
 const LONGEST_ADDRESS: usize = 200;
 /// The members that hold the type of data.
-const TYPES: [&str; 5] = ["media_type", "mimeType", "mime_type", "mediaType", "format"];
+const TYPES: [&str; 6] = ["media_type", "mimeType", "mime_type", "mediaType", "contentType", "format"];
+/// How data of a known type begins.
+const SIGNATURES: [(&[u8], &str); 5] = [
+    (b"\x89PNG", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"BM", "image/bmp"),
+    (b"%PDF-", "application/pdf"),
+];
 
 /// A picture, sound or document in a message.
 struct Medium<'a> {
     message: usize,
     json: Json<'a>,
     kind: &'static str,
+    /// The list beside the content that has it as an element.
+    list: Option<Json<'a>>,
 }
 
-fn find(scene: &Scene<'_, '_>, amount: Amount) -> Vec<Change> {
+fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
     let Amount::Age(age) = amount else { return Vec::new() };
     let mut media: Vec<Medium<'_>> = Vec::new();
     for (message, read) in scene.transcript.messages.iter().enumerate() {
         let Content::Parts(parts) = &read.content else { continue };
-        parts.iter().for_each(|part| add(message, part, &mut media));
+        let list = scene.transcript.format.attachments(read);
+        parts.iter().for_each(|part| add(message, part, list, &mut media));
     }
     let messages: Vec<usize> = media.iter().map(|medium| medium.message).collect();
     let old = scene.is_old(age, &messages);
     let old = media.iter().zip(old).filter(|(medium, is_old)| *is_old && scene.touchable[medium.message]);
-    old.filter_map(|(medium, _)| remove(scene, medium)).collect()
+    let (attached, parts): (Vec<_>, Vec<_>) = old.map(|(medium, _)| medium).partition(|medium| medium.list.is_some());
+    // All attachments of a message are in one list, which one edit replaces.
+    let attached = attached.chunk_by(|one, next| one.message == next.message);
+    let attached = attached.filter_map(|media| detach(scene, media));
+    parts.into_iter().filter_map(|medium| replace(scene, medium)).chain(attached).collect()
 }
 
-fn add<'a>(message: usize, part: &Part<'a>, media: &mut Vec<Medium<'a>>) {
+fn add<'a>(message: usize, part: &Part<'a>, list: Option<Json<'a>>, media: &mut Vec<Medium<'a>>) {
     let kind = match &part.kind {
         PartKind::Image => "image",
         PartKind::Media => "file",
-        PartKind::Result(Content::Parts(inner)) => return inner.iter().for_each(|part| add(message, part, media)),
+        PartKind::Result(Content::Parts(inner)) => {
+            return inner.iter().for_each(|part| add(message, part, list, media));
+        }
         _ => return,
     };
-    media.push(Medium { message, json: part.json, kind });
+    let list = list.filter(|list| is_within(part.json.span(), list.span()));
+    media.push(Medium { message, json: part.json, kind, list });
 }
 
-fn remove(scene: &Scene<'_, '_>, medium: &Medium<'_>) -> Option<Change> {
+fn is_within(inner: Range<usize>, outer: Range<usize>) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
+/// Replaces a medium among the parts of a content by a text.
+fn replace(scene: &Scene<'_, '_>, medium: &Medium<'_>) -> Option<Change> {
     let transcript = scene.transcript;
     let span = medium.json.span();
     // A medium that is the whole value of a member is required there.
@@ -64,22 +89,41 @@ fn remove(scene: &Scene<'_, '_>, medium: &Medium<'_>) -> Option<Change> {
     if !is_element || span == transcript.messages[medium.message].span() {
         return None;
     }
-    let (what, file) = describe(medium);
-    let place = |file: &OffloadedFile| scene.archive.map(|_| format!("; its bytes are in media/{}", file.name));
-    let kept = file.as_ref().and_then(place).unwrap_or_default();
-    let block = transcript.format.text_block(medium.json, &note(&format!("{what} removed{kept}")))?;
-    let is_inside = |result: &&ToolResult<'_, '_>| {
-        let value = result.output.value.span();
-        value.start <= span.start && span.end <= value.end
-    };
+    let (note, file) = removal_note(scene, medium);
+    let block = transcript.format.text_block(medium.json, &note)?;
+    let is_inside = |result: &&ToolResult<'_, '_>| is_within(span.clone(), result.output.value.span());
     let result = scene.results().iter().find(is_inside);
     if result.is_some_and(|result| scene.is_excepted(result.call)) {
         return None;
     }
     let mut edits = vec![Edit { range: span, text: block.to_string() }];
     edits.extend(result.map(|result| scene.without_copies(result)).unwrap_or_default());
-    let files = file.filter(|_| scene.archive.is_some()).into_iter().collect();
-    Some(Change { message: medium.message, edits, files, ..Change::default() })
+    Some(Change { message: medium.message, edits, files: file.into_iter().collect(), ..Change::default() })
+}
+
+/// Removes media from the list beside the content of their message, and adds notes to the content.
+fn detach(scene: &Scene<'_, '_>, media: &[&Medium<'_>]) -> Option<Change> {
+    let &Medium { message, list: Some(list), .. } = *media.first()? else { return None };
+    let mut results = scene.results().iter().filter(|result| result.message == message);
+    if results.any(|result| scene.is_excepted(result.call)) {
+        return None;
+    }
+    let (notes, files): (Vec<_>, Vec<_>) = media.iter().map(|medium| removal_note(scene, medium)).unzip();
+    let format = scene.transcript.format;
+    let noted = format.append_line(&scene.transcript.messages[message], &notes.join("\n"))?;
+    let is_kept = |element: &Json<'_>| media.iter().all(|medium| medium.json.span() != element.span());
+    let kept: Vec<&str> = list.items().filter(is_kept).map(|element| element.raw()).collect();
+    let edits = vec![noted, Edit { range: list.span(), text: format!("[{}]", kept.join(", ")) }];
+    Some(Change { message, edits, files: files.into_iter().flatten().collect(), ..Change::default() })
+}
+
+/// Returns the note that takes the place of a medium, and its bytes, if the transcript has them and there is an
+/// archive.
+fn removal_note(scene: &Scene<'_, '_>, medium: &Medium<'_>) -> (String, Option<OffloadedFile>) {
+    let (what, file) = describe(medium);
+    let file = file.filter(|_| scene.archive.is_some());
+    let kept = file.as_ref().map(|file| format!("; its bytes are in media/{}", file.name)).unwrap_or_default();
+    (note(&format!("{what} removed{kept}")), file)
 }
 
 /// Describes a medium in words, and returns its bytes, where the transcript has them.
@@ -103,14 +147,16 @@ fn describe(medium: &Medium<'_>) -> (String, Option<OffloadedFile>) {
         }
         None => (None, &*text),
     };
-    let media_type = media_type.or(named).unwrap_or_else(|| medium.kind.to_owned());
+    let bytes = unbase64(payload).unwrap_or_else(|| text.as_bytes().to_vec());
+    let known = || SIGNATURES.iter().find(|(signature, _)| bytes.starts_with(signature));
+    let media_type = media_type.or(named).or_else(|| known().map(|(_, known)| (*known).to_owned()));
+    let media_type = media_type.unwrap_or_else(|| medium.kind.to_owned());
     let media_type = if media_type.contains('/') || medium.kind != "image" || media_type == medium.kind {
         media_type
     } else {
         format!("image/{media_type}")
     };
     let media_type: String = media_type.chars().take(DIGITS * 4).collect();
-    let bytes = unbase64(payload).unwrap_or_else(|| text.as_bytes().to_vec());
     let digits = sha256(&bytes)[..DIGITS].to_owned();
     let what = format!("{media_type}, {} bytes, sha256 {digits},", bytes.len());
     (what, Some(OffloadedFile { name: format!("{digits}.{}", extension(&media_type)), bytes }))

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::transcript::tools::{Access, Extent, FileUse, ToolUse, is_absolute};
 
 use crate::prune::note::{in_tokens, is_pruned, note, replace_result};
-use crate::prune::rule::{Amount, Change, Kind};
+use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
 use crate::prune::scene::Scene;
 
 pub(super) const KIND: Kind = Kind {
@@ -28,18 +28,18 @@ struct Later {
     read: Vec<(Extent, usize)>,
 }
 
-fn find(scene: &Scene<'_, '_>, _amount: Amount) -> Vec<Change> {
+fn find(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
     let results = scene.results();
-    let uses: Vec<ToolUse> = results.iter().map(|result| result.call_use()).collect();
+    let uses: Vec<&ToolUse> = results.iter().map(|result| result.call_use()).collect();
     let directories = directories(&uses);
     let mut later: HashMap<String, Later> = HashMap::new();
     let mut changes = Vec::new();
-    for ((result, of_tool), directory) in results.iter().zip(&uses).zip(directories).rev() {
+    for ((result, of_tool), directory) in results.iter().zip(uses).zip(directories).rev() {
         if of_tool.files.is_empty() {
             continue;
         }
         let text = result.text();
-        if is_pruned(&text) || result.has_failed(&text) {
+        if is_pruned(text) || result.has_failed() {
             continue;
         }
         let keys: Vec<String> = of_tool.files.iter().map(|file| key(file, of_tool, directory)).collect();
@@ -53,7 +53,7 @@ fn find(scene: &Scene<'_, '_>, _amount: Amount) -> Vec<Change> {
         };
         let reasons: Option<Vec<&str>> = of_tool.files.iter().zip(&keys).map(reason).collect();
         if let Some(reasons) = reasons.filter(|_| scene.may_touch(result)) {
-            let tokens = scene.tokens(result, &text);
+            let tokens = scene.tokens(result);
             let size = in_tokens(tokens);
             let path: String = of_tool.files[0].path.chars().take(LONGEST_PATH).collect();
             let text = note(&format!("{} result removed, {size}; {path} {}", result.tool(), reasons[0]));
@@ -80,9 +80,9 @@ impl Later {
 }
 
 /// Returns for each call a number for the working directory of its shell.
-fn directories(uses: &[ToolUse]) -> Vec<usize> {
+fn directories(uses: &[&ToolUse]) -> Vec<usize> {
     let mut directory = 0;
-    let of_one = |of_tool: &ToolUse| {
+    let of_one = |of_tool: &&ToolUse| {
         let here = directory;
         directory += usize::from(of_tool.changes_directory);
         here

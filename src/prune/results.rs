@@ -3,7 +3,7 @@
 use crate::transcript::tools::{Access, ToolUse};
 
 use crate::prune::note::{in_tokens, is_pruned, note, replace_result};
-use crate::prune::rule::{Amount, Change, Kind};
+use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
 use crate::prune::scene::{Age, Scene, ToolResult};
 
 pub(super) const KIND: Kind = Kind {
@@ -19,34 +19,35 @@ const LONGEST_LINE: usize = 200;
 /// The longest path that a note names, in characters.
 const LONGEST_PATH: usize = 80;
 
-fn find(scene: &Scene<'_, '_>, amount: Amount) -> Vec<Change> {
+fn find(scene: &Scene<'_, '_>, amount: Amount, is_replaced: &IsReplaced<'_>) -> Vec<Change> {
     let Amount::Age(age) = amount else { return Vec::new() };
     let results = scene.results();
     let messages: Vec<usize> = results.iter().map(|result| result.message).collect();
     let old = scene.is_old(age, &messages);
-    let old = results.iter().zip(old).filter(|(result, is_old)| *is_old && scene.may_touch(result));
+    let old =
+        results.iter().zip(old).filter(|(result, is_old)| *is_old && scene.may_touch(result) && !is_replaced(result));
     old.filter_map(|(result, _)| remove(scene, result)).collect()
 }
 
 fn remove(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>) -> Option<Change> {
     let text = result.text();
-    if is_pruned(&text) {
+    if is_pruned(text) {
         return None;
     }
-    let tokens = scene.tokens(result, &text);
+    let tokens = scene.tokens(result);
     let name = result.tool();
-    let has_failed = result.has_failed(&text);
+    let has_failed = result.has_failed();
     let what = if has_failed { "error" } else { "result" };
     // The outcome of a command or of a change cannot be had again.
     let call = result.call_use();
     let is_outcome =
         call.command.is_some() && !call.only_reads || call.files.iter().any(|file| file.access == Access::Changed);
     let why = match has_failed || is_outcome {
-        true => last_line(&text).map(|line| format!("; it ended: {line}")).unwrap_or_default(),
+        true => last_line(text).map(|line| format!("; it ended: {line}")).unwrap_or_default(),
         false => String::new(),
     };
     let size = in_tokens(tokens);
-    let again = found_again(scene, result, &call);
+    let again = found_again(scene, result, call);
     replace_result(scene, result, tokens, &note(&format!("{name} {what} removed, {size}{why}{again}")))
 }
 

@@ -7,7 +7,7 @@ use crate::plan::size::{Size, whole};
 use crate::rewrite::media::OffloadedFile;
 use crate::transcript::edit::Edit;
 
-use crate::prune::scene::{Age, Scene};
+use crate::prune::scene::{Age, Scene, ToolResult};
 
 /// A kind of rule.
 pub(crate) struct Kind {
@@ -20,8 +20,11 @@ pub(crate) struct Kind {
     /// The amount where none is given.
     pub(super) default: Amount,
     /// Finds the changes that the rule proposes.
-    pub(super) find: fn(&Scene<'_, '_>, Amount) -> Vec<Change>,
+    pub(super) find: fn(&Scene<'_, '_>, Amount, &IsReplaced<'_>) -> Vec<Change>,
 }
+
+/// Whether an earlier rule has replaced a result, so that no other change of it would be made.
+pub(super) type IsReplaced<'r> = dyn Fn(&ToolResult<'_, '_>) -> bool + 'r;
 
 /// The amount of a rule: how old or how long a thing must be.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,5 +1,6 @@
 //! A conversation as the rules see it: the messages that they may touch, and each result with its call.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use crate::plan::size::Size;
@@ -47,6 +48,11 @@ pub(super) struct ToolResult<'s, 'a> {
     pub(super) call: Option<&'s Call<'a>>,
     /// Its place in the source.
     pub(super) output: Output<'a>,
+    // Several rules need these, and decoding long results takes most of their time.
+    text: OnceCell<Cow<'a, str>>,
+    tokens: OnceCell<u64>,
+    call_use: OnceCell<ToolUse>,
+    has_failed: OnceCell<bool>,
 }
 
 impl<'s, 'a> Scene<'s, 'a> {
@@ -77,7 +83,7 @@ impl<'s, 'a> Scene<'s, 'a> {
                 let pairing::CallOrResult { message, index } = found.result;
                 let read = &messages[message];
                 let output = self.transcript.format.output(read, &read.results[index])?;
-                Some(ToolResult { message, call: found.call.map(|call| call.call_of(messages)), output })
+                Some(ToolResult::new(message, found.call.map(|call| call.call_of(messages)), output))
             });
             let mut found: Vec<ToolResult<'s, 'a>> = found.collect();
             // One text can answer several calls.
@@ -133,7 +139,19 @@ impl<'s, 'a> Scene<'s, 'a> {
 /// The longest name of a tool in a note, in characters.
 const LONGEST_NAME: usize = 80;
 
-impl ToolResult<'_, '_> {
+impl<'s, 'a> ToolResult<'s, 'a> {
+    fn new(message: usize, call: Option<&'s Call<'a>>, output: Output<'a>) -> Self {
+        ToolResult {
+            message,
+            call,
+            output,
+            text: OnceCell::new(),
+            tokens: OnceCell::new(),
+            call_use: OnceCell::new(),
+            has_failed: OnceCell::new(),
+        }
+    }
+
     /// Returns the name of the tool.
     pub(super) fn tool(&self) -> String {
         let name = self.call.and_then(|call| call.name).map(|name| name.decode().chars().take(LONGEST_NAME).collect());
@@ -141,38 +159,45 @@ impl ToolResult<'_, '_> {
     }
 
     /// Returns what its call does.
-    pub(super) fn call_use(&self) -> ToolUse {
-        let Some(call) = self.call else { return ToolUse::default() };
-        let name = call.name.map(|name| name.decode()).unwrap_or_default();
-        match call.arguments {
-            Arguments::Text(text) => ToolUse::parse(&name, &text.decode()),
-            Arguments::Value(value) => ToolUse::parse(&name, value.raw()),
-            Arguments::Absent => ToolUse::default(),
-        }
+    pub(super) fn call_use(&self) -> &ToolUse {
+        self.call_use.get_or_init(|| {
+            let Some(call) = self.call else { return ToolUse::default() };
+            let name = call.name.map(|name| name.decode()).unwrap_or_default();
+            match call.arguments {
+                Arguments::Text(text) => ToolUse::parse(&name, &text.decode()),
+                Arguments::Value(value) => ToolUse::parse(&name, value.raw()),
+                Arguments::Absent => ToolUse::default(),
+            }
+        })
     }
 
     /// Returns all text of the result.
-    pub(super) fn text(&self) -> String {
-        let strings = self.output.strings();
-        let texts: Vec<_> = strings.into_iter().filter_map(|string| Some(string.text()?.decode())).collect();
-        match texts.as_slice() {
-            // A result without any text is its JSON.
-            [] => self.output.value.raw().to_owned(),
-            texts => texts.join("\n"),
-        }
+    pub(super) fn text(&self) -> &str {
+        self.text.get_or_init(|| {
+            let strings = self.output.strings();
+            let mut texts: Vec<_> = strings.into_iter().filter_map(|string| Some(string.text()?.decode())).collect();
+            match texts.len() {
+                // A result without any text is its JSON.
+                0 => Cow::Borrowed(self.output.value.raw()),
+                1 => texts.remove(0),
+                _ => Cow::Owned(texts.join("\n")),
+            }
+        })
     }
 
-    /// Whether the tool failed: the format says so, or `text`, the text of the result, begins or ends like an error.
-    pub(super) fn has_failed(&self, text: &str) -> bool {
-        const BEGINS: [&str; 7] =
-            ["error", "<tool_use_error>", "failed", "traceback", "fatal", "exit code", "exception"];
-        let opening: String = text.trim_start().chars().take(40).flat_map(char::to_lowercase).collect();
-        let code = opening.strip_prefix("exit code").map(|code| code.trim_start_matches([':', ' ']));
-        let is_zero = code.is_some_and(|code| code.starts_with('0'));
-        self.output.failed
-            || !is_zero && BEGINS.iter().any(|begins| opening.starts_with(begins))
-            || exit_code(text).is_some_and(|code| code != 0)
+    /// Whether the tool failed: the format says so, or the text of the result begins or ends like an error.
+    pub(super) fn has_failed(&self) -> bool {
+        *self.has_failed.get_or_init(|| self.output.failed || reads_like_error(self.text()))
     }
+}
+
+/// Whether a text begins or ends like an error.
+fn reads_like_error(text: &str) -> bool {
+    const BEGINS: [&str; 7] = ["error", "<tool_use_error>", "failed", "traceback", "fatal", "exit code", "exception"];
+    let opening: String = text.trim_start().chars().take(40).flat_map(char::to_lowercase).collect();
+    let code = opening.strip_prefix("exit code").map(|code| code.trim_start_matches([':', ' ']));
+    let is_zero = code.is_some_and(|code| code.starts_with('0'));
+    !is_zero && BEGINS.iter().any(|begins| opening.starts_with(begins)) || exit_code(text).is_some_and(|code| code != 0)
 }
 
 /// Returns the exit code of a command, where an agent writes it beside the output.
@@ -199,20 +224,23 @@ impl Scene<'_, '_> {
         elements::removal_edits(self.transcript.source, &spans)
     }
 
-    /// Returns the tokens of a result with the text `text`: the text, and a flat rate for each picture.
-    pub(super) fn tokens(&self, result: &ToolResult<'_, '_>, text: &str) -> u64 {
-        let parts = match &self.transcript.messages[result.message].content {
-            Content::Parts(parts) => &**parts,
-            Content::Text(_) => &[],
-        };
-        let span = result.output.value.span();
-        let is_inside = |part: &Part<'_>| span.start <= part.json.span().start && part.json.span().end <= span.end;
-        let of_results = parts.iter().flat_map(|part| match &part.kind {
-            PartKind::Result(Content::Parts(inner)) => &**inner,
-            _ => std::slice::from_ref(part),
-        });
-        let is_medium = |part: &&Part<'_>| matches!(part.kind, PartKind::Image | PartKind::Media) && is_inside(part);
-        let media = of_results.filter(is_medium).count();
-        self.counter().count_text(text) + media as u64 * MEDIA_TOKENS
+    /// Returns the tokens of a result: its text, and a flat rate for each picture.
+    pub(super) fn tokens(&self, result: &ToolResult<'_, '_>) -> u64 {
+        *result.tokens.get_or_init(|| {
+            let parts = match &self.transcript.messages[result.message].content {
+                Content::Parts(parts) => &**parts,
+                Content::Text(_) => &[],
+            };
+            let span = result.output.value.span();
+            let is_inside = |part: &Part<'_>| span.start <= part.json.span().start && part.json.span().end <= span.end;
+            let of_results = parts.iter().flat_map(|part| match &part.kind {
+                PartKind::Result(Content::Parts(inner)) => &**inner,
+                _ => std::slice::from_ref(part),
+            });
+            let is_medium =
+                |part: &&Part<'_>| matches!(part.kind, PartKind::Image | PartKind::Media) && is_inside(part);
+            let media = of_results.filter(is_medium).count();
+            self.counter().count_text(result.text()) + media as u64 * MEDIA_TOKENS
+        })
     }
 }

@@ -280,6 +280,86 @@ fn pictures_become_notes() {
 }
 
 #[test]
+fn attachments_become_lines_of_the_text() {
+    let (png, gif) = ("iVBORw0KGgo=", "R0lGODlhAQ==");
+    let hash =
+        |data: &str| crate::hash::sha256(&crate::rewrite::media::unbase64(data).expect("Base64"))[..16].to_owned();
+    let note = |kind: &str, bytes: usize, data: &str| {
+        format!("[tcompact: {kind}, {bytes} bytes, sha256 {}, removed]", hash(data))
+    };
+    let (png_note, gif_note) = (note("image/png", 8, png), note("image/gif", 7, gif));
+    let answer = r#"{"role":"assistant","content":"","thinking":"hm","tool_calls":[{"function":{"name":"f","arguments":{}}}]},{"role":"tool","tool_name":"f","content":"r"}"#;
+    let ollama = |members: &str| format!(r#"[{{"role":"user",{members}}},{answer},{END}]"#);
+    for (before, after) in [
+        (r#""content":"look","images":["PNG", "GIF"]"#, r#""content":"look\nPNG_NOTE\nGIF_NOTE","images":[]"#),
+        (r#""images": [ "GIF" ] ,"content":"""#, r#""images": [] ,"content":"GIF_NOTE""#),
+        (r#""content":null,"images":["GIF"]"#, r#""content":"GIF_NOTE","images":[]"#),
+        (r#""images":["GIF"]"#, r#""content":"GIF_NOTE","images":[]"#),
+    ] {
+        let before = ollama(&before.replace("PNG", png).replace("GIF", gif));
+        let after = after.replace("PNG_NOTE", &png_note).replace("GIF_NOTE", &gif_note);
+        let out = pruned(&before, &["media:0"]);
+        let text = |source: &str| serde_json::from_str::<Value>(source).expect("JSON");
+        assert_eq!(text(&out), text(&ollama(&after)), "{out}");
+    }
+    let three = ollama(&format!(r#""content":"look","images":["{png}", "{gif}", "{gif}"]"#));
+    let first = format!(r#""content":"look\n{png_note}","images":["{gif}", "{gif}"]"#);
+    assert_eq!(pruned(&three, &["media:2"]), ollama(&first), "the last two stay");
+    let of_tool = format!(
+        r#"[{{"role":"user","content":"u"}},{},{END}]"#,
+        answer.replace(r#""r""#, &format!(r#""r","images":["{png}"]"#))
+    );
+    assert!(pruned(&of_tool, &["media:0"]).contains(&png_note));
+    let excepted = pruned_but(&of_tool, &["media:0"], 1, &["f".to_owned()]).0;
+    assert_eq!(excepted, of_tool, "its tool is excepted");
+
+    let url = format!("data:image/gif;base64,{gif}");
+    let version_4 = |members: &str| {
+        format!(r#"[{{"id":"a","role":"user",{members}}},{{"id":"b","role":"assistant","content":"a"}}]"#)
+    };
+    let attachment = format!(r#"{{"name":"a.gif","contentType":"image/gif","url":"{url}"}}"#);
+    let beside = format!(r#""content":"look","experimental_attachments":[{attachment}]"#);
+    let noted = format!(r#""content":"look\n{gif_note}","experimental_attachments":[]"#);
+    assert_eq!(pruned(&version_4(&beside), &["media:0"]), version_4(&noted));
+    let parts = r#","parts":[{"type":"text","text":"look"}"#;
+    let line = format!(r#",{{"type":"text","text":"{gif_note}"}}"#);
+    assert_eq!(
+        pruned(&version_4(&format!("{beside}{parts}]")), &["media:0"]),
+        version_4(&format!(r#""content":"look","experimental_attachments":[]{parts}{line}]"#))
+    );
+
+    let event = |text: &str, urls: &str| {
+        format!(
+            r#"[{{"id":0,"source":"user","action":"message","args":{{"content":"{text}","image_urls":[{urls}]}}}},{{"id":1,"source":"user","action":"message","args":{{"content":"u"}}}}]"#
+        )
+    };
+    assert_eq!(pruned(&event("look", &format!(r#""{url}""#)), &["media:0"]), event(&format!("look\\n{gif_note}"), ""));
+}
+
+#[test]
+fn attachments_are_counted() {
+    let bare = [
+        (r#"[{"role":"user","content":"u","images":["AA=="]}]"#, "images"),
+        (
+            r#"[{"role":"user","content":"u","experimental_attachments":[{"contentType":"image/png","url":"https://example.com/a"}]}]"#,
+            "experimental_attachments",
+        ),
+        (
+            r#"[{"id":0,"source":"user","action":"message","args":{"content":"u","image_urls":["data:image/png;base64,AA=="]}}]"#,
+            "image_urls",
+        ),
+    ];
+    for (source, member) in bare {
+        let tokens = |source: &str| {
+            let document = read(source, None, None).expect("a transcript");
+            Counter::DEFAULT.count(&document.transcripts[0].messages[0])
+        };
+        let without = source.replace(member, "other");
+        assert_eq!(tokens(source), tokens(&without) + crate::tokens::MEDIA_TOKENS, "{source}");
+    }
+}
+
+#[test]
 fn thinking_goes_but_in_an_open_loop() {
     let thinking = r#"{"type":"thinking","thinking":"hm","signature":"s"},"#;
     let step = |id: &str, thinking: &str| {
@@ -322,10 +402,36 @@ fn the_cheapest_goes_first_and_no_more_than_is_needed() {
     let by_goal = |goal| {
         prune(&scene, &rules, Some(goal)).accounts(0).iter().map(|one| (one.rule, one.messages)).collect::<Vec<_>>()
     };
-    assert_eq!(by_goal(100), [("results", 1)]);
-    assert_eq!(by_goal(500), [("results", 2)]);
+    assert_eq!(by_goal(100), [("cap", 1)], "a cut is enough");
+    assert_eq!(by_goal(400), [("results", 1)]);
+    assert_eq!(by_goal(500), [("results", 1), ("cap", 1)]);
     assert_eq!(by_goal(0), []);
     assert_eq!(by_goal(u64::MAX), [("results", 4)], "what is pruned is not cut as well");
+}
+
+/// A long result that is removed last can save so much that others may stay.
+#[test]
+fn what_the_goal_does_not_need_stays() {
+    let (short, long) = (long(), long().repeat(4));
+    let results = [("a", &short), ("b", &short), ("c", &long)];
+    let calls: Vec<String> = results.iter().map(|(id, text)| called(id, "f", "{}", text)).collect();
+    let source = format!("[{},{END}]", calls.join(","));
+    let document = read(&source, None, None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+    let scene = Scene::new(transcript, &tally, vec![true; transcript.messages.len()]);
+    let by_goal = |goal, rules: &[&str]| {
+        let rules: Vec<Choice> = rules.iter().map(|rule| rule.parse().expect("a rule")).collect();
+        let pruned = prune(&scene, &chosen(&rules), Some(goal));
+        let saved: u64 = pruned.savings.iter().map(|saving| saving.tokens).sum();
+        assert!(saved >= goal, "{saved}");
+        let sizes: Vec<usize> = pruned.sizes.keys().copied().collect();
+        (sizes, pruned.accounts(0).iter().map(|one| one.rule).collect::<Vec<_>>())
+    };
+    assert_eq!(by_goal(1_500, &["results:0"]), (vec![5], vec!["results"]), "the shorter ones come back");
+    assert_eq!(by_goal(1_900, &["results:0"]), (vec![1, 5], vec!["results"]), "the newest that fits comes back");
+    assert_eq!(by_goal(1_200, &["results:0", "cap"]), (vec![5], vec!["cap"]), "its ends stay");
+    assert_eq!(by_goal(2_100, &["results:0", "cap"]), (vec![1, 3, 5], vec!["results", "cap"]));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::transcript::edit::Edit;
 use crate::transcript::json::Json;
 use crate::transcript::{Content, Message, PartKind, Role};
 
-use crate::prune::rule::{Amount, Change, Kind};
+use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
 use crate::prune::scene::Scene;
 
 pub(super) const KIND: Kind = Kind {
@@ -17,7 +17,7 @@ pub(super) const KIND: Kind = Kind {
     find,
 };
 
-fn find(scene: &Scene<'_, '_>, _amount: Amount) -> Vec<Change> {
+fn find(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
     let transcript = scene.transcript;
     let open = open_loop(scene);
     let indices: Vec<usize> = (0..open).filter(|&index| scene.touchable[index]).collect();

@@ -170,6 +170,9 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
             };
             (if is_known { Verbose } else { Quiet }, format!("{message}; {instead}"))
         }
+        CompactionEvent::PrunedAlone { message } => {
+            (Verbose, format!("{message}; the transcript is only pruned, which makes it fit"))
+        }
         CompactionEvent::Left { why, unexpected } => {
             (if unexpected { Usual } else { Verbose }, format!("unchanged: {why}"))
         }

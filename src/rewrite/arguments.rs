@@ -66,6 +66,8 @@ impl Truncation {
     pub(crate) fn cut(&self, source: &str, call: &Call<'_>) -> Vec<Edit> {
         match call.arguments {
             Arguments::Absent => Vec::new(),
+            // No value in it is longer than the whole.
+            Arguments::Text(text) if text.spelled_len() <= self.longest => Vec::new(),
             Arguments::Value(object) => self.cut_values(object),
             Arguments::Text(text) => {
                 let json = text.decode_json();

@@ -8,6 +8,7 @@ use std::fmt::Debug;
 
 use serde_json::Value;
 
+use crate::transcript::edit::Edit;
 use crate::transcript::json::{Items, Json, Kind, Object};
 use crate::transcript::message::{Call, Message, ResultRef};
 use crate::transcript::order::{Order, Results};
@@ -109,6 +110,17 @@ pub(crate) trait MessageWriter {
     /// Returns a text block that can replace a part of another kind; `None` if none can.
     fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
         Some(serde_json::json!({"type": "text", "text": text}))
+    }
+
+    /// Returns the list of media beside the content of a message, if it has one.
+    fn attachments<'a>(&self, _message: &Message<'a>) -> Option<Json<'a>> {
+        None
+    }
+
+    /// Returns the edit that appends a line to the content of a message with [`MessageWriter::attachments`]; `None` if
+    /// the content takes none.
+    fn append_line(&self, _message: &Message<'_>, _line: &str) -> Option<Edit> {
+        None
     }
 
     /// Returns the other places in a message that repeat some of its calls and are removed with them.

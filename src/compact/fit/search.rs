@@ -73,6 +73,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         if !(fits && writes_note)
             && let Some((plan, room)) = self.earliest_cut(target, None)
         {
+            self.fitted.pruned_alone = fits.then(|| self.fitted.plan.clone());
             self.settle_cut(target, plan, room, None);
             return Ok(());
         }
@@ -118,7 +119,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
 
     fn sizes(&self) -> Sizes {
         let fitted = &*self.fitted;
-        Sizes::new(|index| fitted.size(index), fitted.kept_from, fitted.view.messages.len(), &self.pinned)
+        Sizes::new(|index| fitted.pruned_size(index), fitted.kept_from, fitted.view.messages.len(), &self.pinned)
     }
 
     /// Returns the largest size of a result that saves at least a tenth of the limit.

@@ -1,11 +1,12 @@
 use serde_json::json;
 
 use super::*;
-use crate::compact::policy::Pruning;
+use crate::compact::policy::{OnError, Pruning};
 use crate::compact::{CompactionContext, Compactor};
 use crate::exit::Exit;
 use crate::prune::{Choice, chosen};
-use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
+use crate::rewrite::thinking::Thinking;
+use crate::summary::exchange::{Bill, FailureKind, NoAnswer, Reply, Request, SummaryBackend};
 use crate::tokens::Counter;
 use crate::transcript::framing::tests::read;
 
@@ -152,4 +153,74 @@ fn the_draft_is_what_would_be_written() {
         drafts += 1;
     }
     assert!(drafts > 3, "{drafts}");
+}
+
+/// A summarizer that always fails.
+struct Failing;
+
+impl SummaryBackend for Failing {
+    fn answer(&self, _: &Request, _: &mut Bill) -> Result<Reply, NoAnswer> {
+        Err(NoAnswer::new(FailureKind::Odd, "no server".to_owned()))
+    }
+}
+
+/// A conversation that pruning alone makes fit some limits, without saving the tenth that pruning should save.
+fn nearly_pruned() -> String {
+    let [call, answer] = result(60);
+    json!([user(200), user(100), call, answer, user(8)]).to_string()
+}
+
+/// Pruning alone is no way around `--on-error`, but the embedded summarizer need not save more.
+#[test]
+fn pruning_that_fits_stands_where_the_embedded_summarizer_has_nothing_to_say() {
+    let source = nearly_pruned();
+    let mut pruned = 0;
+    for limit in (20..tokens(&source)).step_by(3) {
+        let compact = |summarizer, on_error| {
+            let mut policy = policy(limit, Some(1), summarizer);
+            policy.pruning.rules = chosen(&["results:0".parse().expect("a rule")]);
+            policy.summary.on_error = on_error;
+            Compactor::new(policy).with_summarizer(Failing).compact(&source)
+        };
+        let alone = compact(SummarizerKind::Off, OnError::Fail).ok().filter(|done| done.text.contains("user"));
+        let fits = alone.is_some_and(|done| done.text.contains("result removed") && done.text.contains("seven"));
+        if !fits {
+            continue;
+        }
+        pruned += 1;
+        let embedded = compact(SummarizerKind::Embedded, OnError::Fail).expect("a result");
+        assert!(tokens(&embedded.text) <= limit && embedded.text != source, "{limit}: {}", embedded.text);
+        match compact(SummarizerKind::Command, OnError::Fail) {
+            Ok(done) => assert!(tokens(&done.text) <= limit),
+            Err(failure) => assert_eq!(failure.exit, Exit::SummarizerFailed, "{limit}"),
+        }
+    }
+    assert!(pruned > 3, "{pruned}");
+}
+
+#[test]
+fn sizes_are_without_removed_thinking() {
+    let thinking = json!({"type": "thinking", "thinking": "so many thoughts ".repeat(40), "signature": "s"});
+    let says = |text: &str| json!({"role": "assistant", "model": "claude-opus-4-6", "content": [thinking, {"type": "text", "text": text}]});
+    let source = json!([user(40), says("one"), user(400), says("two"), user(8), says("three"), user(8)]).to_string();
+    let document = read(&source, None, None).expect("a transcript");
+    for summarizer in [SummarizerKind::Embedded, SummarizerKind::Off] {
+        let mut policy = policy(u64::MAX, Some(4), summarizer);
+        policy.fit = None;
+        policy.thinking = Thinking::Drop;
+        let context = CompactionContext {
+            policy: &policy,
+            backend: &Unasked,
+            listen: &|_, _| (),
+            counts: true,
+            keeps_facts: false,
+        };
+        let arena = Arena::default();
+        let fitted = context.plan(&document.transcripts[0], &arena).expect("a plan");
+        assert!(fitted.thinking_tokens() > 100, "{summarizer:?}");
+        let without_summary = fitted.tokens_without_summary(&policy);
+        let done = context.carry_out("", fitted);
+        let summary = done.summary.as_ref().map_or(0, |summary| summary.tokens);
+        assert_eq!(done.account.tokens_after, Some(without_summary + summary), "{summarizer:?}");
+    }
 }

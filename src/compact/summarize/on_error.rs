@@ -19,16 +19,19 @@ impl Summarization<'_, '_> {
     pub(super) fn fall_back(&self, failed: &NoSummary) -> Result<Option<Accepted>> {
         let policy = &self.policy.summary;
         let source = self.source;
-        if self.is_embedded() && failed.exit != Exit::SummarizerFailed {
-            // That is no error: some histories have nothing to summarize.
-            self.report_left(&failed.message);
-            return Ok(None);
-        }
         // The user must correct a prompt that cannot be filled, whatever `--on-error` says of a summarizer that fails.
         let is_prompt_wrong = failed.exit == Exit::Usage;
         // An error message of a server or a command can quote the conversation.
         let message = self.mask(failed.readable());
         let is_known = failed.kind == Some(FailureKind::Stopped);
+        if self.is_embedded() && failed.exit != Exit::SummarizerFailed {
+            // That is no error: some histories have nothing to summarize.
+            match self.fitted.pruned_alone {
+                Some(_) => self.report(CompactionEvent::PrunedAlone { message: &message }),
+                None => self.report_left(&failed.message),
+            }
+            return Ok(None);
+        }
         let failure = || {
             let failure = Failure::new(failed.exit, format!("{}: {message}", readable_source(source)));
             failure.try_next(failed.remedy(self.is_embedded())).known(is_known)

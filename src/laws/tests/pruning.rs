@@ -1,6 +1,7 @@
 //! Checks pruning on generated conversations and on fixtures of every format.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::compact::{CompactionPolicy, Compactor, Pruning, SummarizerKind};
 use crate::plan::size::Size;
@@ -11,6 +12,7 @@ use crate::transcript::formats::{FORMATS, Format};
 use proptest::prelude::*;
 use serde_json::Value;
 
+use crate::laws::FIXTURES;
 use crate::laws::bricks::{Bricks, Generated, file, generated};
 use crate::laws::fixtures::of_format;
 use crate::laws::lawful::{PREFIX, found, with_document};
@@ -173,6 +175,29 @@ fn fixtures_of_every_format() {
                 assert_pruned(&source, Some(*format), &[rule.parse().expect("a rule")], 1);
             }
         }
+    }
+}
+
+/// Media beside the text of a message: removed from their list, restored to the byte, and pruned only once.
+#[test]
+fn attachments_are_restored() {
+    let ollama = std::fs::read_to_string(Path::new(FIXTURES).join("ollama/request.json")).expect("a fixture");
+    let url = "data:image/png;base64,iVBORw0KGgo=";
+    let ai_sdk = serde_json::json!([
+        {"id": "a", "role": "user", "content": "look", "experimental_attachments": [{"contentType": "image/png", "url": url}]},
+        {"id": "b", "role": "assistant", "content": "I see."},
+    ]);
+    let message = |text: &str, urls: Value| serde_json::json!({"source": "user", "action": "message", "args": {"content": text, "image_urls": urls}});
+    let openhands = serde_json::json!([message("look", serde_json::json!([url])), message("more", Value::Null)]);
+    let mut policy = CompactionPolicy::keeping(Size::Messages(1));
+    policy.pruning = Pruning { rules: chosen(&["media:0".parse().expect("a rule")]), except: Vec::new() };
+    policy.summary.summarizer = SummarizerKind::Off;
+    let compactor = Compactor::new(policy);
+    for (format, source) in [("ollama", ollama), ("ai-sdk", ai_sdk.to_string()), ("openhands", openhands.to_string())] {
+        let done = compactor.compact_as(&source, format).expect("a transcript");
+        assert!(!done.text.contains("iVBOR") && done.text.contains("[tcompact: image/png, 8 bytes, "), "{}", done.text);
+        assert_eq!(done.restore().expect("records"), source);
+        assert_eq!(compactor.compact_as(&done.text, format).expect("a transcript").text, done.text);
     }
 }
 

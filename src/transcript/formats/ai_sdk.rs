@@ -11,10 +11,12 @@ use serde_json::{Value, json};
 use crate::hash::sha256;
 
 use crate::transcript::compaction::Compaction;
+use crate::transcript::edit::Edit;
 use crate::transcript::foreign;
 use crate::transcript::format::{
     Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage, SummaryRole,
 };
+use crate::transcript::formats::shared::attachments::{self, append_line, with_parts};
 use crate::transcript::formats::shared::blocks::{block_types, is_foreign};
 use crate::transcript::formats::shared::fields::{has_any, id, non_null, role_and_name, role_of};
 use crate::transcript::json::{Json, Kind, Object};
@@ -39,6 +41,9 @@ const ROLES: [(&str, Role); 5] = [
 /// The part types of a `UIMessage`, besides those with a name in the type.
 const UI_PARTS: [&str; 7] =
     ["reasoning", "file", "source", "source-url", "source-document", "step-start", "tool-invocation"];
+
+/// The member of version 4 with the media beside the content.
+const ATTACHMENTS: &str = "experimental_attachments";
 
 /// The types of tool output.
 const OUTPUTS: [&str; 5] = ["text", "json", "error-text", "error-json", "content"];
@@ -71,6 +76,7 @@ impl MessageReader for AiSdk {
         let invocations = non_null(message, "toolInvocations").is_some_and(|calls| calls.kind() == Kind::Array);
         match content.kind() {
             Kind::String if invocations => Fit::Own("toolInvocations"),
+            Kind::String if non_null(message, ATTACHMENTS).is_some() => Fit::Own(ATTACHMENTS),
             Kind::String if role != Role::Tool => Fit::Plain,
             Kind::Array => fit_of_blocks(message, content),
             _ => Fit::Mismatch,
@@ -88,13 +94,16 @@ impl MessageReader for AiSdk {
             let inner = part.get("toolInvocation").map(|inner| inner.span());
             calls.iter_mut().filter(|call| Some(call.json.span()) == inner).for_each(|call| call.json = part);
         }
+        let content = match content.as_slice() {
+            [] => Content::empty(),
+            [Part { json, kind: PartKind::Text(text) }] if json.kind() == Kind::String => Content::Text(*text),
+            _ => Content::Parts(content.into()),
+        };
+        let attachments = attachments::elements(message.get(ATTACHMENTS), Kind::Object);
+        let attachments = attachments.map(|json| Part { json, kind: medium(json) });
         Ok(Message {
             role,
-            content: match content.as_slice() {
-                [] => Content::empty(),
-                [Part { json, kind: PartKind::Text(text) }] if json.kind() == Kind::String => Content::Text(*text),
-                _ => Content::Parts(content.into()),
-            },
+            content: with_parts(content, message.get("content"), attachments.collect()),
             calls: calls.into(),
             results: elements.iter().filter_map(|json| answer(*json)).collect(),
             rest: RareFields::of_role(role_name),
@@ -121,6 +130,17 @@ impl MessageWriter for AiSdk {
         };
         found.duplicates = legacy_calls.filter(is_other_copy).filter_map(|other| other.get("result")).collect();
         Some(found)
+    }
+
+    fn attachments<'a>(&self, message: &Message<'a>) -> Option<Json<'a>> {
+        message.json.get(ATTACHMENTS)
+    }
+
+    fn append_line(&self, message: &Message<'_>, line: &str) -> Option<Edit> {
+        let parts = message.json.get("parts").filter(|parts| parts.items().next().is_some());
+        let Some(parts) = parts else { return append_line(&Object::of(message.json), "content", line) };
+        let end = parts.span().end - "]".len();
+        Some(Edit { range: end..end, text: format!(",{}", json!({"type": "text", "text": line})) })
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {
@@ -329,10 +349,6 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
         return PartKind::Call;
     }
     let text = || json.get_text("text");
-    let is_image = || {
-        let kind = ["mediaType", "mimeType"].iter().find_map(|key| json.get_text(key));
-        kind.is_some_and(|kind| kind.starts_with("image/"))
-    };
     if let Some(compaction) = compaction(json) {
         return PartKind::Compaction(compaction);
     }
@@ -340,8 +356,7 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
         Some("text") => foreign::text_part(json, "text"),
         Some("reasoning") => text().or_else(|| json.get_text("reasoning")).map_or(PartKind::Other, PartKind::Reasoning),
         Some("image" | "image-data" | "image-url") => PartKind::Image,
-        Some("file" | "media" | "file-data" | "file-url") if is_image() => PartKind::Image,
-        Some("file" | "media" | "file-data" | "file-url") => PartKind::Media,
+        Some("file" | "media" | "file-data" | "file-url") => medium(json),
         Some("step-start" | "source" | "source-url" | "source-document" | "redacted-reasoning") => PartKind::Other,
         Some("tool-approval-request" | "tool-approval-response") => PartKind::Other,
         Some(kind) if kind.starts_with("data-") => PartKind::Other,
@@ -351,6 +366,13 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
         Some(_) if json.get("toolCallId").is_some() && json.get("providerExecuted").is_some() => PartKind::Other,
         _ => foreign::part(json),
     }
+}
+
+/// Returns the kind of a medium by the type that it names.
+fn medium(json: Json<'_>) -> PartKind<'_> {
+    let kind = ["mediaType", "mimeType", "contentType"].iter().find_map(|key| json.get_text(key));
+    let is_image = kind.is_some_and(|kind| kind.starts_with("image/"));
+    if is_image { PartKind::Image } else { PartKind::Media }
 }
 
 /// Reads the output of a tool: the value of a typed output, or any other value as it is spelled.

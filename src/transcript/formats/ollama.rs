@@ -6,14 +6,16 @@
 
 use serde_json::{Value, json};
 
+use crate::transcript::edit::Edit;
 use crate::transcript::format::{
     EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage, SummaryRole,
 };
+use crate::transcript::formats::shared::attachments::{append_line, elements, with_parts};
 use crate::transcript::formats::shared::blocks::{block_types, is_call_or_unread};
 use crate::transcript::formats::shared::chat;
 use crate::transcript::formats::shared::fields::{list, non_null};
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::message::{Call, Content, Message, Part, PartKind};
+use crate::transcript::message::{Call, Message, Part, PartKind};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::text::Text;
 
@@ -71,20 +73,10 @@ impl MessageReader for Ollama {
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let mut read = chat::message(message)?;
-        let mut extra_parts: Vec<Part<'a>> = Vec::new();
-        extra_parts.extend(thinking(message).map(|(json, thought)| Part { json, kind: PartKind::Reasoning(thought) }));
-        extra_parts.extend(images(message).map(|json| Part { json, kind: PartKind::Image }));
-        if !extra_parts.is_empty() {
-            let mut said = match read.content {
-                Content::Text(text) if text.is_empty() => Vec::new(),
-                Content::Text(text) => {
-                    message.get("content").map(|json| Part { json, kind: PartKind::Text(text) }).into_iter().collect()
-                }
-                Content::Parts(parts) => parts.into_vec(),
-            };
-            said.append(&mut extra_parts);
-            read.content = Content::Parts(said.into());
-        }
+        let thought = thinking(message).map(|(json, thought)| Part { json, kind: PartKind::Reasoning(thought) });
+        let pictures = images(message).map(|json| Part { json, kind: PartKind::Image });
+        let beside = thought.into_iter().chain(pictures).collect();
+        read.content = with_parts(read.content, message.get("content"), beside);
         Ok(read)
     }
 }
@@ -93,6 +85,14 @@ impl MessageWriter for Ollama {
     fn text_block(&self, _part: Json<'_>, _text: &str) -> Option<Value> {
         // Pictures are beside the text, in a list of nothing else.
         None
+    }
+
+    fn attachments<'a>(&self, message: &Message<'a>) -> Option<Json<'a>> {
+        message.json.get("images")
+    }
+
+    fn append_line(&self, message: &Message<'_>, line: &str) -> Option<Edit> {
+        append_line(&Object::of(message.json), "content", line)
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {
@@ -141,8 +141,7 @@ fn thinking<'a>(message: &Object<'a>) -> Option<(Json<'a>, Text<'a>)> {
 
 /// Returns the pictures of a message, in Base64.
 fn images<'a>(message: &Object<'a>) -> impl Iterator<Item = Json<'a>> + use<'a> {
-    let images = message.get("images").into_iter().flat_map(|images| images.items());
-    images.filter(|image| image.kind() == Kind::String)
+    elements(message.get("images"), Kind::String)
 }
 
 #[cfg(test)]

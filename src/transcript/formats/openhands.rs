@@ -8,10 +8,12 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
+use crate::transcript::edit::Edit;
 use crate::transcript::format::{
     EntryKind, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
     SummaryPosition, Transcript,
 };
+use crate::transcript::formats::shared::attachments::{append_line, elements, with_parts};
 use crate::transcript::formats::shared::fields::{copied, id};
 use crate::transcript::formats::shared::groups::of_one_answer;
 use crate::transcript::json::{Items, Json, Kind, Object};
@@ -142,6 +144,14 @@ impl MessageWriter for OpenHands {
         Output::in_content(event, "text").map(|output| output.with_failure(kind || failed))
     }
 
+    fn attachments<'a>(&self, message: &Message<'a>) -> Option<Json<'a>> {
+        argument(&Object::of(action(message.json)?), "image_urls")
+    }
+
+    fn append_line(&self, message: &Message<'_>, line: &str) -> Option<Edit> {
+        append_line(&Object::of(action(message.json)?.get("args")?), "content", line)
+    }
+
     fn summary_position(&self, _transcript: &Transcript<'_>) -> SummaryPosition {
         // Events are numbered in order, and only a removed event has a free number.
         SummaryPosition::InPlace
@@ -234,7 +244,10 @@ fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
     let speaks = ["message", "system", "condensation", "finish", "reject"].iter().any(|kind| action.is(kind));
     if speaks || !is_by_agent {
         let own = said.or_else(|| argument(event, "thought")).or_else(|| argument(event, "command"));
-        read.content = text(own.or_else(|| event.get("message")));
+        let own = own.or_else(|| event.get("message"));
+        let pictures = elements(argument(event, "image_urls"), Kind::String);
+        let pictures = pictures.map(|json| Part { json, kind: PartKind::Image });
+        read.content = with_parts(text(own), own, pictures.collect());
         read.role = match is_by_agent {
             _ if action.is("system") => Role::System,
             true if !read.earlier => Role::Assistant,

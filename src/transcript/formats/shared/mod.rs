@@ -1,5 +1,6 @@
 //! Code that several formats share: each file reads one piece of a message in one style.
 
+pub(crate) mod attachments;
 pub(crate) mod blocks;
 pub(crate) mod chat;
 pub(crate) mod fields;
