@@ -170,6 +170,8 @@ cues! {
     UNSOLVED: Cue = r"\b(?:could(?:n['’]t| not)|can(?:not|['’]t) (?:tell|explain|reproduce|find|trace|see)|unable to|(?:don['’]t|do not) know why|no idea|unclear|unexplained|not sure why|did(?:n['’]t| not) help|neither .{2,60} nor|no luck|still (?:fails?|red|broken|open|unsolved|happens)|without success)\b|没找到|不知道|查不到|定位不|没解决|原因不明|没搞清|找不到|没用";
     /// The model retracts a statement.
     TAKES_BACK: Cue = r"\b(?:correct myself|i (?:was|am) (?:wrong|mistaken)|my (?:mistake|earlier [a-z ]{0,20}(?:was|is) wrong)|i (?:mis(?:read|judged|took|stated))|contrary to what i said|i take (?:that|it) back|i said [^.]{0,40} but)\b|我(?:之前|刚才)?(?:说错|看错|搞错|弄错)|我要更正|收回";
+    /// The model states what it takes for granted.
+    ASSUMES: Cue = r"\b(?:assum(?:e|es|ed|ing|ption)|presum(?:e|ably|ing)|suppos(?:e|ing|edly)|seems?|appears?|looks? like|probably|likely|apparently|my (?:guess|reading|understanding|impression)|i(?:['’]ll|['’]m)? (?:guess|think|believe|suspect|expect|gather|figure|read|count|counted|understand|understood|take it|treat(?:ing)?|go(?:ing)? (?:with|by)))\b|我(?:按|当|猜|想|认为|以为|觉得|理解)|假设|假定|看来|看起来|似乎|好像|应该是|估计|大概|可能是|推测|默认";
     /// The user calls the model's statement wrong.
     DENIES: Cue = r"^(?:(?:haha|h+m+|ok(?:ay)?|nice|cool|yep|hey|well|so|ah+|oh|u+m+|ty|thx|thanks|sorry|wait|great|alright|fine)\b[\s,.!…-]*)*(?:no(?:[,.!:;]| it| that)|nope\b|nah\b|not (?:quite|really|true|it\b)|wrong\b|incorrect|that['’]?s (?:not|wrong)|that is (?:not|wrong)|you['’]re wrong|disagree)|^(?:(?:嗯+|好的?|哦|ok)[，。！,\s]*)*(?:不是|不对|错了|不，|并不是)";
     /// The model chose, or ruled something out.

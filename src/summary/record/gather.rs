@@ -96,7 +96,11 @@ impl Gatherer<'_, '_> {
         self.model.mark_answered(text);
         let before = self.open_message.take().map(|at| self.turns[at].text.read());
         let is_denial = before.is_some() && sentences(text).iter().take(2).any(|sentence| cues::DENIES.is_in(sentence));
-        let retracted = if is_denial { self.model.retract_last_message() } else { None };
+        let retracted = match before {
+            Some(_) if is_denial => self.model.retract_last_message(),
+            Some(_) => self.model.take_corrected(self.user.corrections(text)),
+            None => None,
+        };
         self.user.add_message(self.turns[at].index, text, before.as_deref(), retracted.as_deref());
         self.last_answer = Some(at);
         if !is_small_talk(text) {

@@ -191,6 +191,46 @@ fn answers_stand_with_their_question_which_is_not_open() {
 }
 
 /// An earlier summary may contain any index.
+/// An assumption of the model that the user corrects is not kept alone, without the correction.
+#[test]
+fn corrected_assumptions_stand_with_their_correction() {
+    let cases = [
+        ("I assume the warehouse counts boxes.", "The warehouse counts pallets, please redo the table."),
+        ("The invoice probably goes to Berlin.", "Look again: the invoice is for the Kiel office."),
+        ("So the launch is on the 3rd of May.", "Marketing booked the launch for the 12th of May."),
+        ("The bus has 40 seats.", "Read the contract again, the bus has 52 seats."),
+        ("我猜仓库按箱计算。", "仓库按托盘计算。"),
+    ];
+    for (statement, correction) in cases {
+        let chatter = "I looked at the files in the folder and listed all of them for you.";
+        let text = summary_of(&[
+            message("user", "We prepare the reports for spring."),
+            message("assistant", statement),
+            message("user", correction),
+            message("assistant", chatter),
+        ]);
+        let with_statement: Vec<&str> = text.lines().filter(|line| line.contains(statement)).collect();
+        assert!(with_statement.iter().all(|line| line.contains(correction)) && text.contains(correction), "{text}");
+    }
+}
+
+#[test]
+fn statements_that_are_not_corrected_stay() {
+    let cases = [
+        ("I assume the warehouse counts boxes.", "Please add a page on the trucks."),
+        ("The parser is done and all tests pass.", "Now write the parser's documentation."),
+    ];
+    for (statement, next) in cases {
+        let text = summary_of(&[
+            message("user", "We prepare the reports for spring."),
+            message("assistant", statement),
+            message("user", next),
+        ]);
+        let is_quoted = text.contains(&format!("“{statement}”"));
+        assert!(text.contains(statement) && text.contains(next) && !is_quoted, "{text}");
+    }
+}
+
 #[test]
 fn indices_of_an_earlier_summary_are_any_numbers() {
     let earlier = format!("{PREFIX}\n\n## Summary\n- [{}] `make all` → ok: built\n", usize::MAX);

@@ -108,8 +108,20 @@ pub(super) struct UserStatements {
 }
 
 impl UserStatements {
+    /// Returns a function that is true for a statement of the model's last text that a message corrects.
+    pub(super) fn corrections<'s>(&'s self, message: &str) -> impl Fn(&str) -> bool + use<'s> {
+        /// Sentences at the start of a message that can reply to the model.
+        const MOST_REPLIES: usize = 3;
+        let replies: Vec<Claim> = sentences(message).into_iter().take(MOST_REPLIES).map(Claim::parse).collect();
+        move |statement| {
+            let is_assumption = cues::ASSUMES.is_in(statement);
+            let statement = Claim::parse(statement);
+            replies.iter().any(|reply| self.statements.corrects(reply, &statement, is_assumption))
+        }
+    }
+
     /// Adds a message. `asked` is the model's last text, if the user has not written since. `denied` is a statement of
-    /// it that the user calls wrong.
+    /// it that the user calls wrong or corrects.
     pub(super) fn add_message(&mut self, index: usize, text: &str, asked: Option<&str>, denied: Option<&str>) {
         let is_opening = self.lines.is_empty();
         self.last = self.lines.len();

@@ -180,7 +180,7 @@ impl Claim {
     }
 
     /// Whether both give values of one measure that differ.
-    fn values_differ(&self, earlier: &Claim) -> bool {
+    pub(super) fn values_differ(&self, earlier: &Claim) -> bool {
         // A value without a subject has the measure of the value before: `make it 50`.
         let nameless = self.lacks_subject();
         let counts = |measure: &ValueMeasure| matches!(measure, ValueMeasure::Number | ValueMeasure::Count(_));
@@ -233,6 +233,11 @@ impl Claim {
         self.subject.iter().any(|one| earlier.subject.iter().any(|other| alike(one, other)))
     }
 
+    /// Whether both have a word that is no verb that fits anything.
+    pub(super) fn shares_matter(&self, earlier: &Claim) -> bool {
+        self.subject.intersection(&earlier.subject).any(|word| !is_light(word))
+    }
+
     fn shares_subject(&self, earlier: &Claim) -> bool {
         self.subject.intersection(&earlier.subject).next().is_some()
     }
@@ -260,10 +265,8 @@ impl Claim {
 
     /// Whether both are the same sentence except for the words that distinguish them, like lines of a list.
     fn is_list_sibling(&self, earlier: &Claim) -> bool {
-        fn common<'c>(one: &'c Claim, other: &'c Claim) -> impl Iterator<Item = &'c String> {
-            one.stems.iter().filter(|word| other.stems.contains(word))
-        }
-        self.stems.len() == earlier.stems.len() && !self.corrects && common(self, earlier).eq(common(earlier, self))
+        let equal_words = self.stems.iter().zip(&earlier.stems).filter(|(one, other)| one == other).count();
+        self.stems.len() == earlier.stems.len() && !self.corrects && equal_words * 2 >= self.stems.len()
     }
 
     /// Whether a statement contains these words in its subject, its choice or its values.

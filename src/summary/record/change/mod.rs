@@ -76,6 +76,14 @@ impl ClaimHistory {
         ((self.all.len() + 2) as f64 / times as f64).ln() + BASE
     }
 
+    /// Whether a reply restates the matter of an assumption that its reader just made, or gives another value for it.
+    pub(super) fn corrects(&self, reply: &Claim, statement: &Claim, is_assumption: bool) -> bool {
+        let share = reply.shared_matter(statement, |word| self.rarity(word));
+        share > 0.0
+            && (is_assumption && reply.shares_matter(statement)
+                || share >= Self::RELATED_SHARE && reply.values_differ(statement))
+    }
+
     /// Returns the indices of the earlier statements that a new one may affect, in order.
     fn candidates(&self, claim: &Claim, in_context: &Claim) -> BTreeSet<usize> {
         let last_with = |word: &String| {
