@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
 use crate::summary::fence;
-use crate::summary::record::wrappers::without_wrappers;
+use crate::summary::record::wrappers::{unwrap_output, without_wrappers};
 use crate::transcript::compaction::Compaction;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Content, Message, PartKind, ResultRef, Role};
@@ -61,6 +61,23 @@ impl<'a> TurnText<'a> {
             (None, _) => TextStorage::Several(texts.into()),
         };
         TurnText { storage, bytes }
+    }
+
+    /// Returns the texts of a result.
+    fn of_result(texts: Vec<Text<'a>>) -> Self {
+        TurnText::new(texts).unwrapped()
+    }
+
+    /// Returns the output of a command without the JSON around it.
+    fn unwrapped(self) -> Self {
+        let is_object = match &self.storage {
+            TextStorage::Single(text) => text.starts_with("{"),
+            TextStorage::Several(texts) => texts.first().is_some_and(|text| text.starts_with("{")),
+            TextStorage::Rewritten(text) => text.starts_with('{'),
+        };
+        // Decoding all results takes longer than this look at their first character.
+        let output = if is_object { unwrap_output(&self.read()) } else { None };
+        output.map_or(self, TurnText::from)
     }
 
     /// Returns the arguments of a call.
@@ -205,10 +222,10 @@ fn attach_results<'a>(
     turns: &mut [HistoryTurn<'a>],
     pending: &mut PendingCalls,
 ) {
-    let mut results = results.into_iter().map(TurnText::new);
+    let mut results = results.into_iter().map(TurnText::of_result);
     for answer in &message.results {
         // If a whole message is a result, its text is the result. A call with an empty result has ended.
-        let result = results.next().unwrap_or_else(|| std::mem::take(&mut turn.text));
+        let result = results.next().unwrap_or_else(|| std::mem::take(&mut turn.text).unwrapped());
         let id = answer.id.map(|id| id.decode().into_owned());
         match pending.take_next(id.as_deref()) {
             Some((at, call)) => {

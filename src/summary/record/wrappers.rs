@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::{Map, Value};
+
 /// The tag whose content is removed up to the end of the text where it is never closed: programs cut it off.
 const REMINDER: &str = "system-reminder";
 /// Tags that are removed with their content.
@@ -29,8 +31,17 @@ const LINES: [&str; 4] = [
     "(no content)",
 ];
 
-/// Returns a text without these tags and lines.
+/// The opening of a message in which an editor lists its open files, and the heading behind which the user's words are.
+const EDITOR_CONTEXT: &str = "# Context from my IDE setup";
+const EDITOR_REQUEST: &str = "## My request for Codex:";
+
+/// Returns a text without these tags and lines, and without the context of an editor.
 pub(super) fn without_wrappers(text: &str) -> Cow<'_, str> {
+    if text.trim_start().starts_with(EDITOR_CONTEXT)
+        && let Some((_, request)) = text.split_once(EDITOR_REQUEST)
+    {
+        return Cow::Owned(without_wrappers(request).trim_start().to_owned());
+    }
     let is_open =
         |tag: &&str| WRAPPERS.iter().any(|name| tag.strip_prefix(name).is_some_and(|tag| tag.starts_with('>')));
     let tagged = text.split('<').skip(1).any(|tag| is_open(&tag));
@@ -70,6 +81,25 @@ fn remove_tagged(text: &str) -> Cow<'_, str> {
     kept
 }
 
+/// Returns the output of a command from a JSON object that holds it beside its exit status. A status that reports a
+/// failure stands on a last line. `None` if the text is no such object.
+pub(super) fn unwrap_output(text: &str) -> Option<String> {
+    const STATUSES: [&str; 3] = ["exit_code", "exitCode", "returncode"];
+    if !STATUSES.iter().any(|name| text.contains(name)) {
+        return None;
+    }
+    let object: Map<String, Value> = serde_json::from_str(text).ok()?;
+    let holders = [Some(&object), object.get("metadata").and_then(Value::as_object)];
+    let status_of = |holder: &Map<String, Value>| STATUSES.iter().find_map(|name| holder.get(*name)?.as_i64());
+    let status = holders.into_iter().flatten().find_map(status_of)?;
+    let outputs = ["output", "stdout", "stderr"].iter().filter_map(|name| object.get(*name)?.as_str());
+    let mut lines: Vec<String> = outputs.filter(|text| !text.is_empty()).map(str::to_owned).collect();
+    if status != 0 {
+        lines.push(format!("exit code: {status}"));
+    }
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,8 +119,22 @@ mod tests {
             ("What does <command-name> do? Never rename it.", "What does <command-name> do? Never rename it."),
             ("No response requested was sent.", "No response requested was sent."),
             ("I said <b>this</b>.", "I said <b>this</b>."),
+            ("# Context from my IDE setup:\n\n## Active file: a.rs\n\n## My request for Codex:\nFix it.", "Fix it."),
+            ("# Context from my IDE setup:\nWhat is that?", "# Context from my IDE setup:\nWhat is that?"),
         ] {
             assert_eq!(without_wrappers(text).trim(), kept, "{text}");
+        }
+    }
+    #[test]
+    fn outputs_in_json_are_read_as_text() {
+        for (text, output) in [
+            (r#"{"output":"a\nb\n","metadata":{"exit_code":2,"duration_seconds":0.1}}"#, Some("a\nb\n\nexit code: 2")),
+            (r#"{"stdout":"fine","stderr":"","exit_code":0}"#, Some("fine")),
+            (r#"{"output":"a","note":"exit_code"}"#, None),
+            (r#"{"exit_code":"#, None),
+            ("exit_code 2", None),
+        ] {
+            assert_eq!(unwrap_output(text).as_deref(), output, "{text}");
         }
     }
 }
