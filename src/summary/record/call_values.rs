@@ -98,7 +98,8 @@ pub(super) fn lines_with_used_names(label: &str, output: &str, index: usize, use
 
 fn line_value(label: &str, line: &str, index: usize, weight: f64) -> FoundValue {
     let line = clip_to(&one_line(line), 2 * LONGEST_VALUE);
-    let mut entry = RecordEntry::new(FactKind::Finding, index, format!("`{}`", label.trim_end_matches("()")), line);
+    let about = if label.is_empty() { String::new() } else { format!("`{}`", label.trim_end_matches("()")) };
+    let mut entry = RecordEntry::new(FactKind::Finding, index, about, line);
     entry.weight = weight;
     FoundValue::new(entry)
 }

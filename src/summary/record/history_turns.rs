@@ -192,7 +192,6 @@ pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize],
             results_without_call: Vec::new(),
             interrupts,
         };
-        attach_results(message, results, &mut turn, &mut turns, &mut pending);
         for call in &message.calls {
             pending.add(call.id.map(|id| id.decode().into_owned()), (turns.len(), turn.calls.len()));
             turn.calls.push(ToolCall {
@@ -202,30 +201,35 @@ pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize],
                 failed: false,
             });
         }
+        turns.push(turn);
+        // Some formats keep a call and its result in one message.
+        attach_results(message, results, &mut turns, &mut pending);
+        let at = turns.len() - 1;
+        let turn = &mut turns[at];
         if turn.speaker == Speaker::Assistant
             && turn.calls.is_empty()
             && let Some(command) = shell_block(&turn.text.read(), || is_next_an_observation(messages.get(place + 1)))
         {
-            pending.add(None, (turns.len(), 0));
+            pending.add(None, (at, 0));
             turn.calls = vec![ToolCall { name: "bash".into(), arguments: command.into(), result: None, failed: false }];
         }
-        turns.push(turn);
     }
     turns
 }
 
-/// Attaches the results in a message to their calls in earlier turns. Those without a call stay in `turn`.
+/// Attaches the results in a message to their calls, in its own turn, the last, or in an earlier one. Those without a
+/// call stay in the last turn.
 fn attach_results<'a>(
     message: &Message<'a>,
     results: Vec<Vec<Text<'a>>>,
-    turn: &mut HistoryTurn<'a>,
     turns: &mut [HistoryTurn<'a>],
     pending: &mut PendingCalls,
 ) {
+    let Some(own) = turns.len().checked_sub(1) else { return };
     let mut results = results.into_iter().map(TurnText::of_result);
     for answer in &message.results {
         // If a whole message is a result, its text is the result. A call with an empty result has ended.
-        let result = results.next().unwrap_or_else(|| std::mem::take(&mut turn.text).unwrapped());
+        let result = results.next().unwrap_or_else(|| std::mem::take(&mut turns[own].text).unwrapped());
         let id = answer.id.map(|id| id.decode().into_owned());
         match pending.take_next(id.as_deref()) {
             Some((at, call)) => {
@@ -233,15 +237,17 @@ fn attach_results<'a>(
                 call.result = Some(result);
                 call.failed = is_failure(answer);
             }
-            None => turn.results_without_call.push(result),
+            None => turns[own].results_without_call.push(result),
         }
     }
+    let turn = &mut turns[own];
     turn.results_without_call.extend(results);
     let is_result = turn.speaker == Speaker::Tool && message.results.is_empty();
     if is_result && (!turn.text.is_empty() || matches!(message.role, Role::Tool | Role::Function)) {
+        let text = std::mem::take(&mut turn.text);
         match pending.take_next(None) {
-            Some((at, call)) => turns[at].calls[call].result = Some(std::mem::take(&mut turn.text)),
-            None => turn.results_without_call.push(std::mem::take(&mut turn.text)),
+            Some((at, call)) => turns[at].calls[call].result = Some(text),
+            None => turn.results_without_call.push(text),
         }
     }
 }
@@ -404,5 +410,17 @@ mod tests {
         assert_eq!((turns[0].0, turns[0].1.trim()), (Speaker::Earlier, "It went well."));
         let result = Some("<returncode>0</returncode>".to_owned());
         assert_eq!(turns[1].2, [("bash".to_owned(), "ls -a".to_owned(), result)]);
+    }
+
+    #[test]
+    fn results_in_the_message_of_their_call_belong_to_it() {
+        let source = r#"{"sessionId":"1","projectHash":"h","startTime":"2026-01-01T00:00:00Z","messages":[
+            {"id":"1","type":"user","content":"List the files."},
+            {"id":"2","type":"gemini","content":"I look.","toolCalls":[{"id":"a","name":"run_shell_command","args":{"command":"ls"},
+                "result":[{"functionResponse":{"id":"a","name":"run_shell_command","response":{"output":"a.rs"}}}]}]}]}"#;
+        let (speaker, text, calls, results_without_call) = read_turns(source).pop().expect("a turn");
+        assert_eq!((speaker, text.as_str(), results_without_call), (Speaker::Assistant, "I look.", Vec::new()));
+        let [(name, _, result)] = calls.as_slice() else { panic!("one call: {calls:?}") };
+        assert_eq!((name.as_str(), result.as_deref()), ("run_shell_command", Some("a.rs")));
     }
 }

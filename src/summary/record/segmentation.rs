@@ -252,7 +252,7 @@ fn strip_list_marks(line: &str) -> (Cow<'_, str>, bool) {
     (text, marked || numbered)
 }
 
-/// Removes tags and comments from a line. An incomplete tag stays.
+/// Removes tags and comments from a line. An incomplete tag stays, and so does a mark of several brackets: `<<<name>>>`.
 fn strip_tags(line: &str) -> Cow<'_, str> {
     if !line.starts_with('<') && !line.ends_with('>') {
         return Cow::Borrowed(line);
@@ -262,7 +262,12 @@ fn strip_tags(line: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find('<') {
         let (line_width, tag) = rest.split_at(at);
         kept.push_str(line_width);
-        rest = match tag.find('>') {
+        let is_tag = tag[1..].starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?'));
+        rest = match tag.find('>').filter(|_| is_tag && !kept.ends_with('<')) {
+            None if !is_tag || kept.ends_with('<') => {
+                kept.push('<');
+                &tag[1..]
+            }
             Some(end) => &tag[end + 1..],
             // The comment ends on another line.
             None if tag.starts_with("<!--") => "",
@@ -391,5 +396,17 @@ mod tests {
         assert!(ends.starts_with("first word") && ends.ends_with("word last") && ends.contains(" … "), "{ends}");
         assert!(ends.chars().count() <= 63, "{ends}");
         assert_eq!(clip_middle("short", 60), "short");
+    }
+
+    #[test]
+    fn tags_go_and_brackets_stay() {
+        for (line, kept) in [
+            ("<p>Read it.</p>", "Read it."),
+            ("<!-- no --> Read it.", "Read it."),
+            ("<<<api>>> the call, <<<code>>>: none >", "<<<api>>> the call, <<<code>>>: none >"),
+            ("a < b and c >", "a < b and c >"),
+        ] {
+            assert_eq!(strip_tags(line), kept, "{line}");
+        }
     }
 }
