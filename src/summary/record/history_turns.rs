@@ -415,8 +415,8 @@ mod tests {
     #[test]
     fn results_in_the_message_of_their_call_belong_to_it() {
         let source = r#"{"sessionId":"1","projectHash":"h","startTime":"2026-01-01T00:00:00Z","messages":[
-            {"id":"1","type":"user","content":"List the files."},
-            {"id":"2","type":"gemini","content":"I look.","toolCalls":[{"id":"a","name":"run_shell_command","args":{"command":"ls"},
+            {"id":"1","timestamp":"2026-01-01T00:00:00Z","type":"user","content":"List the files."},
+            {"id":"2","timestamp":"2026-01-01T00:00:00Z","type":"gemini","content":"I look.","toolCalls":[{"id":"a","name":"run_shell_command","args":{"command":"ls"},
                 "result":[{"functionResponse":{"id":"a","name":"run_shell_command","response":{"output":"a.rs"}}}]}]}]}"#;
         let (speaker, text, calls, results_without_call) = read_turns(source).pop().expect("a turn");
         assert_eq!((speaker, text.as_str(), results_without_call), (Speaker::Assistant, "I look.", Vec::new()));
