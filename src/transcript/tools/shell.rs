@@ -57,8 +57,14 @@ fn cut_line<'l>(line: &'l str, quote: &mut Option<char>) -> Vec<&'l str> {
     found
 }
 
-/// Returns the delimiter of the here-document that a line starts.
+/// Returns the delimiter of the here-document that a line starts, or of the new lines of SWE-agent's `edit 3:5`.
 fn heredoc_end(line: &str) -> Option<String> {
+    const END_OF_EDIT: &str = "end_of_edit";
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let lines = line.trim().strip_prefix("edit ").and_then(|lines| lines.split_once(':'));
+    if lines.is_some_and(|(first, last)| is_number(first) && is_number(last)) {
+        return Some(END_OF_EDIT.to_owned());
+    }
     let (_, rest) = line.split_once("<<")?;
     let word = rest.trim_start_matches(['-', ' ']).split_whitespace().next()?.trim_matches(['\'', '"']);
     (!word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')).then(|| word.to_owned())
@@ -75,6 +81,7 @@ mod tests {
             ["cd /testbed", "cat > a.py << 'EOF'", "python a.py 2>&1 | tail -3", "echo \"a && b\""]
         );
         assert_eq!(steps("git commit -m \"one\n\ntwo; three\""), ["git commit -m \"one"]);
+        assert_eq!(steps("edit 1:2\nprint(1)\nend_of_edit\nls"), ["edit 1:2", "ls"]);
         assert!(steps("\n# nothing\n").is_empty());
     }
 }
