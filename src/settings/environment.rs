@@ -38,14 +38,19 @@ pub(super) fn read(keys: &Keys, variable: impl Fn(&str) -> Option<OsString>) -> 
     Ok(given)
 }
 
-/// Splits the rules of a variable: one a line; or, on a single line, at white space. A word that is no rule belongs to
-/// the rule before it where that takes white space, as in `match:a b`.
+/// Splits the rules of a variable. Of several lines, one with a pattern is one rule, white space included.
 fn rules(flag: &str, text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let is_one = |line: &str| lines.len() > 1 && line.starts_with("match:");
+    let rules =
+        lines.iter().map(|line| if is_one(line) { vec![(*line).to_owned()] } else { rules_of_line(flag, line) });
+    rules.flatten().collect()
+}
+
+/// Splits the rules of a line at white space. A word that is no rule belongs to the rule before it where that takes
+/// white space, as in `match:a b`.
+fn rules_of_line(flag: &str, text: &str) -> Vec<String> {
     let flag = format!("--{flag}");
-    let text = text.trim();
-    if text.contains('\n') {
-        return text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
-    }
     let mut rules: Vec<std::ops::Range<usize>> = Vec::new();
     let mut end = 0;
     for word in text.split_whitespace() {

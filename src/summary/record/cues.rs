@@ -131,7 +131,7 @@ cues! {
     /// An earlier statement no longer holds.
     CHANGES: Cue = r"\b(?:instead|actually|chang(?:e|ed|ing)|no longer|any ?more|rather|make (?:that|it|this)|now|moved?|raised?|lower(?:ed)?|bump(?:ed)?|increas[a-z]+|decreas[a-z]+|reduc[a-z]+|extend[a-z]*|postpone[a-z]*|switch(?:ed)?|replac[a-z]+|updat[a-z]+|correction|on second thought|scratch that|forget|new|revis[a-z]+|set (?:it|that) to|after all|from now on|came back|headroom|back to|took over|renamed|too (?:short|long|low|high|small|big|slow|strict|tight|little)|not [^.!?]{1,40} but|wait)\b|改为|改成|改用|换成|换用|不再|更正|现在|调整|推迟|提前|改到|而不是|算了|变成|增加到|减少到|提高到|降到|回复了|来电|太短|太长|太少|可以改了|了[。，！]|了$|再";
     /// A statement of what holds, or a limit.
-    STATES: Cue = r"^(?:the|our|my|its|their|his|her|this|that|each|every|all)\b|\b(?:is|are|was|were|be|stays?|remains?|at most|at least|(?:more|less|fewer|later|earlier) than|up to|under|below|above|within|maximum|minimum|max|min)\b|(?:: |= ?)[$€£]?[0-9]|是|为|最多|至少|不超过|以内|上限|预算|截止";
+    STATES: Cue = r"^(?:the|our|my|its|their|his|her|this|that|each|every|all)\b|\b(?:is|are|was|were|(?:will|must|should|shall|can|may|to|can['’]t|cannot) be|has|stays?|remains?|at most|at least|(?:more|less|fewer|later|earlier) than|up to|under|below|above|within|maximum|minimum|max|min)\b|(?:: |= ?)[$€£]?[0-9]|是|为|最多|至少|不超过|以内|上限|预算|截止";
     /// The opening of a sentence that moves to another subject and changes nothing.
     GOES_ON: PlacedCue = r"^(?:(?:and|but|so|then|ok(?:ay)?|well)\b,? )*now\b,? ";
     /// The opening of a sentence about the subject of the one before.
@@ -172,6 +172,12 @@ cues! {
     TAKES_BACK: Cue = r"\b(?:correct myself|i (?:was|am) (?:wrong|mistaken)|my (?:mistake|earlier [a-z ]{0,20}(?:was|is) wrong)|i (?:mis(?:read|judged|took|stated))|contrary to what i said|i take (?:that|it) back|i said [^.]{0,40} but)\b|我(?:之前|刚才)?(?:说错|看错|搞错|弄错)|我要更正|收回";
     /// The model states what it takes for granted.
     ASSUMES: Cue = r"\b(?:assum(?:e|es|ed|ing|ption)|presum(?:e|ably|ing)|suppos(?:e|ing|edly)|seems?|appears?|looks? like|probably|likely|apparently|my (?:guess|reading|understanding|impression)|i(?:['’]ll|['’]m)? (?:guess|think|believe|suspect|expect|gather|figure|read|count|counted|understand|understood|take it|treat(?:ing)?|go(?:ing)? (?:with|by)))\b|我(?:按|当|猜|想|认为|以为|觉得|理解)|假设|假定|看来|看起来|似乎|好像|应该是|估计|大概|可能是|推测|默认";
+    /// The user agrees with the model.
+    AGREES: Cue = r"^(?:(?:oh|ah|hm+|so|well)[, ]+)?(?:yes|yep|yeah|yup|correct|right|agreed?|exactly|true|indeed|good|great|fine|nice|perfect|ok(?:ay)?|sure|thanks?|thank you)\b|^(?:对|是的|没错|好|可以|嗯|同意|谢谢)";
+    /// A sentence about another thing, or one more.
+    ANOTHER: Cue = r"\b(?:other|another|second|too|also|as well|more)\b|另|也";
+    /// The user's request in Chinese, whose verbs are not recognized by their place.
+    ASKS_FOR: Cue = r"请|把|帮|修|加|删|写|跑|清|改|用|做|给";
     /// The user calls the model's statement wrong.
     DENIES: Cue = r"^(?:(?:haha|h+m+|ok(?:ay)?|nice|cool|yep|hey|well|so|ah+|oh|u+m+|ty|thx|thanks|sorry|wait|great|alright|fine)\b[\s,.!…-]*)*(?:no(?:[,.!:;]| it| that)|nope\b|nah\b|not (?:quite|really|true|it\b)|wrong\b|incorrect|that['’]?s (?:not|wrong)|that is (?:not|wrong)|you['’]re wrong|disagree)|^(?:(?:嗯+|好的?|哦|ok)[，。！,\s]*)*(?:不是|不对|错了|不，|并不是)";
     /// The model chose, or ruled something out.

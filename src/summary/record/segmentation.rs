@@ -260,8 +260,8 @@ fn strip_tags(line: &str) -> Cow<'_, str> {
     let mut kept = String::new();
     let mut rest = line;
     while let Some(at) = rest.find('<') {
-        let (line_width, tag) = rest.split_at(at);
-        kept.push_str(line_width);
+        let (before, tag) = rest.split_at(at);
+        kept.push_str(before);
         let is_tag = tag[1..].starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?'));
         rest = match tag.find('>').filter(|_| is_tag && !kept.ends_with('<')) {
             None if !is_tag || kept.ends_with('<') => {

@@ -112,7 +112,10 @@ impl UserStatements {
     pub(super) fn corrections<'s>(&'s self, message: &str) -> impl Fn(&str) -> bool + use<'s> {
         /// Sentences at the start of a message that can reply to the model.
         const MOST_REPLIES: usize = 3;
-        let replies: Vec<Claim> = sentences(message).into_iter().take(MOST_REPLIES).map(Claim::parse).collect();
+        let is_correction = |reply: &&str| !cues::ANOTHER.is_in(reply) && !cues::ASKS_FOR.is_in(reply);
+        let agrees = cues::AGREES.is_in(message);
+        let replies = sentences(message).into_iter().filter(|reply| !agrees && !is_small_talk(reply));
+        let replies: Vec<Claim> = replies.take(MOST_REPLIES).filter(is_correction).map(Claim::parse).collect();
         move |statement| {
             let is_assumption = cues::ASSUMES.is_in(statement);
             let statement = Claim::parse(statement);

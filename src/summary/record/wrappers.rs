@@ -32,12 +32,12 @@ const LINES: [&str; 4] = [
 ];
 
 /// The opening of a message in which an editor lists its open files, and the heading behind which the user's words are.
-const EDITOR_CONTEXT: &str = "# Context from my IDE setup";
-const EDITOR_REQUEST: &str = "## My request for Codex:";
+const EDITOR_CONTEXT: &str = "# Context from my IDE setup:";
+const EDITOR_REQUEST: &str = "\n## My request for Codex:\n";
 
 /// Returns a text without these tags and lines, and without the context of an editor.
 pub(super) fn without_wrappers(text: &str) -> Cow<'_, str> {
-    if text.trim_start().starts_with(EDITOR_CONTEXT)
+    if text.trim_start().lines().next().is_some_and(|line| line.trim_end() == EDITOR_CONTEXT)
         && let Some((_, request)) = text.split_once(EDITOR_REQUEST)
     {
         return Cow::Owned(without_wrappers(request).trim_start().to_owned());
@@ -81,19 +81,27 @@ fn remove_tagged(text: &str) -> Cow<'_, str> {
     kept
 }
 
-/// Returns the output of a command from a JSON object that holds it beside its exit status. A status that reports a
-/// failure stands on a last line. `None` if the text is no such object.
+/// Returns the output of a command from a JSON object that holds it beside its exit status. Other texts of the object
+/// and a status that reports a failure follow it. `None` if the text is no such object.
 pub(super) fn unwrap_output(text: &str) -> Option<String> {
     const STATUSES: [&str; 3] = ["exit_code", "exitCode", "returncode"];
+    const OUTPUTS: [&str; 3] = ["output", "stdout", "stderr"];
     if !STATUSES.iter().any(|name| text.contains(name)) {
         return None;
     }
     let object: Map<String, Value> = serde_json::from_str(text).ok()?;
+    let number = |value: &Value| value.as_i64().or_else(|| value.as_str()?.trim().parse().ok());
+    let status_of = |holder: &Map<String, Value>| STATUSES.iter().find_map(|name| holder.get(*name).and_then(number));
     let holders = [Some(&object), object.get("metadata").and_then(Value::as_object)];
-    let status_of = |holder: &Map<String, Value>| STATUSES.iter().find_map(|name| holder.get(*name)?.as_i64());
-    let status = holders.into_iter().flatten().find_map(status_of)?;
-    let outputs = ["output", "stdout", "stderr"].iter().filter_map(|name| object.get(*name)?.as_str());
+    let status = i32::try_from(holders.into_iter().flatten().find_map(status_of)?).ok()?;
+    let outputs = OUTPUTS.iter().filter_map(|name| object.get(*name)?.as_str());
     let mut lines: Vec<String> = outputs.filter(|text| !text.is_empty()).map(str::to_owned).collect();
+    for (name, value) in &object {
+        let is_known = OUTPUTS.contains(&name.as_str()) || STATUSES.contains(&name.as_str());
+        if let Some(text) = value.as_str().filter(|text| !text.is_empty() && !is_known) {
+            lines.push(format!("{name}: {text}"));
+        }
+    }
     if status != 0 {
         lines.push(format!("exit code: {status}"));
     }
@@ -120,16 +128,23 @@ mod tests {
             ("No response requested was sent.", "No response requested was sent."),
             ("I said <b>this</b>.", "I said <b>this</b>."),
             ("# Context from my IDE setup:\n\n## Active file: a.rs\n\n## My request for Codex:\nFix it.", "Fix it."),
+            (
+                "# Context from my IDE setup: keep it.\n## My request for Codex:\nWhat?",
+                "# Context from my IDE setup: keep it.\n## My request for Codex:\nWhat?",
+            ),
             ("# Context from my IDE setup:\nWhat is that?", "# Context from my IDE setup:\nWhat is that?"),
         ] {
             assert_eq!(without_wrappers(text).trim(), kept, "{text}");
         }
     }
+
     #[test]
     fn outputs_in_json_are_read_as_text() {
         for (text, output) in [
             (r#"{"output":"a\nb\n","metadata":{"exit_code":2,"duration_seconds":0.1}}"#, Some("a\nb\n\nexit code: 2")),
             (r#"{"stdout":"fine","stderr":"","exit_code":0}"#, Some("fine")),
+            (r#"{"stdout":"a","exit_code":"1","message":"E0463"}"#, Some("a\nmessage: E0463\nexit code: 1")),
+            (r#"{"output":"a","exit_code":null,"signal":"SIGKILL"}"#, None),
             (r#"{"output":"a","note":"exit_code"}"#, None),
             (r#"{"exit_code":"#, None),
             ("exit_code 2", None),

@@ -43,6 +43,8 @@ pub(in crate::summary::record) struct Claim {
     pub(super) requested_action: Option<String>,
     /// Whether it states what holds or sets a limit: `the budget is $500`, `at most 3`. Requests state nothing.
     pub(super) states: bool,
+    /// Whether it is about the other of two things.
+    pub(super) is_about_another: bool,
     /// Whether it reports a decision or an event.
     pub(super) reports: bool,
     /// Whether its words say that something becomes another thing: `took over`.
@@ -80,6 +82,7 @@ impl Claim {
         claim.choice = captured_words(&cues::CHOICES).unwrap_or_default();
         let words = tokens(sentence);
         claim.add_words(&words);
+        claim.is_about_another = words.iter().any(|word| matches!(word.text.as_str(), "other" | "another"));
         claim.read_request(rest, &words);
         claim.stems = words.into_iter().map(|token| stem(&token.text)).collect();
         claim.names = names_of(sentence);
@@ -112,7 +115,11 @@ impl Claim {
         let (changes, transforms, corrects) =
             (cues::CHANGES.is_in(&rest), cues::TURNS.is_in(&rest), cues::CORRECTS.is_in(&rest));
         self.changes_otherwise = changes || transforms || corrects;
-        let names_a_value = self.values.iter().any(|(measure, _)| !matches!(measure, ValueMeasure::Named(_)));
+        // `by 2 points` and `3 boxes` are no values of something that has one.
+        let is_relative = object.iter().any(|word| word.text == "by")
+            || object.first().is_some_and(|word| number_of(&word.text).is_some());
+        let names_a_value =
+            !is_relative && self.values.iter().any(|(measure, _)| !matches!(measure, ValueMeasure::Named(_)));
         if !names_a_value && self.choice.is_empty() && self.former.is_empty() {
             (self.changes, self.transforms, self.corrects) = (changes, transforms, corrects);
         }

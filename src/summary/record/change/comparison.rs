@@ -88,7 +88,36 @@ impl Claim {
         shared / whole * if changes { CHANGED } else { 1.0 }
     }
 
+    /// Whether both give values of things with different numbers: order 12, order 14; or one is about the other thing.
+    fn names_another(&self, earlier: &Claim) -> bool {
+        fn named(claim: &Claim) -> impl Iterator<Item = &(ValueMeasure, String)> {
+            claim.values.iter().filter(|(measure, _)| matches!(measure, ValueMeasure::Named(_)))
+        }
+        let has_values = |claim: &Claim| claim.values.len() > named(claim).count();
+        let is_request = self.requested_action.is_some() && self.requested_action == earlier.requested_action;
+        let differs = named(self)
+            .any(|(noun, number)| named(earlier).any(|(other_noun, other)| noun == other_noun && number != other));
+        let is_numbered = differs && (is_request || has_values(self) && has_values(earlier));
+        (is_numbered || self.is_about_another != earlier.is_about_another) && !self.corrects && self.former.is_empty()
+    }
+
+    /// Whether it gives a number of things.
+    pub(super) fn counts(&self) -> bool {
+        let counts = |measure: &ValueMeasure| {
+            matches!(measure, ValueMeasure::Number | ValueMeasure::Count(_) | ValueMeasure::Named(_))
+        };
+        self.values.iter().any(|(measure, _)| counts(measure))
+    }
+
+    /// Whether it is in a script without spaces.
+    pub(super) fn is_in_chinese(&self) -> bool {
+        self.subject.iter().any(|word| word.starts_with(|c: char| c >= '\u{2e80}'))
+    }
+
     fn likely_relation_to(&self, earlier: &Claim) -> Relation {
+        if self.names_another(earlier) {
+            return Relation::Independent;
+        }
         let same = !self.subject.is_empty() && self.subject == earlier.subject;
         if same && self.values_differ(earlier) {
             return self.new_value_relation_to(earlier);
