@@ -19,6 +19,9 @@ pub(crate) fn retry(line: &str, wrong: &str, words: &[String]) -> String {
     let whole = || {
         let (before, next) = line.strip_prefix(TRY)?.split_once(PROGRAM)?;
         let (flags, prose) = split(next);
+        if holds_a_secret(&flags) {
+            return Some(format!("{TRY}{PROGRAM} --help"));
+        }
         let has_own_files = !flags.is_empty() && !flags.iter().any(|flag| flag.starts_with('-'));
         let is_alone = |flag: &String| ["--list", "--help", "--generate"].contains(&flag.as_str());
         let is_assignment = before.is_empty() || before.contains('=') && before.ends_with(' ');
@@ -68,18 +71,27 @@ fn inputs(typed: &[String]) -> Vec<String> {
     left
 }
 
-/// Whether words hold free text that can contain a key.
-fn may_hold_a_secret(words: &[String]) -> bool {
-    let value = |at: usize, flag: &str| {
-        let rest = words[at].strip_prefix(flag)?;
-        rest.strip_prefix('=').or_else(|| words.get(at + 1).filter(|_| rest.is_empty()).map(String::as_str))
-    };
+/// Whether words hold a key in the place of a variable's name, or an address with a password.
+fn holds_a_secret(words: &[String]) -> bool {
     (0..words.len()).any(|at| {
         words[at].contains("://") && words[at].contains('@')
-            || words[at].starts_with("--request-json")
-            || value(at, "--summarizer-cmd").is_some_and(|command| !is_plain_command(command))
-            || value(at, "--api-key-env").is_some_and(|name| !is_variable_name(name))
+            || value_at(words, at, "--api-key-env").is_some_and(|name| !is_variable_name(name))
     })
+}
+
+/// Whether words hold free text that can contain a key.
+fn may_hold_a_secret(words: &[String]) -> bool {
+    holds_a_secret(words)
+        || (0..words.len()).any(|at| {
+            words[at].starts_with("--request-json")
+                || value_at(words, at, "--summarizer-cmd").is_some_and(|command| !is_plain_command(command))
+        })
+}
+
+/// Returns the value of a flag that is used at a place.
+fn value_at<'w>(words: &'w [String], at: usize, flag: &str) -> Option<&'w str> {
+    let rest = words[at].strip_prefix(flag)?;
+    rest.strip_prefix('=').or_else(|| words.get(at + 1).filter(|_| rest.is_empty()).map(String::as_str))
 }
 
 /// Whether a command consists of names, flags and paths, none of which looks like a key.
@@ -333,6 +345,17 @@ mod tests {
             ("try: tcompact --in-place", "--output", "tcompact -oa.json a.json", "try: tcompact --in-place"),
         ] {
             assert_eq!(retry(line, wrong, &words(typed)), retried, "{line}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_not_repeated() {
+        for line in [
+            "try: tcompact --api-key-env sk-proj-abc123",
+            "try: tcompact --api-key-env=sk-proj-abc123",
+            "try: tcompact --base-url https://user:pass@host/v1",
+        ] {
+            assert_eq!(retry(line, "--x", &["tcompact".to_owned(), "a.json".to_owned()]), "try: tcompact --help");
         }
     }
 }

@@ -252,23 +252,42 @@ fn strip_list_marks(line: &str) -> (Cow<'_, str>, bool) {
     (text, marked || numbered)
 }
 
-/// Removes tags and comments from a line. An incomplete tag stays, and so does a mark of several brackets: `<<<name>>>`.
+/// Removes tags and comments from a line. An incomplete tag stays, and so do a placeholder beside other words, `<path>`,
+/// and a mark of several brackets, `<<<name>>>`.
 fn strip_tags(line: &str) -> Cow<'_, str> {
     if !line.starts_with('<') && !line.ends_with('>') {
         return Cow::Borrowed(line);
     }
+    let bare = strip(line, |_| false);
+    let is_placeholder = |tag: &str| {
+        /// Tags that pages leave open.
+        const OPEN: [&str; 6] = ["br", "hr", "p", "li", "img", "input"];
+        let is_name = tag.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+        is_name && !OPEN.contains(&tag) && !line.contains(&format!("</{tag}>"))
+    };
+    Cow::Owned(if bare.is_empty() { bare } else { strip(line, is_placeholder) })
+}
+
+/// Removes tags and comments from a line, except for those whose inside `stays`.
+fn strip(line: &str, stays: impl Fn(&str) -> bool) -> String {
     let mut kept = String::new();
     let mut rest = line;
     while let Some(at) = rest.find('<') {
         let (before, tag) = rest.split_at(at);
         kept.push_str(before);
-        let is_tag = tag[1..].starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?'));
-        rest = match tag.find('>').filter(|_| is_tag && !kept.ends_with('<')) {
-            None if !is_tag || kept.ends_with('<') => {
+        let is_tag = tag[1..].starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?'))
+            && !kept.ends_with('<');
+        rest = match tag.find('>') {
+            _ if !is_tag => {
                 kept.push('<');
                 &tag[1..]
             }
-            Some(end) => &tag[end + 1..],
+            Some(end) => {
+                if stays(&tag[1..end]) {
+                    kept.push_str(&tag[..=end]);
+                }
+                &tag[end + 1..]
+            }
             // The comment ends on another line.
             None if tag.starts_with("<!--") => "",
             None => {
@@ -278,7 +297,7 @@ fn strip_tags(line: &str) -> Cow<'_, str> {
         };
     }
     kept.push_str(rest);
-    Cow::Owned(kept.trim().to_owned())
+    kept.trim().to_owned()
 }
 
 /// Clips a sentence to [`LONGEST_SENTENCE`] characters.
@@ -405,6 +424,9 @@ mod tests {
             ("<!-- no --> Read it.", "Read it."),
             ("<<<api>>> the call, <<<code>>>: none >", "<<<api>>> the call, <<<code>>>: none >"),
             ("a < b and c >", "a < b and c >"),
+            ("Never edit files in <build>", "Never edit files in <build>"),
+            ("One line<br>", "One line"),
+            ("<output>", ""),
         ] {
             assert_eq!(strip_tags(line), kept, "{line}");
         }
