@@ -163,14 +163,16 @@ impl ModelStatements {
         last_text
     }
 
-    /// Removes and returns a statement of the last message that the user corrects. Questions are not statements.
+    /// Removes the statements of the last message that the user corrects, and returns them with a gap in between.
+    /// Questions are not statements.
     pub(super) fn take_corrected(&mut self, is_corrected: impl Fn(&str) -> bool) -> Option<String> {
         let turn = self.turns;
         let first = self.all.iter().rposition(|statement| statement.turn != turn).map_or(0, |before| before + 1);
         let is_match =
-            |statement: &Statement| statement.entry.kind != FactKind::Open && is_corrected(&statement.entry.text);
-        let at = self.all[first..].iter().position(is_match)?;
-        Some(self.all.remove(first + at).entry.text)
+            |statement: &mut Statement| statement.entry.kind != FactKind::Open && is_corrected(&statement.entry.text);
+        let corrected: Vec<String> =
+            self.all.extract_if(first.., is_match).map(|statement| statement.entry.text).collect();
+        (!corrected.is_empty()).then(|| corrected.join(" … "))
     }
 
     /// Notes an error. Later statements about it weigh more.

@@ -213,6 +213,18 @@ fn corrected_assumptions_stand_with_their_correction() {
 }
 
 #[test]
+fn all_corrected_assumptions_of_a_message_go() {
+    let text = summary_of(&[
+        message("user", "We prepare the reports for spring."),
+        message("assistant", "I assume the warehouse counts boxes. I assume the invoice goes to Berlin."),
+        message("user", "The warehouse counts pallets. The invoice goes to Kiel."),
+    ]);
+    let corrected = "“I assume the warehouse counts boxes. … I assume the invoice goes to Berlin.”";
+    let with_berlin: Vec<&str> = text.lines().filter(|line| line.contains("Berlin")).collect();
+    assert!(text.contains(corrected) && with_berlin.iter().all(|line| line.contains("Kiel")), "{text}");
+}
+
+#[test]
 fn statements_that_are_not_corrected_stay() {
     let cases = [
         ("I assume the warehouse counts boxes.", "Please add a page on the trucks."),
