@@ -46,6 +46,11 @@ fn tokens(source: &str) -> u64 {
     document.transcripts[0].messages.iter().map(|message| Counter::DEFAULT.count(message)).sum()
 }
 
+/// Returns a context whose summarizer is never asked, and which reports nothing.
+fn context(policy: &CompactionPolicy) -> CompactionContext<'_> {
+    CompactionContext { policy, backend: &Unasked, listen: &|_, _| (), counts: true, keeps_facts: false }
+}
+
 #[test]
 fn a_limit_that_can_be_met_is_met_at_every_larger_limit() {
     for (source, keep) in sources().into_iter().zip([1, 1, 3]) {
@@ -136,13 +141,7 @@ fn the_draft_is_what_would_be_written() {
     let mut drafts = 0;
     for limit in (200..1_500).step_by(100) {
         let policy = policy(limit, Some(2), SummarizerKind::Embedded);
-        let context = CompactionContext {
-            policy: &policy,
-            backend: &Unasked,
-            listen: &|_, _| (),
-            counts: false,
-            keeps_facts: false,
-        };
+        let context = context(&policy);
         let arena = Arena::default();
         let plan = || context.plan(&document.transcripts[0], &arena).expect("a plan");
         let (drafted, afresh) = (plan(), FittedPlan { draft: None, ..plan() });
@@ -208,13 +207,7 @@ fn sizes_are_without_removed_thinking() {
         let mut policy = policy(u64::MAX, Some(4), summarizer);
         policy.fit = None;
         policy.thinking = Thinking::Drop;
-        let context = CompactionContext {
-            policy: &policy,
-            backend: &Unasked,
-            listen: &|_, _| (),
-            counts: true,
-            keeps_facts: false,
-        };
+        let context = context(&policy);
         let arena = Arena::default();
         let fitted = context.plan(&document.transcripts[0], &arena).expect("a plan");
         assert!(fitted.thinking_tokens() > 100, "{summarizer:?}");

@@ -1,0 +1,79 @@
+use super::*;
+use crate::transcript::format::Transcript;
+use crate::transcript::framing::tests::read;
+
+fn with<T>(source: &str, look: impl FnOnce(&Transcript<'_>) -> T) -> T {
+    let document = read(source, None, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
+    assert_eq!(document.transcripts[0].format.name(), "ai-sdk", "{source}");
+    look(&document.transcripts[0])
+}
+
+fn texts(message: &Message<'_>) -> Vec<String> {
+    message.content.texts().iter().map(|text| text.decode().into_owned()).collect()
+}
+
+const USER: &str = r#"{"id":"u1","role":"user","parts":[{"type":"text","text":"u"}]}"#;
+
+#[test]
+fn calls_that_hold_their_results_are_not_parted() {
+    let tools = r#"{"id":"a1","role":"assistant","parts":[{"type":"step-start"},
+        {"type":"tool-read_file","toolCallId":"a","state":"output-available","input":{"n":1.50},"output":{"lines":2}},
+        {"type":"dynamic-tool","toolName":"g","toolCallId":"b","state":"input-available","input":{}}]}"#;
+    with(&format!("[{USER},{tools}]"), |transcript| {
+        let calling = &transcript.messages[1];
+        let pairing = &transcript.pairing;
+        assert!(pairing.pairs.is_empty());
+        assert_eq!(pairing.unanswered.len(), 1, "one is pending");
+        let names: Vec<_> = calling.calls.iter().filter_map(|call| call.name.map(|name| name.decode())).collect();
+        assert_eq!(names, ["read_file", "g"]);
+        assert_eq!(texts(calling), [r#"{"lines":2}"#]);
+    });
+}
+
+#[test]
+fn the_fourth_version_has_calls_beside_the_content_or_as_parts() {
+    let call = r#"{"state":"result","toolCallId":"a","toolName":"f","args":{},"result":"r"}"#;
+    let beside = format!(r#"{{"id":"a1","role":"assistant","content":"c","toolInvocations":[{call}]}}"#);
+    let both = format!(
+        r#"{{"id":"a1","role":"assistant","content":"c","toolInvocations":[{call}],"parts":[{{"type":"tool-invocation","toolInvocation":{call}}},{{"type":"text","text":"c"}}]}}"#
+    );
+    for (source, said) in [(beside, ["c", "r"]), (both, ["r", "c"])] {
+        with(&format!("[{source}]"), |transcript| {
+            let message = &transcript.messages[0];
+            assert_eq!((message.calls.len(), message.results.len()), (1, 1));
+            assert_eq!(texts(message), said);
+        });
+    }
+}
+
+#[test]
+fn results_of_model_messages_are_messages() {
+    let calling = r#"{"role":"assistant","content":[{"type":"text","text":"t"},{"type":"tool-call","toolCallId":"a","toolName":"f","input":{}},{"type":"tool-approval-request","approvalId":"q","toolCallId":"a"}]}"#;
+    let allowed = r#"{"role":"tool","content":[{"type":"tool-approval-response","approvalId":"q","approved":true}]}"#;
+    let result = r#"{"role":"tool","content":[{"type":"tool-result","toolCallId":"a","toolName":"f","output":{"type":"text","value":"r"}}]}"#;
+    with(&format!("[{calling},{allowed},{result}]"), |transcript| {
+        let messages = &transcript.messages;
+        assert_eq!(transcript.pairing.pairs, [(0, 2)]);
+        assert_eq!(transcript.groups, [(0, 1)]);
+        assert_eq!(texts(&messages[2]), ["r"]);
+        let made = AiSdk.result(&messages[0].calls[0], &messages[0], "e").expect("a result");
+        let expected = result.replace(r#""text","value":"r""#, r#""error-text","value":"e""#);
+        assert!(expected.contains(&made.to_string()), "{made}");
+    });
+}
+
+#[test]
+fn a_summary_is_written_as_its_neighbours_are() {
+    let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
+    let written = |source: &str| {
+        with(source, |transcript| {
+            AiSdk.summary(&summary, &InsertionPoint { transcript, cutoff: 0, removed: &Vec::new })[0].clone()
+        })
+    };
+    let ui = written(&format!("[{USER}]"));
+    let id = ui["id"].as_str().expect("an id");
+    assert_eq!(id.len(), 16);
+    assert_eq!(ui.to_string(), USER.replace("u1", id).replace(r#""u"}"#, r#""s"}"#));
+    let model = r#"[{"role":"user","content":"u"},{"role":"user","content":[{"type":"file","data":"x","mediaType":"image/png"}]}]"#;
+    assert_eq!(written(model).to_string(), r#"{"role":"user","content":"s"}"#);
+}
