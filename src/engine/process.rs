@@ -27,6 +27,7 @@ use crate::report::terminal;
 use crate::rewrite::{self, Edit};
 use crate::sanitize::sanitize_name;
 use crate::settings::{Action, Explain, Volume};
+use crate::tokens::Tally;
 use crate::transcript::Transcript;
 use crate::transcript::framing::Document;
 use crate::transcript::view::Arena;
@@ -211,8 +212,8 @@ impl InputTask<'_> {
             let summary = summary.as_ref().map(|summary| &summary.placed);
             compacted |= summary.is_some() || compaction.is_pruned();
             let masked = self.policy.redact.then(|| page::mask_both(transcript, edits, masks, &arena)).transpose()?;
-            let (source, counter) = (source.as_str(), self.policy.counter);
-            diffs.push_str(&Diff { source, transcript, masked, counter, plan, summary, edits, pruned }.draw());
+            let tally = &Tally::new(self.policy.counter, &transcript.messages);
+            diffs.push_str(&Diff { source: &source, transcript, masked, tally, plan, summary, edits, pruned }.draw());
         }
         Ok(Outcome { content: Content::Text(terminal::for_stdout(diffs)), compacted, idle, ..Outcome::default() })
     }

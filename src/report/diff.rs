@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use crate::prune::Pruned;
 use crate::rewrite::{Edit, Placed, edited};
 use crate::sanitize::{sanitize, sanitize_line};
-use crate::tokens::Counter;
+use crate::tokens::Tally;
 use crate::transcript::formats::read_entry;
 use crate::transcript::{Message, Transcript};
 use crate::wording::readable_source;
@@ -54,8 +54,8 @@ pub(crate) struct Diff<'d, 'a> {
     pub(crate) transcript: &'d Transcript<'a>,
     /// The conversation before and after with its secrets masked, with `--redact`.
     pub(crate) masked: Option<(&'d Transcript<'d>, &'d Transcript<'d>)>,
-    /// How tokens are counted.
-    pub(crate) counter: Counter,
+    /// The sizes of its messages.
+    pub(crate) tally: &'d Tally<'d, 'a>,
     /// The plan.
     pub(crate) plan: &'d Plan,
     /// The summary.
@@ -154,7 +154,7 @@ impl Diff<'_, '_> {
         let (before, after) = lengths.fold((0, 0), |sum, step| (sum.0 + step.0, sum.1 + step.1));
         let removed: Vec<usize> =
             steps.iter().filter_map(|step| if let Step::Remove(index) = step { Some(*index) } else { None }).collect();
-        let tokens: u64 = removed.iter().map(|&index| self.counter.count(&self.transcript.messages[index])).sum();
+        let tokens: u64 = self.tally.sum(&removed);
         let removed = match removed.len() {
             0 => String::new(),
             1 => format!(" 1 message goes ({tokens} tokens)"),
@@ -170,7 +170,8 @@ impl Diff<'_, '_> {
                     self.old(*index, REMOVED_MESSAGE, out);
                     read_entry(self.transcript.format, text, |message| {
                         let shown = self.masked.map_or(message, |(_, after)| &after.messages[*index]);
-                        draw_message(self.counter, *index, (message, shown), self.shortened(*index), out);
+                        let tokens = self.tally.counter().count(message);
+                        draw_message(*index, tokens, shown, self.shortened(*index), out);
                     });
                 }
                 Step::Summary(_) => self.summary(out),
@@ -202,7 +203,7 @@ impl Diff<'_, '_> {
         let look = if carried { Look { note: ", carried on by the summary".into(), ..look } } else { look };
         let message = &self.transcript.messages[index];
         let shown = self.masked.map_or(message, |(before, _)| &before.messages[index]);
-        draw_message(self.counter, index, (message, shown), look, out);
+        draw_message(index, self.tally.message(index), shown, look, out);
     }
 
     /// Returns the entries that are messages. Others are for the program of the session.
@@ -222,7 +223,7 @@ impl Diff<'_, '_> {
             Some(Placed::Messages(entries)) => {
                 for written in self.written(entries) {
                     read_entry(self.transcript.format, &written, |message| {
-                        let tokens = self.counter.count(message);
+                        let tokens = self.tally.counter().count(message);
                         push(out, ADDED, "+", &format!("[summary] {}, {tokens} tokens", brief::role(message)));
                         whole(&brief::text(message), out);
                     });
@@ -237,17 +238,9 @@ impl Diff<'_, '_> {
     }
 }
 
-/// Draws a message: its role, its size and the beginning of its text. `shown` is the message with its secrets masked.
-fn draw_message(
-    counter: Counter,
-    index: usize,
-    (message, shown): (&Message<'_>, &Message<'_>),
-    look: Look,
-    out: &mut String,
-) {
+/// Draws a message: its role, its size in tokens and the beginning of its text.
+fn draw_message(index: usize, tokens: u64, message: &Message<'_>, look: Look, out: &mut String) {
     let mut add = |text: &str| push(out, look.style, look.sign, text);
-    let tokens = counter.count(message);
-    let message = shown;
     add(&format!("[{index}] {}, {tokens} tokens{}", brief::role(message), look.note));
     for call in brief::calls(message, COLUMNS) {
         add(&format!("    {call}"));
@@ -280,6 +273,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::tokens::Counter;
     use crate::transcript::framing::tests::read;
 
     const SOURCE: &str = r#"[
@@ -304,8 +298,8 @@ mod tests {
         };
         let edits: Vec<Edit> = shortened.map(edit).into_iter().collect();
         let (edits, pruned) = (edits.as_slice(), &Pruned::default());
-        let counter = Counter::DEFAULT;
-        Diff { source: "a.json", transcript, masked: None, counter, plan, summary, edits, pruned }.draw()
+        let tally = &Tally::new(Counter::DEFAULT, &transcript.messages);
+        Diff { source: "a.json", transcript, masked: None, tally, plan, summary, edits, pruned }.draw()
     }
 
     fn plain(text: &str) -> String {

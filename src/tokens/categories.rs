@@ -50,7 +50,8 @@ impl Categories {
                 continue;
             }
             let tool = |answer: usize| answered.get(&(index, answer)).cloned();
-            let parts = Parts::of(message, tally.counter(), tool).0;
+            let mut parts = Parts::of(message, tally.counter(), tool).0;
+            parts.push((Category::Thinking, tally.sealed_thinking(index) as f64));
             for (category, tokens) in distribute(tally.message(index), &parts) {
                 categories.add(message.role, category, tokens);
             }

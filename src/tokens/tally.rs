@@ -1,6 +1,6 @@
 //! The sizes of a conversation's messages. Each is counted at most once, and only when needed.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 
 use crate::transcript::Message;
 
@@ -12,6 +12,8 @@ pub(crate) struct Tally<'m, 'a> {
     messages: &'m [Message<'a>],
     /// The count of each message, or [`UNKNOWN`].
     known: Vec<Cell<u64>>,
+    /// The first message behind the last one of the user.
+    last_turn: OnceCell<usize>,
 }
 
 /// More tokens than any message has.
@@ -20,7 +22,7 @@ const UNKNOWN: u64 = u64::MAX;
 impl<'m, 'a> Tally<'m, 'a> {
     /// Returns a tally of messages that are not counted yet.
     pub(crate) fn new(counter: Counter, messages: &'m [Message<'a>]) -> Self {
-        Tally { counter, messages, known: vec![Cell::new(UNKNOWN); messages.len()] }
+        Tally { counter, messages, known: vec![Cell::new(UNKNOWN); messages.len()], last_turn: OnceCell::new() }
     }
 
     /// Returns the counter.
@@ -32,9 +34,20 @@ impl<'m, 'a> Tally<'m, 'a> {
     pub(crate) fn message(&self, index: usize) -> u64 {
         let known = &self.known[index];
         if known.get() == UNKNOWN {
-            known.set(self.counter.count(&self.messages[index]));
+            known.set(self.counter.count(&self.messages[index]) + self.sealed_thinking(index));
         }
         known.get()
+    }
+
+    /// Returns the tokens of a message's thinking that only the provider can read. Providers read it again until the
+    /// user's next message. The counter of `content` alone leaves it out, as it leaves out calls.
+    pub(crate) fn sealed_thinking(&self, index: usize) -> u64 {
+        let sealed = self.messages[index].rest.as_ref().map_or(0, |fields| fields.sealed_thinking);
+        let is_read = || {
+            let behind_user = || self.messages.iter().rposition(Message::is_user_turn).map_or(0, |last| last + 1);
+            !matches!(self.counter, Counter::Bytes(_)) && index >= *self.last_turn.get_or_init(behind_user)
+        };
+        if sealed > 0 && is_read() { sealed } else { 0 }
     }
 
     /// Returns the tokens of some messages together.
@@ -122,7 +135,10 @@ impl<'m, 'a> Tally<'m, 'a> {
 
     fn bounds(&self, index: usize) -> Option<(u64, u64)> {
         match self.known[index].get() {
-            UNKNOWN => self.counter.bounds(&self.messages[index]),
+            UNKNOWN => {
+                let sealed = self.sealed_thinking(index);
+                self.counter.bounds(&self.messages[index]).map(|(least, most)| (least + sealed, most + sealed))
+            }
             known => Some((known, known)),
         }
     }
@@ -149,6 +165,24 @@ mod tests {
             assert!(!tally.reaches(&[0, 1, 2], 1_000), "and no more than they have bytes");
             assert_eq!(tally.counted(), 0);
         });
+    }
+
+    /// A provider reads its own thinking again until the user goes on.
+    #[test]
+    fn thinking_that_only_the_provider_reads_counts_behind_the_last_message_of_the_user() {
+        let user = r#"{"type":"message","role":"user","content":"Go on."}"#;
+        let thinking = format!(r#"{{"type":"reasoning","summary":[],"encrypted_content":"{}"}}"#, "x".repeat(7_300));
+        let call = r#"{"type":"function_call","call_id":"c","name":"ls","arguments":"{}"}"#;
+        let source = format!("[{user},{thinking},{call},{user},{thinking},{call}]");
+        let document = read(&source, None, None).expect("items");
+        let messages = &document.transcripts[0].messages;
+        for counter in [Counter::DEFAULT, Counter::Exact(Encoding::O200kBase)] {
+            let tally = Tally::new(counter, messages);
+            let frame = counter.count(&messages[1]);
+            assert!(tally.reaches(&[4], 1_000) && !tally.reaches(&[1], 1_000), "{counter}, by bounds");
+            assert_eq!((tally.message(1), tally.message(4)), (frame, frame + 1_000), "{counter}");
+        }
+        assert_eq!(Tally::new(Counter::Bytes(1), messages).message(4), 0, "only text of the content counts");
     }
 
     #[test]

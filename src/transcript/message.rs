@@ -78,6 +78,8 @@ pub(crate) struct RareFields<'a> {
     pub(crate) total_tokens: Option<u64>,
     /// The provider's name, if the message has it.
     pub(crate) provider: Option<Text<'a>>,
+    /// Tokens of thinking that only the provider can read. It counts only until the user's next message.
+    pub(crate) sealed_thinking: u64,
 }
 
 impl<'a> RareFields<'a> {
@@ -88,9 +90,9 @@ impl<'a> RareFields<'a> {
 
     /// Boxes the fields; `None` if all are empty.
     pub(crate) fn boxed(self) -> Option<Box<Self>> {
-        let RareFields { role_name, name, total_tokens, provider } = self;
-        let is_some = role_name.is_some() || name.is_some() || total_tokens.is_some() || provider.is_some();
-        is_some.then(|| Box::new(self))
+        let RareFields { role_name, name, total_tokens, provider, sealed_thinking } = self;
+        let has_text = [role_name, name, provider].iter().any(Option::is_some);
+        (has_text || total_tokens.is_some() || sealed_thinking > 0).then(|| Box::new(self))
     }
 }
 

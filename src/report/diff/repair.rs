@@ -76,7 +76,7 @@ impl RepairDiff<'_, '_, '_> {
         let masked = self.masked.map(|(before, after)| if is_new { after } else { before });
         let message = if is_new { &self.after.messages[index] } else { &self.before.messages[index] };
         let shown = masked.map_or(message, |masked| &masked.messages[index]);
-        draw_message(self.counter, index, (message, shown), look, out);
+        draw_message(index, self.counter.count(message), shown, look, out);
     }
 }
 

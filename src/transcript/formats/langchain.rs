@@ -243,6 +243,7 @@ fn rest<'a>(fields: &Object<'a>, role: Role) -> Option<Box<RareFields<'a>>> {
         name: name(fields),
         total_tokens: tokens.and_then(|tokens| tokens.raw().parse().ok()),
         provider: provider(fields),
+        ..RareFields::default()
     };
     rest.boxed()
 }

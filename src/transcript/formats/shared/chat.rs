@@ -37,7 +37,8 @@ pub(crate) fn message<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
         calls: calls(message),
         results: answers(message, role),
         // LangChain reads the provider's name from such a message, but not its usage.
-        rest: RareFields { role_name, name: name(message), total_tokens: None, provider: provider(message) }.boxed(),
+        rest: RareFields { role_name, name: name(message), provider: provider(message), ..RareFields::default() }
+            .boxed(),
         ..Message::empty(message.json)
     })
 }

@@ -150,7 +150,10 @@ pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
     let Some(kind) = kind(item) else { return Err("is no item with a type that is known, and has no role".to_owned()) };
     Ok(match kind {
         Item::Message => message(item),
-        Item::Reasoning => message_of(json, Role::Assistant, reasoning(json)),
+        Item::Reasoning => Message {
+            rest: RareFields { sealed_thinking: sealed_thinking(json), ..RareFields::default() }.boxed(),
+            ..message_of(json, Role::Assistant, reasoning(json))
+        },
         Item::Tools => message_of(json, Role::Developer, readable_content(json)),
         Item::Hosted => message_of(json, Role::Assistant, readable_content(json)),
         Item::Reference => message_of(json, Role::Assistant, Content::empty()),
@@ -198,6 +201,15 @@ fn reasoning(json: Json<'_>) -> Content<'_> {
     let read = ["summary", "content"].into_iter().filter_map(|key| json.get(key)).flat_map(|list| list.items());
     let read = read.filter_map(|part| Some(Part { json: part, kind: PartKind::Reasoning(part.get_text("text")?) }));
     Content::of_parts(read.collect())
+}
+
+/// Returns the tokens of the part of reasoning that only the provider can read, estimated from its length. The factors
+/// are those of five sessions with gpt-5-codex, compared with the tokens of reasoning that each response reported.
+fn sealed_thinking(json: Json<'_>) -> u64 {
+    const FRAME_CHARS: usize = 1_000;
+    const CHARS_PER_TEN_TOKENS: usize = 63;
+    let sealed = json.get_text("encrypted_content").map_or(0, |sealed| sealed.decoded_len_bounds().end);
+    (sealed.saturating_sub(FRAME_CHARS) * 10 / CHARS_PER_TEN_TOKENS) as u64
 }
 
 /// Reads the content of an item that is neither a message nor a call.
