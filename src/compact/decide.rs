@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::plan::{Plan, Policy, Rules, plan};
+use crate::plan::{Plan, Rules, plan};
 use crate::rewrite::Edit;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
@@ -42,7 +42,7 @@ pub(crate) fn decide<'t>(
     let view = edited(transcript, &edits, arena)?;
     let tally = Tally::new(policy.counter, &view.messages);
     let plan = match policy.disabled.clone() {
-        None => plan(view, &tally, &cut_policy(view, policy)),
+        None => with_gain(plan(view, &tally, &policy.cut), &tally, || smallest_summary(view, policy)),
         Some(reason) => Plan::of_nothing(reason),
     };
     Ok(Decision { transcript, view, edits, tally, plan })
@@ -55,17 +55,21 @@ fn early_edits(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> Vec<Ed
     truncation.map(|cut| cut.early_edits(transcript, &tally, &policy.cut)).unwrap_or_default()
 }
 
-/// Returns the planner's policy for a conversation, with the size of the smallest summary.
-pub(super) fn cut_policy(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> Policy {
+/// Returns the plan, or one without a cut where no summary can be smaller than the history.
+pub(super) fn with_gain(plan: Plan, tally: &Tally<'_, '_>, smallest_summary: impl FnOnce() -> u64) -> Plan {
+    if plan.cutoff == 0 { plan } else { plan.larger_than(smallest_summary(), tally) }
+}
+
+/// Returns the tokens of the smallest summary message, which a history must have more of; 0 where it need not.
+pub(super) fn smallest_summary(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> u64 {
     // The embedded summarizer never writes more than it replaces. With tcompact's own rules, a dry run must not promise
     // a summary that it cannot write.
     let embedded = policy.summary.is_embedded() && policy.cut.rules == Rules::OWN;
-    let smallest_summary = if policy.summary.summarizer == SummarizerKind::Off {
+    if policy.summary.summarizer == SummarizerKind::Off {
         note_tokens(policy, transcript)
     } else if policy.summary.accept == Accept::Smaller || embedded {
         summary_tokens(policy, transcript, SMALLEST_SUMMARY)
     } else {
         0
-    };
-    Policy { smallest_summary, ..policy.cut.clone() }
+    }
 }

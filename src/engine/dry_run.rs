@@ -69,9 +69,12 @@ impl InputTask<'_> {
         let notify = |what: CompactionEvent<'_>| self.notify(Event::Compacting { source, what, reader });
         notify(CompactionEvent::Thinking(&fitted.thinking));
         fitted.fit.and_then(|fit| fit.cap).into_iter().for_each(|tokens| notify(CompactionEvent::Capped(tokens)));
-        let tokens = fitted.tokens_without_summary(self.policy);
-        let window = self.policy.cut.context_window.filter(|window| tokens > *window);
-        window.into_iter().for_each(|window| notify(CompactionEvent::TooLarge { tokens, window }));
+        if let Some(window) = self.policy.cut.context_window {
+            let tokens = fitted.tokens_without_summary(self.policy);
+            if tokens > window {
+                notify(CompactionEvent::TooLarge { tokens, window });
+            }
+        }
         self.warn_of_unknown_tools(source, fitted);
     }
 

@@ -46,19 +46,15 @@ pub fn compacted(source: &str, keep: &str, clock: fn() -> f64) -> Took {
 /// Does what the program does between reading and writing, except writing a summary. What stays is not copied.
 fn edits(transcript: &mut Transcript<'_>, policy: &Policy) -> Vec<Edit> {
     mark_summaries(transcript, policy);
-    let plan = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy);
+    let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+    let plan = plan(transcript, &tally, policy).larger_than(1, &tally);
     let summary = SummaryMessage { text: SUMMARY, role: SummaryRole::User, name: None, marked: false };
     let summary = Placed::Messages(rewrite::summary_message(transcript, &plan, &summary));
     rewrite::placed(transcript, &plan, &summary)
 }
 
 fn policy(keep: Size) -> Policy {
-    Policy {
-        triggers: vec![vec![Size::Tokens(1_000)]],
-        summary_prefix: PREFIX.to_owned(),
-        smallest_summary: 1,
-        ..Policy::keeping(keep)
-    }
+    Policy { triggers: vec![vec![Size::Tokens(1_000)]], summary_prefix: PREFIX.to_owned(), ..Policy::keeping(keep) }
 }
 
 /// Counts the tokens of a whole conversation.

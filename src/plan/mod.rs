@@ -52,9 +52,6 @@ pub struct Policy {
     pub overhead_tokens: u64,
     /// The beginning of a summary message. Earlier summaries are recognized by it.
     pub summary_prefix: String,
-    /// The tokens of the smallest possible summary message: a history is summarized only if it has more. 0 for no such
-    /// rule.
-    pub(crate) smallest_summary: u64,
     /// Rules without a flag.
     pub(crate) rules: Rules,
     /// The provider of the model that will read the result, where it is known.
@@ -63,8 +60,7 @@ pub struct Policy {
 
 impl Policy {
     /// Returns a policy that keeps so much of the end, and else has the defaults of a run without flags: it compacts at
-    /// any size, pins system messages and keeps every call with its results. The size of the smallest summary is not
-    /// set, as it depends on the words around the summary.
+    /// any size, pins system messages and keeps every call with its results.
     pub fn keeping(keep: Size) -> Self {
         Policy {
             triggers: Vec::new(),
@@ -75,7 +71,6 @@ impl Policy {
             context_window: None,
             overhead_tokens: 0,
             summary_prefix: format!("{SUMMARY_PREFIX}\n\n"),
-            smallest_summary: 0,
             rules: Rules::OWN,
             provider: None,
         }
@@ -210,6 +205,19 @@ impl Plan {
         removed
     }
 
+    /// Returns the plan, or one without a cut where the history has no more tokens than the smallest summary message.
+    #[must_use]
+    pub(crate) fn larger_than(self, smallest_summary: u64, tally: &Tally<'_, '_>) -> Self {
+        let summarized = self.summarized();
+        if smallest_summary == 0 || summarized.is_empty() || tally.reaches(&summarized, smallest_summary + 1) {
+            return self;
+        }
+        self.nothing(format!(
+            "the history before the cut is too small for a summary to be smaller ({} tokens)",
+            tally.sum(&summarized)
+        ))
+    }
+
     fn nothing(self, reason: String) -> Self {
         Plan { reason: Some(reason), ..self.without_cut() }
     }
@@ -285,7 +293,7 @@ pub(crate) fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &
             "without the summarized messages, tcompact could not read most of the result; keep more".to_owned(),
         );
     }
-    match worthless(&plan, messages, tally, policy) {
+    match worthless(&plan, messages, policy) {
         Some(reason) => plan.nothing(reason),
         None => plan,
     }
@@ -346,17 +354,12 @@ fn is_left_foreign(plan: &Plan, messages: &[Message<'_>]) -> bool {
 }
 
 /// Returns why a cut would gain nothing.
-fn worthless(plan: &Plan, messages: &[Message<'_>], tally: &Tally<'_, '_>, policy: &Policy) -> Option<String> {
-    let summarized = plan.summarized();
-    match summarized.as_slice() {
+fn worthless(plan: &Plan, messages: &[Message<'_>], policy: &Policy) -> Option<String> {
+    match plan.summarized().as_slice() {
         [] => Some("every message before the cut is pinned".to_owned()),
         [only] if policy.rules.gains && messages[*only].is_summary(&policy.summary_prefix) => {
             Some("there is only an earlier summary before the cut".to_owned())
         }
-        _ if policy.smallest_summary > 0 && !tally.reaches(&summarized, policy.smallest_summary + 1) => Some(format!(
-            "the history before the cut is too small for a summary to be smaller ({} tokens)",
-            tally.sum(&summarized)
-        )),
         _ => None,
     }
 }

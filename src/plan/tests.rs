@@ -16,7 +16,6 @@ pub(crate) fn policy() -> Policy {
         context_window: None,
         overhead_tokens: 0,
         summary_prefix: "Summary:\n\n".to_owned(),
-        smallest_summary: 0,
         rules: Rules::OWN,
         provider: None,
     }
@@ -234,9 +233,22 @@ fn nothing_to_gain_is_nothing_done() {
     assert_eq!(reason("u", &one), "the whole conversation is within --keep messages:1");
     assert_eq!(reason("su", &one), "every message before the cut is pinned");
     assert_eq!(reason("sSu", &one), "there is only an earlier summary before the cut");
-    let small = Policy { smallest_summary: 13, ..one };
-    assert!(reason("uau", &small).contains("too small"), "two messages of six and seven tokens");
-    assert_eq!(planned("uauu", &small).cutoff, 3);
+}
+
+#[test]
+fn a_history_must_be_larger_than_the_smallest_summary() {
+    let one = Policy { keep: Size::Messages(1), ..policy() };
+    let with = |letters: &str| {
+        let source = conversation(letters);
+        let document = read(&source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+        plan(transcript, &tally, &one).larger_than(13, &tally)
+    };
+    let small = with("uau");
+    assert_eq!((small.cutoff, small.summarized(), small.pinned.len()), (0, vec![], 0));
+    assert!(small.reason.expect("a reason").contains("too small"), "two messages of six and seven tokens");
+    assert_eq!(with("uauu").cutoff, 3);
 }
 
 #[test]

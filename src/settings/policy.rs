@@ -63,7 +63,6 @@ pub(super) fn policy(
             context_window,
             overhead_tokens: arguments.overhead_tokens,
             summary_prefix: prefix(arguments.summary_prefix.clone()),
-            smallest_summary: 0,
             rules: preset.rules,
             provider: models.known.map(|model| model.provider).or_else(|| writer_provider(arguments)),
         },

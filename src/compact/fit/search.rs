@@ -3,7 +3,7 @@
 use crate::plan::{self, Plan};
 use crate::prune::{Pruned, capping};
 
-use crate::compact::decide::cut_policy;
+use crate::compact::decide::{smallest_summary, with_gain};
 use crate::compact::fit::FittedPlan;
 use crate::compact::fit::limit::{Fit, Unmet};
 use crate::compact::fit::sizes::Sizes;
@@ -156,9 +156,10 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         let fits = |cut: usize, summary: u64| sizes.pinned_before(cut) + sizes.between(cut) + summary <= room;
         let legal = plan::legal_cuts(self.fitted.view);
         let cuts: Vec<usize> = (1..=kept_from).filter(|&cut| legal[cut]).collect();
-        let cut_policy = cut_policy(self.fitted.view, self.policy);
+        let smallest_summary = smallest_summary(self.fitted.view, self.policy);
         let plan_at = |cut: usize, summary: u64| {
-            let plan = plan::cut_at(self.fitted.view, &self.fitted.tally, &cut_policy, cut);
+            let plan = plan::cut_at(self.fitted.view, &self.fitted.tally, &self.policy.cut, cut);
+            let plan = with_gain(plan, &self.fitted.tally, || smallest_summary);
             let pinned: u64 = plan.pinned.iter().map(|&index| self.fitted.tally.message(index)).sum();
             let left = room.checked_sub(pinned + sizes.between(plan.cutoff))?;
             let is_worth_it = plan.cutoff > 0 && plan.cutoff <= kept_from && left >= summary;
@@ -185,8 +186,8 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     fn cap(&mut self, target: u64) -> Result<(), Unmet> {
         let kept_from = self.fitted.kept_from;
         let overhead = self.policy.cut.overhead_tokens;
-        let cut_policy = cut_policy(self.fitted.view, self.policy);
-        let plan = plan::cut_at(self.fitted.view, &self.fitted.tally, &cut_policy, kept_from);
+        let plan = plan::cut_at(self.fitted.view, &self.fitted.tally, &self.policy.cut, kept_from);
+        let plan = with_gain(plan, &self.fitted.tally, || smallest_summary(self.fitted.view, self.policy));
         let plan = (kept_from > 0 && plan.cutoff == kept_from).then_some(plan);
         let sizes = self.sizes();
         let pinned = match &plan {
