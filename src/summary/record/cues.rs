@@ -26,7 +26,12 @@ impl Cue {
 
     /// Whether a text matches.
     pub(in crate::summary) fn is_in(&self, text: &str) -> bool {
-        self.0.as_ref().is_some_and(|automaton| automaton.accepts(&text.to_ascii_lowercase()))
+        self.is_in_lowercase(&text.to_ascii_lowercase())
+    }
+
+    /// Whether a text in lower case matches.
+    pub(in crate::summary) fn is_in_lowercase(&self, text: &str) -> bool {
+        self.0.as_ref().is_some_and(|automaton| automaton.accepts(text))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
 
-use crate::summary::record::change::{ChangeKind, Claim, ClaimChange, ClaimHistory};
+use crate::summary::record::change::{AddedClaim, ChangeKind, Claim, ClaimChange, ClaimHistory, Context};
 use crate::summary::record::cues;
 use crate::summary::record::replies::{LONGEST_QUESTION, answered_question};
 use crate::summary::record::segmentation::{GAP, clip_middle, paragraphs, sentences, words_of};
@@ -115,9 +115,14 @@ impl UserStatements {
         let is_correction = |reply: &&str| !cues::ANOTHER.is_in(reply) && !cues::ASKS_FOR.is_in(reply);
         let agrees = cues::AGREES.is_in(message);
         let replies = sentences(message).into_iter().filter(|reply| !agrees && !is_small_talk(reply));
-        let replies: Vec<Claim> = replies.take(MOST_REPLIES).filter(is_correction).map(Claim::parse).collect();
+        let mut replies: Vec<Claim> = replies.take(MOST_REPLIES).filter(is_correction).map(Claim::parse).collect();
+        replies.retain(Claim::may_correct);
+        let gives_value = replies.iter().any(Claim::has_values);
         move |statement| {
-            let is_assumption = cues::ASSUMES.is_in(statement);
+            let is_assumption = !replies.is_empty() && cues::ASSUMES.is_in(statement);
+            if !is_assumption && !gives_value {
+                return false;
+            }
             let statement = Claim::parse(statement);
             replies.iter().any(|reply| self.statements.corrects(reply, &statement, is_assumption))
         }
@@ -188,7 +193,7 @@ impl UserStatements {
     fn push(&mut self, mut entry: RecordEntry, text: &str, may_change: bool) {
         let at = self.lines.len();
         let mut sentences = Sentence::all(text, entry.earlier);
-        let mut before: Option<Claim> = None;
+        let mut before: Option<Context> = None;
         for (place, sentence) in sentences.iter_mut().enumerate().filter(|_| may_change) {
             let text = &sentence.text;
             let about = if place == 0 { format!("{} {text}", entry.about) } else { text.to_owned() };
@@ -196,14 +201,11 @@ impl UserStatements {
                 Some((claim, changed)) => (claim, Some(changed)),
                 None => (Claim::parse(&about), None),
             };
-            let claim_in_context = claim.in_context_of(before.as_ref());
-            let revises = claim_in_context.revises();
-            before = Some(claim_in_context.clone());
-            let changed: Vec<ClaimChange> =
-                repeated.into_iter().chain(self.statements.add(claim, claim_in_context)).collect();
+            let AddedClaim { changes, context, revises } = self.statements.add(claim, before.as_ref());
+            before = Some(context);
             self.positions.push((at, place));
-            let abouts =
-                changed.into_iter().filter_map(|changed| self.apply_change(changed, &mut entry, sentence, revises));
+            let changes = repeated.into_iter().chain(changes);
+            let abouts = changes.filter_map(|changed| self.apply_change(changed, &mut entry, sentence, revises));
             if let Some(about) = abouts.reduce(|first, _| first).filter(|about| !about.is_empty()) {
                 entry.about = about;
             }

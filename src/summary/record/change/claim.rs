@@ -1,10 +1,8 @@
 //! Parses a sentence into its subject, the values and names it gives, and its effect.
 
-use std::collections::BTreeSet;
-
 use crate::summary::record::change::measures::{ValueMeasure, canonical, number_of, value_at};
 use crate::summary::record::change::words::{
-    WordToken, is_action, is_common, is_identifier, is_light, is_polite, join_bigrams, stem, tokens,
+    Word, WordSet, WordToken, is_action, is_common, is_identifier, is_light, is_polite, join_bigrams, stem, tokens,
 };
 use crate::summary::record::cues::{self, PlacedCue};
 use crate::summary::record::numbers::is_unit;
@@ -13,26 +11,26 @@ use crate::summary::record::numbers::is_unit;
 #[derive(Debug, Clone, Default)]
 pub(in crate::summary::record) struct Claim {
     /// The stems of the words that name its subject.
-    pub(super) subject: BTreeSet<String>,
+    pub(super) subject: WordSet,
     /// Whether a word of the subject is an identifier.
     pub(super) has_identifier: bool,
     /// The words of the subject as spelled, in order.
-    pub(super) spelled_subject: Vec<String>,
+    pub(super) spelled_subject: Vec<Word>,
     /// The subject without values, names and light verbs: the thing that a value belongs to.
-    pub(super) core: BTreeSet<String>,
+    pub(super) core: WordSet,
     /// Names that another could replace: `Postgres`, `m5.large`.
-    pub(super) names: BTreeSet<String>,
+    pub(super) names: WordSet,
     /// The stems of the sentence. Lines of a list are recognized by the stems they share.
-    pub(super) stems: Vec<String>,
+    pub(super) stems: Vec<Word>,
     /// The subject of each of its clauses that is no condition.
-    pub(super) clauses: Vec<BTreeSet<String>>,
+    pub(super) clauses: Vec<WordSet>,
     pub(super) values: Vec<(ValueMeasure, String)>,
     /// Things that it says no longer hold.
-    pub(super) former: Vec<BTreeSet<String>>,
+    pub(super) former: Vec<WordSet>,
     /// The thing it chooses: `use Postgres`.
-    pub(super) choice: BTreeSet<String>,
+    pub(super) choice: WordSet,
     /// Nouns after an article, with the words before them: `the flight budget`.
-    pub(super) noun_phrases: Vec<Vec<String>>,
+    pub(super) noun_phrases: Vec<Vec<Word>>,
     /// Whether a word may signal a change: `now`, `instead`.
     pub(super) changes: bool,
     /// Whether it certainly signals a change: `sorry, I misread`, `change of plan`.
@@ -59,20 +57,29 @@ pub(in crate::summary::record) struct Claim {
     pub(super) asks: bool,
 }
 
+/// What a sentence adds to the next one of its message: it may have announced the change.
+#[derive(Debug)]
+pub(in crate::summary::record) struct Context {
+    pub(super) corrects: bool,
+    pub(super) reports: bool,
+    pub(super) subject: WordSet,
+}
+
 impl Claim {
     /// Parses a sentence.
     pub(in crate::summary::record) fn parse(sentence: &str) -> Claim {
         let rest = &sentence[cues::GOES_ON.end(sentence)..];
+        let lowercase = rest.to_ascii_lowercase();
         let mut claim = Claim {
-            changes: cues::CHANGES.is_in(rest),
-            corrects: cues::CORRECTS.is_in(rest),
-            reports: cues::REPORTS.is_in(rest),
-            transforms: cues::TURNS.is_in(rest),
-            permits: cues::PERMITS.is_in(rest),
-            forbids: cues::FORBIDS.is_in(rest),
-            restricts: cues::RESTRICTS.is_in(rest),
+            changes: cues::CHANGES.is_in_lowercase(&lowercase),
+            corrects: cues::CORRECTS.is_in_lowercase(&lowercase),
+            reports: cues::REPORTS.is_in_lowercase(&lowercase),
+            transforms: cues::TURNS.is_in_lowercase(&lowercase),
+            permits: cues::PERMITS.is_in_lowercase(&lowercase),
+            forbids: cues::FORBIDS.is_in_lowercase(&lowercase),
+            restricts: cues::RESTRICTS.is_in_lowercase(&lowercase),
             points_back: cues::THAT.is_in(sentence),
-            states: cues::STATES.is_in(rest),
+            states: cues::STATES.is_in_lowercase(&lowercase),
             asks: sentence.trim_end().ends_with(['?', '？']),
             ..Claim::default()
         };
@@ -84,10 +91,10 @@ impl Claim {
         claim.add_words(&words);
         claim.is_about_another = words.iter().any(|word| matches!(word.text.as_str(), "other" | "another"));
         claim.read_request(rest, &words);
-        claim.stems = words.into_iter().map(|token| stem(&token.text)).collect();
+        claim.stems = words.into_iter().map(|token| stem(&token.text).into()).collect();
         claim.names = names_of(sentence);
         let main = claim.add_clauses(sentence);
-        let content_words = |word: &&String| main.contains(*word) && !is_light(word);
+        let content_words = |word: &&Word| main.contains(*word) && !is_light(word);
         claim.core =
             claim.subject.iter().filter(content_words).filter(|word| !claim.names.contains(*word)).cloned().collect();
         claim
@@ -127,7 +134,7 @@ impl Claim {
 
     /// Splits the sentence into clauses, adds the subjects of those that are no condition, and returns the subject of
     /// the clause with a value.
-    fn add_clauses(&mut self, sentence: &str) -> BTreeSet<String> {
+    fn add_clauses(&mut self, sentence: &str) -> WordSet {
         let parts: Vec<&str> = sentence.split([',', ';', '，', '；', '(', ')', '（', '）']).collect();
         let mut main = None;
         for part in &parts {
@@ -164,13 +171,13 @@ impl Claim {
     }
 
     fn add_words(&mut self, tokens: &[WordToken]) {
-        let mut noun: Option<Vec<String>> = None;
+        let mut noun: Option<Vec<Word>> = None;
         let mut at = 0;
         while at < tokens.len() {
             let token = &tokens[at];
             if let Some((measure, value, word_count)) = value_at(tokens, at) {
                 if let ValueMeasure::Count(unit) = &measure {
-                    self.add_word(unit.clone(), unit);
+                    self.add_word(unit.as_str().into(), unit);
                 }
                 self.values.push((measure, value));
                 at += word_count;
@@ -184,7 +191,7 @@ impl Claim {
             } else if is_common(word) {
                 self.noun_phrases.extend(noun.take().filter(|noun| !noun.is_empty()));
             } else {
-                let root = stem(word);
+                let root = Word::from(stem(word));
                 if let Some(noun) = &mut noun {
                     noun.push(root.clone());
                 }
@@ -194,22 +201,16 @@ impl Claim {
         self.noun_phrases.extend(noun.filter(|noun| !noun.is_empty()));
     }
 
-    fn add_word(&mut self, root: String, word: &str) {
+    fn add_word(&mut self, root: Word, word: &str) {
         self.has_identifier |= is_identifier(&root);
         if self.subject.insert(root) {
-            self.spelled_subject.push(word.to_owned());
+            self.spelled_subject.push(word.into());
         }
     }
 
-    /// Returns the claim read after another sentence of its message, which may have announced the change.
-    pub(in crate::summary::record) fn in_context_of(&self, before: Option<&Claim>) -> Claim {
-        let mut claim = self.clone();
-        if let Some(before) = before {
-            claim.corrects |= before.corrects;
-            claim.reports |= before.reports;
-            claim.clauses.push(before.subject.clone());
-        }
-        claim
+    /// Returns what the next sentence of its message is read with.
+    pub(super) fn context(&self) -> Context {
+        Context { corrects: self.corrects, reports: self.reports, subject: self.subject.clone() }
     }
 
     /// Whether it names no subject.
@@ -220,7 +221,7 @@ impl Claim {
     /// Returns its subject in its own words.
     pub(super) fn about(&self) -> String {
         let about: Vec<&str> =
-            self.spelled_subject.iter().filter(|word| !self.choice.contains(&stem(word))).map(String::as_str).collect();
+            self.spelled_subject.iter().map(|word| &**word).filter(|word| !self.choice.contains(&stem(word))).collect();
         if about.iter().all(|word| word.chars().all(|c| c >= '\u{2e80}')) {
             join_bigrams(&about)
         } else {
@@ -230,9 +231,9 @@ impl Claim {
 }
 
 /// Returns the content words of a text and its amounts.
-fn content_words(text: &str) -> BTreeSet<String> {
+fn content_words(text: &str) -> WordSet {
     let all = tokens(text).into_iter().map(|token| token.text).filter(|word| !is_common(word));
-    all.map(|word| number_of(&word).unwrap_or_else(|| canonical(&word))).collect()
+    all.map(|word| number_of(&word).unwrap_or_else(|| canonical(&word)).into()).collect()
 }
 
 /// Whether a clause is only a condition.
@@ -247,8 +248,8 @@ fn is_condition(clause: &str) -> bool {
 
 /// Returns the names in a sentence: capitalized words that do not start it, words that contain digits or punctuation,
 /// and quoted words.
-fn names_of(sentence: &str) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
+fn names_of(sentence: &str) -> WordSet {
+    let mut found: Vec<Word> = Vec::new();
     let mut starts_sentence = true;
     for word in sentence.split_whitespace() {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
@@ -258,7 +259,7 @@ fn names_of(sentence: &str) -> BTreeSet<String> {
         let quoted = word.contains('`') || word.starts_with(['"', '“']);
         let latin = bare.len() > 1 && bare.chars().all(|c| c < '\u{2e80}');
         if latin && (capital || inside || quoted) && !bare.starts_with("I'") {
-            found.extend(tokens(bare).into_iter().map(|token| stem(&token.text)));
+            found.extend(tokens(bare).into_iter().map(|token| Word::from(stem(&token.text))));
         }
         starts_sentence = word.ends_with(['.', '!', '?', ':']);
     }
@@ -268,8 +269,8 @@ fn names_of(sentence: &str) -> BTreeSet<String> {
         found.extend(
             words
                 .filter(|word| word.chars().any(|c| c.is_ascii_uppercase()) && word.len() > 1)
-                .map(|word| stem(&word.to_lowercase())),
+                .map(|word| Word::from(stem(&word.to_lowercase()))),
         );
     }
-    found
+    found.into_iter().collect()
 }

@@ -2,11 +2,9 @@
 //!
 //! A statement is dropped only if it certainly no longer holds; otherwise both stay.
 
-use std::collections::BTreeSet;
-
 use crate::summary::record::change::claim::Claim;
 use crate::summary::record::change::measures::ValueMeasure;
-use crate::summary::record::change::words::{is_identifier, is_light, stem};
+use crate::summary::record::change::words::{Word, WordSet, is_identifier, is_light, stem};
 
 /// The relation of a later statement to an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +22,7 @@ pub(super) enum Relation {
 impl Claim {
     /// Whether it gives a reason beside its words on the matter of an earlier statement: news that changes it.
     fn explains(&self, earlier: &Claim) -> bool {
-        let is_beside = |clause: &BTreeSet<String>| clause.len() > 1 && clause.is_disjoint(&earlier.core);
+        let is_beside = |clause: &WordSet| clause.len() > 1 && clause.is_disjoint(&earlier.core);
         self.clauses.len() > 1 && self.clauses.iter().any(is_beside)
     }
 
@@ -68,11 +66,11 @@ impl Claim {
         /// The factor of a light verb, and that of a sign of change.
         const LIGHT: f64 = 0.5;
         const CHANGED: f64 = 1.5;
-        let comes_up = |word: &&String| {
+        let comes_up = |word: &&Word| {
             self.subject.contains(*word)
                 || self.has_identifier && self.subject.iter().any(|other| is_name_variant(word, other))
         };
-        let shared_words: Vec<&String> = earlier.subject.iter().filter(comes_up).collect();
+        let shared_words: Vec<&Word> = earlier.subject.iter().filter(comes_up).collect();
         if shared_words.is_empty() || earlier.asks || self.asks || !self.is_brief() || !earlier.is_brief() {
             return 0.0;
         }
@@ -82,7 +80,7 @@ impl Claim {
         if earlier.restricts && !changes || self.is_list_sibling(earlier) || self.have_different_qualifiers(earlier) {
             return 0.0;
         }
-        let weight = |word: &String| rarity(word) * if is_light(word) { LIGHT } else { 1.0 };
+        let weight = |word: &Word| rarity(word) * if is_light(word) { LIGHT } else { 1.0 };
         let whole: f64 = earlier.subject.iter().map(weight).sum();
         let shared: f64 = shared_words.into_iter().map(weight).sum();
         shared / whole * if changes { CHANGED } else { 1.0 }
@@ -99,6 +97,17 @@ impl Claim {
             .any(|(noun, number)| named(earlier).any(|(other_noun, other)| noun == other_noun && number != other));
         let is_numbered = differs && (is_request || has_values(self) && has_values(earlier));
         (is_numbered || self.is_about_another != earlier.is_about_another) && !self.corrects && self.former.is_empty()
+    }
+
+    /// Whether it can correct a statement of its reader: it states what holds, or gives a value that is no number of
+    /// things.
+    pub(in crate::summary::record) fn may_correct(&self) -> bool {
+        self.states || self.is_in_chinese() || self.has_values() && !self.counts()
+    }
+
+    /// Whether it gives a value.
+    pub(in crate::summary::record) fn has_values(&self) -> bool {
+        !self.values.is_empty()
     }
 
     /// Whether it gives a number of things.
@@ -226,7 +235,7 @@ impl Claim {
 
     /// Whether both name things of one kind with different qualifiers: the hotel budget, the flight budget.
     fn have_different_qualifiers(&self, earlier: &Claim) -> bool {
-        let apart = |one: &[String], other: &[String]| {
+        let apart = |one: &[Word], other: &[Word]| {
             let [one_words @ .., one_head] = one else { return false };
             let [other_words @ .., other_head] = other else { return false };
             one_head == other_head
@@ -240,7 +249,7 @@ impl Claim {
 
     /// Whether both name things of one kind with different qualifiers, or have no noun in common.
     fn conflicts(&self, earlier: &Claim) -> bool {
-        fn nouns(claim: &Claim) -> impl Iterator<Item = &String> {
+        fn nouns(claim: &Claim) -> impl Iterator<Item = &Word> {
             claim.noun_phrases.iter().flatten()
         }
         let has_no_head_of = |one: &Claim, other: &Claim| {
@@ -279,13 +288,13 @@ impl Claim {
 
     /// Returns how many words of an earlier statement's core it contains.
     fn covered_core(&self, earlier: &Claim) -> usize {
-        let named = |word: &&String| self.subject.contains(*word) || self.names.contains(*word);
+        let named = |word: &&Word| self.subject.contains(*word) || self.names.contains(*word);
         earlier.core.iter().filter(named).count()
     }
 
     /// Whether it negates a word of an earlier statement: `mute`, `unmute`.
     fn negates(&self, earlier: &Claim) -> bool {
-        let undone = |word: &String| {
+        let undone = |word: &Word| {
             let rest = word.strip_prefix("un");
             rest.is_some_and(|rest| rest.len() > 2 && earlier.subject.contains(&stem(rest)))
         };
@@ -299,16 +308,16 @@ impl Claim {
     }
 
     /// Whether a statement contains these words in its subject, its choice or its values.
-    fn mentions(&self, former: &BTreeSet<String>) -> bool {
-        let is_value = |word: &String| self.values.iter().any(|(_, value)| value.split(' ').any(|part| part == word));
-        let amounts = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'$');
+    fn mentions(&self, former: &WordSet) -> bool {
+        let is_value = |word: &Word| self.values.iter().any(|(_, value)| value.split(' ').any(|part| part == &**word));
+        let amounts = |word: &Word| word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'$');
         former.iter().all(|word| self.subject.contains(word) || self.choice.contains(word) || is_value(word))
             && (!former.iter().all(amounts) || former.iter().any(is_value))
     }
 
     /// Whether two choices have the same purpose, or one names none.
     fn is_for_the_same(&self, earlier: &Claim) -> bool {
-        let purpose = |claim: &Claim| claim.subject.difference(&claim.choice).cloned().collect::<BTreeSet<_>>();
+        let purpose = |claim: &Claim| claim.subject.difference(&claim.choice).cloned().collect::<WordSet>();
         let (this, that) = (purpose(self), purpose(earlier));
         this.is_subset(&that) || that.is_subset(&this)
     }

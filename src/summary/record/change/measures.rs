@@ -62,21 +62,21 @@ pub(super) fn value_at(tokens: &[WordToken], at: usize) -> Option<(ValueMeasure,
     let adjectives_after_one = usize::from(matches!(next(1), "single" | "only"));
     let unit = next(1 + adjectives_after_one);
     if word == "one" && unit.len() > 2 && !is_common(unit) && unit.bytes().all(|byte| byte.is_ascii_alphabetic()) {
-        return Some((ValueMeasure::Count(stem(unit)), "1".to_owned(), 2 + adjectives_after_one));
+        return Some((ValueMeasure::Count(stem(unit).into_owned()), "1".to_owned(), 2 + adjectives_after_one));
     }
     let number = number_of(word)?;
     let before = at.checked_sub(1).map_or("is", |before| tokens[before].text.as_str());
     match (next(1), measure_of_unit(next(1))) {
         (unit, Some(measure)) => Some((measure, format!("{number} {}", canonical(unit)), 2)),
         (unit, None) if !unit.is_empty() && !is_common(unit) && unit.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
-            Some((ValueMeasure::Count(stem(unit)), number, 2))
+            Some((ValueMeasure::Count(stem(unit).into_owned()), number, 2))
         }
         // In a name, the number follows: `test 1`, `user 4001`. A limit or a port has a number as its value.
         _ if is_common(before) || is_light(before) || matches!(before, "port" | "timeout") => {
             Some((ValueMeasure::Number, number, 1))
         }
         _ if before.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
-            Some((ValueMeasure::Named(stem(before)), number, 1))
+            Some((ValueMeasure::Named(stem(before).into_owned()), number, 1))
         }
         _ => None,
     }
@@ -186,7 +186,7 @@ pub(super) fn canonical(unit: &str) -> String {
         "hour" | "hours" | "小时" => "h",
         "dollar" | "dollars" | "bucks" => "usd",
         "euros" | "euro" => "eur",
-        _ => return stem(unit),
+        _ => return stem(unit).into_owned(),
     };
     short.to_owned()
 }

@@ -16,16 +16,17 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 
-pub(super) use claim::Claim;
+pub(super) use claim::{Claim, Context};
 use comparison::Relation;
 pub(in crate::summary) use words::is_common;
+use words::{Word, WordSet};
 
 /// The statements of one speaker so far. Finds those that a new one replaces.
 #[derive(Default)]
 pub(super) struct ClaimHistory {
     /// `None` for those that were replaced, which are not compared again.
     all: Vec<Option<Box<Claim>>>,
-    by_word: HashMap<String, Vec<usize>, RandomState>,
+    by_word: HashMap<Word, Vec<usize>, RandomState>,
     /// The index of each sentence by the hash of its text, to recognize repetitions.
     by_text: HashMap<u64, usize, RandomState>,
 }
@@ -50,6 +51,16 @@ pub(super) struct ClaimChange {
     pub(super) kind: ChangeKind,
     /// The subject of the earlier statement, if the new one names none itself.
     pub(super) about: Option<String>,
+}
+
+/// The result of adding a statement.
+pub(super) struct AddedClaim {
+    /// Its effects on earlier statements.
+    pub(super) changes: Vec<ClaimChange>,
+    /// What the next sentence of its message is read with.
+    pub(super) context: Context,
+    /// Whether it says that something changed, or the sentence before it does.
+    pub(super) revises: bool,
 }
 
 impl ClaimHistory {
@@ -82,46 +93,54 @@ impl ClaimHistory {
         let share = reply.shared_matter(statement, |word| self.rarity(word));
         let differs = share >= Self::RELATED_SHARE && reply.values_differ(statement);
         share > 0.0
-            && (reply.states || reply.is_in_chinese() || differs && !reply.counts())
+            && reply.may_correct()
             && (differs
                 || is_assumption && reply.shares_matter(statement) && !reply.subject.is_subset(&statement.subject))
     }
 
-    /// Returns the indices of the earlier statements that a new one may affect, in order.
-    fn candidates(&self, claim: &Claim, in_context: &Claim) -> BTreeSet<usize> {
-        let last_with = |word: &String| {
+    /// Returns the indices of the earlier statements that a new one may affect, in order. `is_announced` is whether the
+    /// sentence before announces a change.
+    fn candidates(&self, claim: &Claim, is_announced: bool) -> BTreeSet<usize> {
+        let last_with = |word: &Word| {
             let list = self.by_word.get(word).map_or(&[][..], Vec::as_slice);
             list[list.len().saturating_sub(Self::MOST_COMPARED)..].iter().copied()
         };
         let mut found = BTreeSet::new();
         if claim.is_brief() {
-            let words = claim.subject.iter().chain(claim.former.iter().flatten()).chain(&claim.choice);
+            let words =
+                claim.subject.iter().chain(claim.former.iter().flat_map(WordSet::iter)).chain(claim.choice.iter());
             words.for_each(|word| found.extend(last_with(word)));
-            if in_context.revises() || in_context.points_back {
+            if claim.revises() || is_announced || claim.points_back {
                 found.extend(self.all.len().saturating_sub(Self::MOST_COMPARED)..self.all.len());
             }
         } else {
             // A long statement affects only one with the same subject, which has its rarest word, too.
-            let times = |word: &&String| self.by_word.get(*word).map_or(0, Vec::len);
+            let times = |word: &&Word| self.by_word.get(*word).map_or(0, Vec::len);
             found.extend(claim.subject.iter().min_by_key(times).into_iter().flat_map(last_with));
         }
         found.retain(|index| self.all[*index].is_some());
         found
     }
 
-    /// Adds a statement and returns which earlier ones it affects. `in_context` is the same statement read after the
-    /// sentences before it.
-    pub(super) fn add(&mut self, mut claim: Claim, mut in_context: Claim) -> Vec<ClaimChange> {
+    /// Adds a statement. `before` is the context from the sentence before it in its message.
+    pub(super) fn add(&mut self, mut claim: Claim, before: Option<&Context>) -> AddedClaim {
         let mut found = Vec::new();
-        let candidates = self.candidates(&claim, &in_context);
+        let candidates = self.candidates(&claim, before.is_some_and(|before| before.corrects));
+        let (corrects, reports, clauses) = (claim.corrects, claim.reports, claim.clauses.len());
+        if let Some(before) = before {
+            claim.corrects |= before.corrects;
+            claim.reports |= before.reports;
+            claim.clauses.push(before.subject.clone());
+        }
+        let (context, revises) = (claim.context(), claim.revises());
         let mut continued = false;
         // The earlier statement with the largest share of its matter in the new one.
         let mut related: Option<(usize, f64)> = None;
         for index in candidates.into_iter().rev() {
             let Some(before) = self.all[index].as_deref() else { continue };
-            let kind = match in_context.relation_to(before) {
+            let kind = match claim.relation_to(before) {
                 Relation::Independent => {
-                    let share = in_context.shared_matter(before, |word| self.rarity(word));
+                    let share = claim.shared_matter(before, |word| self.rarity(word));
                     if share >= Self::RELATED_SHARE && related.is_none_or(|(_, most)| share > most) {
                         related = Some((index, share));
                     }
@@ -131,12 +150,10 @@ impl ClaimHistory {
                 Relation::MayReplace => ChangeKind::Doubted,
                 Relation::Continues | Relation::Replaces => ChangeKind::Replaced,
             };
-            let about = (in_context.lacks_subject() && !before.lacks_subject()).then(|| before.about());
+            let about = (claim.lacks_subject() && !before.lacks_subject()).then(|| before.about());
             if about.is_some() {
-                for claim in [&mut claim, &mut in_context] {
-                    (claim.subject, claim.spelled_subject) = (before.subject.clone(), before.spelled_subject.clone());
-                    claim.has_identifier = before.has_identifier;
-                }
+                (claim.subject, claim.spelled_subject) = (before.subject.clone(), before.spelled_subject.clone());
+                claim.has_identifier = before.has_identifier;
                 continued = true;
             }
             if kind == ChangeKind::Replaced {
@@ -147,11 +164,14 @@ impl ClaimHistory {
         if found.is_empty() {
             found.extend(related.map(|(index, _)| ClaimChange { index, kind: ChangeKind::Related, about: None }));
         }
-        for word in claim.subject.iter().chain(&claim.choice) {
+        for word in claim.subject.iter().chain(claim.choice.iter()) {
             self.by_word.entry(word.clone()).or_default().push(self.all.len());
         }
+        // Later statements are compared with the sentence itself.
+        (claim.corrects, claim.reports) = (corrects, reports);
+        claim.clauses.truncate(clauses);
         self.all.push(Some(Box::new(claim)));
-        found
+        AddedClaim { changes: found, context, revises }
     }
 }
 
@@ -166,7 +186,7 @@ mod tests {
         for sentences in sentences {
             let mut text = (*sentences).to_owned();
             let claim = Claim::parse(sentences);
-            for changed in statements.add(claim.clone(), claim) {
+            for changed in statements.add(claim, None).changes {
                 let earlier = remaining_text[changed.index].take();
                 match changed.kind {
                     ChangeKind::Doubted => text.push_str(&format!(" (was: {})", earlier.unwrap_or_default())),

@@ -1,10 +1,68 @@
 //! Splits a sentence into the words that comparisons use: lower-case stems; in scripts without spaces, pairs of
 //! characters.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
+use std::rc::Rc;
 use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
+
+/// A word of a statement. Its copies share the text.
+pub(super) type Word = Rc<str>;
+
+/// Words in order, each once. A statement has few, for which a list takes less memory than a tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::summary::record) struct WordSet(Vec<Word>);
+
+impl WordSet {
+    /// Adds a word. Returns whether it is new.
+    pub(super) fn insert(&mut self, word: Word) -> bool {
+        let place = self.0.binary_search(&word);
+        place.map_err(|place| self.0.insert(place, word)).is_err()
+    }
+
+    pub(super) fn contains(&self, word: &str) -> bool {
+        self.0.binary_search_by(|own| (**own).cmp(word)).is_ok()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Word> {
+        self.0.iter()
+    }
+
+    pub(super) fn intersection<'s>(&'s self, other: &'s WordSet) -> impl Iterator<Item = &'s Word> {
+        self.iter().filter(|word| other.contains(word))
+    }
+
+    pub(super) fn difference<'s>(&'s self, other: &'s WordSet) -> impl Iterator<Item = &'s Word> {
+        self.iter().filter(|word| !other.contains(word))
+    }
+
+    pub(super) fn is_disjoint(&self, other: &WordSet) -> bool {
+        self.intersection(other).next().is_none()
+    }
+
+    pub(super) fn is_subset(&self, other: &WordSet) -> bool {
+        self.iter().all(|word| other.contains(word))
+    }
+}
+
+impl FromIterator<Word> for WordSet {
+    fn from_iter<I: IntoIterator<Item = Word>>(words: I) -> Self {
+        let mut words: Vec<Word> = words.into_iter().collect();
+        words.sort_unstable();
+        words.dedup();
+        WordSet(words)
+    }
+}
 
 /// A word as comparisons see it.
 #[derive(Debug)]
@@ -110,9 +168,9 @@ pub(super) fn join_bigrams(pairs: &[&str]) -> String {
 }
 
 /// Returns the approximate stem of an English word.
-pub(super) fn stem(word: &str) -> String {
+pub(super) fn stem(word: &str) -> Cow<'_, str> {
     if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
-        return word.to_owned();
+        return word.into();
     }
     let cut = |end: &str, least: usize| word.strip_suffix(end).filter(|rest| rest.len() >= least);
     // `pinning` and `pinned` come from `pin`.
@@ -123,13 +181,13 @@ pub(super) fn stem(word: &str) -> String {
         end - usize::from(doubled)
     };
     let root = match () {
-        () if let Some(rest) = cut("ies", 3) => return format!("{rest}y"),
+        () if let Some(rest) = cut("ies", 3) => return format!("{rest}y").into(),
         () if let Some(rest) = cut("ing", 3) => &rest[..without_doubled_end(rest)],
         () if let Some(rest) = cut("ed", 3) => &rest[..without_doubled_end(rest)],
         () if let Some(rest) = cut("s", 3).filter(|rest| !rest.ends_with('s')) => rest,
         () => word,
     };
-    root.strip_suffix('e').filter(|rest| rest.len() >= 3).unwrap_or(root).to_owned()
+    root.strip_suffix('e').filter(|rest| rest.len() >= 3).unwrap_or(root).into()
 }
 
 /// Whether a word has a digit or punctuation inside, as identifiers do.
@@ -175,7 +233,7 @@ pub(super) fn is_action(word: &str) -> bool {
 
 /// Whether a word is a verb that fits anything, or only praises or limits.
 pub(super) fn is_light(word: &str) -> bool {
-    static LIGHT: LazyLock<HashSet<String, RandomState>> =
+    static LIGHT: LazyLock<HashSet<Cow<'static, str>, RandomState>> =
         LazyLock::new(|| LIGHT_WORDS.split_whitespace().map(stem).collect());
     LIGHT.contains(word)
 }
