@@ -94,9 +94,9 @@ impl Claim {
         claim.stems = words.into_iter().map(|token| stem(&token.text).into()).collect();
         claim.names = names_of(sentence);
         let main = claim.add_clauses(sentence);
-        let content_words = |word: &&Word| main.contains(*word) && !is_light(word);
+        let content_words = |word: &&Word| main.contains(word) && !is_light(word);
         claim.core =
-            claim.subject.iter().filter(content_words).filter(|word| !claim.names.contains(*word)).cloned().collect();
+            claim.subject.iter().filter(content_words).filter(|word| !claim.names.contains(word)).cloned().collect();
         claim
     }
 

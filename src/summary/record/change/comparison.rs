@@ -67,7 +67,7 @@ impl Claim {
         const LIGHT: f64 = 0.5;
         const CHANGED: f64 = 1.5;
         let comes_up = |word: &&Word| {
-            self.subject.contains(*word)
+            self.subject.contains(word)
                 || self.has_identifier && self.subject.iter().any(|other| is_name_variant(word, other))
         };
         let shared_words: Vec<&Word> = earlier.subject.iter().filter(comes_up).collect();
@@ -288,7 +288,7 @@ impl Claim {
 
     /// Returns how many words of an earlier statement's core it contains.
     fn covered_core(&self, earlier: &Claim) -> usize {
-        let named = |word: &&Word| self.subject.contains(*word) || self.names.contains(*word);
+        let named = |word: &&Word| self.subject.contains(word) || self.names.contains(word);
         earlier.core.iter().filter(named).count()
     }
 
