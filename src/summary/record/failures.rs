@@ -63,11 +63,17 @@ pub(super) fn failed_step(labels: &[String], command: &str, result: &str, outcom
             words(step).into_iter().filter(|word| !others.contains(word)).collect()
         })
         .collect();
+    let programs: Vec<String> = labels.iter().map(|step| program_of(step)).collect();
     let names = |line: &str| {
         let words_of_line = words(line);
-        let named: Vec<usize> =
-            (0..own.len()).filter(|at| own[*at].iter().any(|word| words_of_line.contains(word))).collect();
-        <[usize; 1]>::try_from(named).ok().map(|[at]| at)
+        let is_named = |at: &usize| own[*at].iter().any(|word| words_of_line.contains(word));
+        // `flash: no device` comes from flash_board.sh, and an error of LaTeX from lualatex.
+        let is_part = |at: &usize| {
+            let is_part = |word: &String| programs[*at].starts_with(word) || programs[*at].ends_with(word);
+            words_of_line.iter().any(|word| word.len() > 3 && is_part(word))
+        };
+        let only = |named: Vec<usize>| <[usize; 1]>::try_from(named).ok().map(|[at]| at);
+        only((0..own.len()).filter(is_named).collect()).or_else(|| only((0..own.len()).filter(is_part).collect()))
     };
     let in_line = outcome.lines.iter().find_map(|line| names(line));
     // The step that the last matching line names failed.
@@ -81,4 +87,11 @@ pub(super) fn failed_step(labels: &[String], command: &str, result: &str, outcom
         (went_well && labels.len() == 2).then_some(1)
     };
     in_line.or_else(before_last).or_else(last_named).filter(|_| !command.contains("||"))
+}
+
+/// Returns the name of a step's program in lower case, without its folder and extension.
+fn program_of(step: &str) -> String {
+    let program = step.split_whitespace().find(|word| !word.contains('=')).unwrap_or("");
+    let name = program.rsplit('/').next().unwrap_or(program);
+    name.split('.').next().unwrap_or(name).to_lowercase()
 }

@@ -96,8 +96,10 @@ impl Gatherer<'_, '_> {
         self.model.mark_answered(text);
         let before = self.open_message.take().map(|at| self.turns[at].text.read());
         let is_denial = before.is_some() && sentences(text).iter().take(2).any(|sentence| cues::DENIES.is_in(sentence));
+        let contradicts = || sentences(text).iter().take(1).any(|sentence| cues::CONTRADICTS.is_in(sentence));
         let retracted = match before {
             Some(_) if is_denial => self.model.retract_last_message(),
+            Some(_) if contradicts() => self.model.retract_last_statement(),
             Some(_) => self.model.take_corrected(self.user.corrections(text)),
             None => None,
         };

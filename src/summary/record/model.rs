@@ -85,13 +85,27 @@ impl ModelStatements {
         }
     }
 
-    /// Removes earlier statements that share a name with a sentence that retracts something.
+    /// Removes earlier statements that share a name with a sentence that retracts something, and the one that shares
+    /// most of its words with it.
     fn retract(&mut self, text: &str) {
+        /// The share of a statement's content words that a retraction repeats.
+        const SHARE: f64 = 0.34;
         let retracted_names: Vec<&str> = names(text).collect();
-        if retracted_names.is_empty() {
-            return;
+        if !retracted_names.is_empty() {
+            self.all.retain(|statement| !names(&statement.entry.text).any(|name| retracted_names.contains(&name)));
         }
-        self.all.retain(|statement| !names(&statement.entry.text).any(|name| retracted_names.contains(&name)));
+        let retracted_words: HashSet<String> = content_words(text).collect();
+        let share = |statement: &Statement| {
+            let words: HashSet<String> = content_words(&statement.entry.text).collect();
+            let shared = words.intersection(&retracted_words).count() as f64;
+            if statement.turn == self.turns { 0.0 } else { shared / words.len().max(1) as f64 }
+        };
+        let shares = self.all.iter().map(share).enumerate();
+        if let Some((at, share)) = shares.max_by(|(_, one), (_, other)| one.total_cmp(other))
+            && share >= SHARE
+        {
+            self.all.remove(at);
+        }
     }
 
     fn add(&mut self, index: usize, text: String, is_option: bool, acts: bool, position: f64, used: &NameUsage) {
@@ -161,6 +175,13 @@ impl ModelStatements {
             .next();
         self.all.retain(|statement| statement.turn != turn || statement.entry.kind == FactKind::Open);
         last_text
+    }
+
+    /// Removes and returns the last statement of the last message, which the user contradicts.
+    pub(super) fn retract_last_statement(&mut self) -> Option<String> {
+        let turn = self.turns;
+        let is_last = |statement: &mut Statement| statement.turn == turn && statement.entry.kind != FactKind::Open;
+        self.all.pop_if(is_last).map(|statement| statement.entry.text)
     }
 
     /// Removes the statements of the last message that the user corrects, and returns them with a gap in between.

@@ -2,9 +2,10 @@
 
 use crate::summary::record::cues;
 use crate::summary::record::segmentation::{clip_middle, paragraphs, sentences, words_of};
+use crate::summary::record::user::is_small_talk;
 
 /// The most bytes of an answer that may need its question.
-const LONGEST_ANSWER: usize = 320;
+const LONGEST_ANSWER: usize = 600;
 /// Most characters of a question before its answer.
 pub(super) const LONGEST_QUESTION: usize = 220;
 
@@ -12,8 +13,10 @@ pub(super) const LONGEST_QUESTION: usize = 220;
 pub(super) fn answered_question(asked: &str, answer: &str) -> Option<String> {
     /// Most words of an answer that needs its question to be understood.
     const FEW: usize = 6;
-    /// Most words of an answer that is shown with its question.
+    /// Most words of an answer that shares words with its question.
     const MANY: usize = 14;
+    /// Most words of the opening sentence that answers a question in the last sentence.
+    const OPENING: usize = 20;
     /// Content words of a question that names its subject.
     const ENOUGH: usize = 3;
     if answer.len() > LONGEST_ANSWER {
@@ -29,7 +32,14 @@ pub(super) fn answered_question(asked: &str, answer: &str) -> Option<String> {
         .map(|word| word.to_lowercase())
         .collect();
     let shared = || words_of(answer).any(|word| word.len() > 3 && asked.contains(&word.to_lowercase()));
-    if words_of(answer).nth(MANY).is_some() || !few && !shared() {
+    let is_brief = few || words_of(answer).nth(MANY).is_none() && shared();
+    // Nobody answers an offer, and who begins with `now` goes on to another matter.
+    let opening = sentences(answer).into_iter().find(|sentence| !is_small_talk(sentence)).unwrap_or(answer);
+    let answers_last = at + 1 == all.len()
+        && words_of(opening).nth(OPENING).is_none()
+        && !cues::OFFERS.is_in(all[at])
+        && !cues::ANOTHER_MATTER.is_in(opening);
+    if !is_brief && !answers_last {
         return None;
     }
     let mut text = all[at].to_owned();

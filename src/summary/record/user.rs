@@ -96,13 +96,21 @@ pub(super) fn shorten_line(text: &str, most: usize) -> String {
     clip_middle(&text[..at.unwrap_or(text.len())], most)
 }
 
+/// The place of a statement.
+struct Position {
+    line: usize,
+    sentence: usize,
+    /// The later statement that has it as a note.
+    holder: Option<usize>,
+}
+
 /// Everything the user wrote.
 #[derive(Default)]
 pub(super) struct UserStatements {
     lines: Vec<UserLine>,
     statements: ClaimHistory,
-    /// The line and the sentence of each statement.
-    positions: Vec<(usize, usize)>,
+    /// The place of each statement.
+    positions: Vec<Position>,
     /// The first line of the last message.
     last: usize,
 }
@@ -203,7 +211,7 @@ impl UserStatements {
             };
             let AddedClaim { changes, context, revises } = self.statements.add(claim, before.as_ref());
             before = Some(context);
-            self.positions.push((at, place));
+            self.positions.push(Position { line: at, sentence: place, holder: None });
             let changes = repeated.into_iter().chain(changes);
             let abouts = changes.filter_map(|changed| self.apply_change(changed, &mut entry, sentence, revises));
             if let Some(about) = abouts.reduce(|first, _| first).filter(|about| !about.is_empty()) {
@@ -222,7 +230,10 @@ impl UserStatements {
         new: &mut Sentence,
         revises: bool,
     ) -> Option<String> {
-        let (line, place) = *self.positions.get(changed.index)?;
+        let holders = std::iter::successors(Some(changed.index), |index| self.positions.get(*index)?.holder);
+        let index = holders.last()?;
+        let is_note = index != changed.index;
+        let &Position { line, sentence: place, .. } = self.positions.get(index)?;
         let is_opening = line == 0;
         let line = self.lines.get_mut(line)?;
         // Sentences of one message do not replace each other, unless the message corrects itself. The same holds for an
@@ -234,22 +245,29 @@ impl UserStatements {
         let earlier_sentence =
             line.sentences.get_mut(place).filter(|earlier_sentence| !earlier_sentence.is_replaced)?;
         let opening = match changed.kind {
-            ChangeKind::Replaced => "",
-            ChangeKind::Doubted => FORMERLY,
+            ChangeKind::Replaced if !is_note => "",
+            ChangeKind::Replaced | ChangeKind::Doubted => FORMERLY,
             ChangeKind::Related => EARLIER,
         };
-        // The opening of a conversation and an answer stay in their place.
-        let may_move = !is_opening && line.entry.about.is_empty();
-        let is_replaced = changed.kind == ChangeKind::Replaced;
+        // The opening of a conversation and words in a rejection stay in their place. An answer moves with its question.
+        let is_answer = line.entry.about.starts_with('“');
+        let may_move = !is_opening && (line.entry.about.is_empty() || is_answer);
+        // Of a sentence with notes, only a note would be replaced.
+        let is_replaced = changed.kind == ChangeKind::Replaced && !is_note;
+        let question = if is_answer && place == 0 { format!("{} → ", line.entry.about) } else { String::new() };
         // What follows a replaced statement was never replaced itself.
         let notes = match is_replaced {
             true => earlier_sentence.notes.clone(),
-            false => format!("{opening}{}){}", earlier_sentence.text, earlier_sentence.notes),
+            false => format!("{opening}{question}{}){}", earlier_sentence.text, earlier_sentence.notes),
         };
         if (is_replaced || may_move) && new.append_notes(&notes) {
             earlier_sentence.is_replaced = true;
+            self.positions[index].holder = self.positions.len().checked_sub(1).filter(|last| *last > index);
             if !is_replaced {
                 entry.weight = entry.weight.max(line.entry.weight);
+                if !question.is_empty() {
+                    line.entry.about.clear();
+                }
             }
         } else {
             earlier_sentence.is_doubted |= changed.kind != ChangeKind::Related;

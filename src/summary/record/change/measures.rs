@@ -170,7 +170,9 @@ fn measure_of_unit(unit: &str) -> Option<ValueMeasure> {
         | "毫秒" | "秒" | "分钟" | "小时" | "天" | "个月" => Some(ValueMeasure::Time),
         "%" | "percent" | "成" => Some(ValueMeasure::Percentage),
         "kb" | "mb" | "gb" | "tb" | "kib" | "mib" | "gib" | "byte" | "bytes" => Some(ValueMeasure::Bytes),
-        "次" | "条" | "行" | "页" => Some(ValueMeasure::Count(unit.to_owned())),
+        "次" | "条" | "行" | "页" | "度" | "栏" | "列" | "层" | "倍" | "份" | "台" | "张" | "位" | "字" => {
+            Some(ValueMeasure::Count(unit.to_owned()))
+        }
         "个" => Some(ValueMeasure::Count("个".to_owned())),
         "点" => Some(ValueMeasure::TimeOfDay),
         "号" | "日" => Some(ValueMeasure::Day),
