@@ -1,7 +1,7 @@
 //! Recognizes messages of the user that reply to the model: answers to its questions, and rejections of its calls.
 
 use crate::summary::record::cues;
-use crate::summary::record::segmentation::{clip_middle, paragraphs, sentences, words_of};
+use crate::summary::record::segmentation::{GAP, clip_middle, paragraphs, sentences, words_of};
 use crate::summary::record::user::is_small_talk;
 
 /// The most bytes of an answer that may need its question.
@@ -19,6 +19,10 @@ pub(super) fn answered_question(asked: &str, answer: &str) -> Option<String> {
     const OPENING: usize = 20;
     /// Content words of a question that names its subject.
     const ENOUGH: usize = 3;
+    // What is pasted behind an answer is no part of it.
+    let typed: Vec<String> = paragraphs(answer).into_iter().map(|paragraph| paragraph.text).collect();
+    let answer = typed.join(" ");
+    let answer = answer.trim_end_matches(GAP).trim_end();
     if answer.len() > LONGEST_ANSWER {
         return None;
     }

@@ -198,12 +198,13 @@ const LONGEST_SENTENCE: usize = 280;
 
 /// Whether a full stop belongs to an abbreviation: the month of `Nov. 20th`, a title, the end of `e.g.`.
 fn is_abbreviation(line_width: &str, after: &str) -> bool {
-    const OF_NUMBERS: [&str; 18] = [
+    const OF_NUMBERS: [&str; 23] = [
         "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "no", "nr", "fig", "vol",
-        "pp", "approx",
+        "pp", "approx", "max", "min", "ca", "ch", "sec",
     ];
-    const OF_NAMES: [&str; 11] = ["mr", "mrs", "ms", "dr", "prof", "st", "vs", "e.g", "i.e", "cf", "resp"];
-    const WITHIN: [&str; 7] = ["etc", "a.m", "p.m", "inc", "ltd", "approx", "incl"];
+    const OF_NAMES: [&str; 13] =
+        ["mr", "mrs", "ms", "dr", "prof", "st", "vs", "e.g", "i.e", "cf", "resp", "incl", "excl"];
+    const WITHIN: [&str; 5] = ["etc", "a.m", "p.m", "inc", "ltd"];
     let word = line_width.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or("");
     if word.len() > 6 {
         return false;
@@ -213,9 +214,14 @@ fn is_abbreviation(line_width: &str, after: &str) -> bool {
     match next {
         None => false,
         Some(c) if c.is_ascii_digit() && OF_NUMBERS.contains(&word.as_str()) => true,
-        Some(c) if c.is_lowercase() && WITHIN.contains(&word.as_str()) => true,
+        Some(c) if c.is_lowercase() && (WITHIN.contains(&word.as_str()) || is_initials(&word)) => true,
         Some(_) => OF_NAMES.contains(&word.as_str()),
     }
+}
+
+/// Whether a word is initials without their last full stop: `N.N`.
+fn is_initials(word: &str) -> bool {
+    word.contains('.') && word.split('.').all(|part| part.len() == 1)
 }
 
 /// Appends a single line of code to the sentence that announces it; more lines leave only a mark.
@@ -358,7 +364,11 @@ mod tests {
             ["Version 1.2 is out.", "Yes!", "Use it now!", "他走了。", "他回来了"]
         );
         assert!(sentences("... - !").is_empty());
-        let whole = ["We meet Dr. Kim on Nov. 20th at 5 p.m. in room no. 7 (e.g. for lunch).", "It rained in Nov."];
+        let whole = [
+            "We meet Dr. Kim on Nov. 20th at 5 p.m. in room no. 7 (e.g. for lunch).",
+            "It rained in Nov.",
+            "Prices incl. VAT for N.N. in the list, max. 3 of them.",
+        ];
         assert_eq!(sentences(&whole.join(" ")), whole);
         assert_eq!(sentences("The answer is no. Ask them again."), ["The answer is no.", "Ask them again."]);
     }

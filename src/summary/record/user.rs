@@ -204,6 +204,9 @@ impl UserStatements {
         let mut before: Option<Context> = None;
         for (place, sentence) in sentences.iter_mut().enumerate().filter(|_| may_change) {
             let text = &sentence.text;
+            if entry.about.is_empty() && is_small_talk(text) {
+                continue;
+            }
             let about = if place == 0 { format!("{} {text}", entry.about) } else { text.to_owned() };
             let (claim, repeated) = match self.statements.take_repeated(&about) {
                 Some((claim, changed)) => (claim, Some(changed)),
@@ -242,6 +245,8 @@ impl UserStatements {
         if together && (changed.kind != ChangeKind::Replaced || !revises) {
             return None;
         }
+        let is_answer = line.entry.about.starts_with('“');
+        let is_whole_answer = is_answer && line.sentences.len() == 1;
         let earlier_sentence =
             line.sentences.get_mut(place).filter(|earlier_sentence| !earlier_sentence.is_replaced)?;
         let opening = match changed.kind {
@@ -250,11 +255,10 @@ impl UserStatements {
             ChangeKind::Related => EARLIER,
         };
         // The opening of a conversation and words in a rejection stay in their place. An answer moves with its question.
-        let is_answer = line.entry.about.starts_with('“');
-        let may_move = !is_opening && (line.entry.about.is_empty() || is_answer);
+        let may_move = !is_opening && (line.entry.about.is_empty() || is_whole_answer);
         // Of a sentence with notes, only a note would be replaced.
         let is_replaced = changed.kind == ChangeKind::Replaced && !is_note;
-        let question = if is_answer && place == 0 { format!("{} → ", line.entry.about) } else { String::new() };
+        let question = if is_whole_answer { format!("{} → ", line.entry.about) } else { String::new() };
         // What follows a replaced statement was never replaced itself.
         let notes = match is_replaced {
             true => earlier_sentence.notes.clone(),
@@ -265,9 +269,6 @@ impl UserStatements {
             self.positions[index].holder = self.positions.len().checked_sub(1).filter(|last| *last > index);
             if !is_replaced {
                 entry.weight = entry.weight.max(line.entry.weight);
-                if !question.is_empty() {
-                    line.entry.about.clear();
-                }
             }
         } else {
             earlier_sentence.is_doubted |= changed.kind != ChangeKind::Related;
