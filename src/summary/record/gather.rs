@@ -6,6 +6,7 @@ use crate::summary::record::model::ModelStatements;
 use crate::summary::record::name_sources::decoded_arguments;
 use crate::summary::record::names::NameUsage;
 use crate::summary::record::outcome::OutputFrames;
+use crate::summary::record::replies::answered_question;
 use crate::summary::record::segmentation::sentences;
 use crate::summary::record::user::{LAST_REQUEST, UserStatements, is_small_talk as is_small_talk_sentence};
 use crate::summary::record::work_state::{NO_RESULT_YET, WorkState};
@@ -96,14 +97,16 @@ impl Gatherer<'_, '_> {
         self.model.mark_answered(text);
         let before = self.open_message.take().map(|at| self.turns[at].text.read());
         let is_denial = before.is_some() && sentences(text).iter().take(2).any(|sentence| cues::DENIES.is_in(sentence));
-        let contradicts = || sentences(text).iter().take(1).any(|sentence| cues::CONTRADICTS.is_in(sentence));
+        let contradicts = || sentences(text).iter().take(2).any(|sentence| cues::CONTRADICTS.is_in(sentence));
         let retracted = match before {
             Some(_) if is_denial => self.model.retract_last_message(),
             Some(_) if contradicts() => self.model.retract_last_statement(),
             Some(_) => self.model.take_corrected(self.user.corrections(text)),
             None => None,
         };
-        self.user.add_message(self.turns[at].index, text, before.as_deref(), retracted.as_deref());
+        let question = before.and_then(|asked| answered_question(&asked, text));
+        question.iter().for_each(|question| self.model.drop_question(question));
+        self.user.add_message(self.turns[at].index, text, question, retracted.as_deref());
         self.last_answer = Some(at);
         if !is_small_talk(text) {
             self.last_user = Some(at);

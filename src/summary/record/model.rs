@@ -165,6 +165,16 @@ impl ModelStatements {
         }
     }
 
+    /// Removes a question of the last message that stands with its answer.
+    pub(super) fn drop_question(&mut self, question: &str) {
+        let turn = self.turns;
+        let first = self.all.iter().rposition(|statement| statement.turn != turn).map_or(0, |before| before + 1);
+        let is_in = |statement: &mut Statement| {
+            statement.entry.kind == FactKind::Open && question.contains(&statement.entry.text)
+        };
+        self.all.extract_if(first.., is_in).for_each(drop);
+    }
+
     /// Removes the statements of the last message, which the user called wrong. Returns the last of them.
     pub(super) fn retract_last_message(&mut self) -> Option<String> {
         let turn = self.turns;

@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 
 use crate::summary::record::change::{AddedClaim, ChangeKind, Claim, ClaimChange, ClaimHistory, Context};
 use crate::summary::record::cues;
-use crate::summary::record::replies::{LONGEST_QUESTION, answered_question};
+use crate::summary::record::replies::LONGEST_QUESTION;
 use crate::summary::record::segmentation::{GAP, clip_middle, paragraphs, sentences, words_of};
 use crate::summary::record::{FactKind, RecordEntry, one_line};
 
@@ -136,12 +136,11 @@ impl UserStatements {
         }
     }
 
-    /// Adds a message. `asked` is the model's last text, if the user has not written since. `denied` is a statement of
-    /// it that the user calls wrong or corrects.
-    pub(super) fn add_message(&mut self, index: usize, text: &str, asked: Option<&str>, denied: Option<&str>) {
+    /// Adds a message. `question` is the question of the model that it answers, in quotes; `denied` is a statement of
+    /// the model that the user calls wrong or corrects.
+    pub(super) fn add_message(&mut self, index: usize, text: &str, question: Option<String>, denied: Option<&str>) {
         let is_opening = self.lines.is_empty();
         self.last = self.lines.len();
-        let question = asked.and_then(|asked| answered_question(asked, text));
         let question = question.or(denied.map(|denied| format!("“{}”", clip_middle(denied, LONGEST_QUESTION))));
         let longest = if text.len() > LONG_MESSAGE { LONGEST_PART } else { LONGEST_WHOLE_PARAGRAPH };
         let mut place = 0;

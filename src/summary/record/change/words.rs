@@ -169,6 +169,7 @@ pub(super) fn join_bigrams(pairs: &[&str]) -> String {
 
 /// Returns the approximate stem of an English word.
 pub(super) fn stem(word: &str) -> Cow<'_, str> {
+    let word = word.strip_suffix("'s").or(word.strip_suffix("’s")).unwrap_or(word);
     if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return word.into();
     }

@@ -27,6 +27,57 @@ fn answers_stand_with_their_question_which_is_not_open() {
     );
 }
 
+/// An answer in many words, or with a log behind it, keeps its question, and so does one that is a note later.
+#[test]
+fn answers_of_any_length_stand_with_their_question() {
+    let log =
+        "\n\n2026-03-01 INFO bread.oven id=4711 in 12ms\nWARN bread oven queue 4711\nGET /bread/1 200 3ms trace=ab";
+    let text = summary_of(&[
+        message("user", "Plan the bread for the week."),
+        message("assistant", "The flour in two sacks is past its date. Throw it out or bake with it?"),
+        message("user", &format!("give it to the pigs over at Hansen's, they fetch it on Tuesday anyhow{log}")),
+        message("assistant", "Noted."),
+        message("assistant", "What should the rye weigh?"),
+        message("user", "eight hundred grams"),
+        message("assistant", "Noted. Anything else?"),
+        message("user", "tell the night shift about the pigs when they come in at ten o'clock"),
+        message("assistant", "Told them."),
+        message("user", "the rye comes out too small, should weigh a full kilo"),
+        message("assistant", "Noted."),
+    ]);
+    assert!(text.contains("Throw it out or bake with it?” → give it to the pigs"), "{text}");
+    assert!(text.contains("full kilo (earlier: “What should the rye weigh?” → eight hundred grams)"), "{text}");
+    assert!(!text.contains("else?” →") && text.matches("the rye weigh?").count() == 1, "{text}");
+}
+
+#[test]
+fn what_is_contradicted_or_taken_back_does_not_stand_alone() {
+    let text = summary_of(&[
+        message("user", "Check the choir's accounts."),
+        message("assistant", "I gather the fees are due in March."),
+        message("user", "they aren't, members pay when they join"),
+        message("assistant", "The missing receipt is in the blue folder."),
+        message("user", "Go on."),
+        message("assistant", "I was mistaken about the receipt: the blue folder is empty, Vera has it."),
+    ]);
+    assert!(text.contains("“I gather the fees are due in March.” → they aren't, members pay when they join"), "{text}");
+    assert!(!text.contains("receipt is in the blue folder"), "{text}");
+}
+
+/// Each change of a matter follows the one before on the same line.
+#[test]
+fn a_third_change_finds_the_first_two() {
+    let text = summary_of(&[
+        message("user", "We print the programme next week."),
+        message("user", "Set the sidebar in four colours."),
+        message("user", "The printer says two colours for the sidebar are enough."),
+        message("user", "The treasurer has the last word: the sidebar is grey."),
+        message("assistant", "Noted."),
+    ]);
+    let line = text.lines().find(|line| line.contains("grey")).expect("a line");
+    assert!(line.contains("two colours") && line.contains("four colours"), "{text}");
+}
+
 /// An assumption of the model that the user corrects is not kept alone, without the correction.
 #[test]
 fn corrected_assumptions_stand_with_their_correction() {
