@@ -8,7 +8,8 @@ use crate::summary::record::names::NameUsage;
 use crate::summary::record::outcome::OutputFrames;
 use crate::summary::record::replies::answered_question;
 use crate::summary::record::segmentation::sentences;
-use crate::summary::record::user::{LAST_REQUEST, UserStatements, is_small_talk as is_small_talk_sentence};
+use crate::summary::record::small_talk::is_only_small_talk;
+use crate::summary::record::user::{LAST_REQUEST, UserStatements};
 use crate::summary::record::work_state::{NO_RESULT_YET, WorkState};
 use crate::summary::record::{FactKind, FoundValue, HistoryRecord, RecordEntry, cues, earlier_summary};
 use crate::transcript::tools::is_shell;
@@ -108,7 +109,7 @@ impl Gatherer<'_, '_> {
         question.iter().for_each(|question| self.model.drop_question(question));
         self.user.add_message(self.turns[at].index, text, question, retracted.as_deref());
         self.last_answer = Some(at);
-        if !is_small_talk(text) {
+        if !is_only_small_talk(text) {
             self.last_user = Some(at);
         }
     }
@@ -182,11 +183,6 @@ fn split_sentences(mut entry: RecordEntry) -> Vec<RecordEntry> {
         RecordEntry { about, text: text.to_owned(), weight, ..entry.clone() }
     };
     all.into_iter().enumerate().map(one).collect()
-}
-
-/// Whether a message is only small talk.
-fn is_small_talk(text: &str) -> bool {
-    sentences(text.trim()).into_iter().all(is_small_talk_sentence)
 }
 
 /// Returns the lines that the agent's program prints around the outputs of commands.

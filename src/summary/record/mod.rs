@@ -33,6 +33,7 @@ mod phrases;
 mod replies;
 mod segmentation;
 mod selection;
+mod small_talk;
 mod summary;
 mod user;
 mod work_state;

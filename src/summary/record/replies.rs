@@ -2,7 +2,7 @@
 
 use crate::summary::record::cues;
 use crate::summary::record::segmentation::{GAP, clip_middle, paragraphs, sentences, words_of};
-use crate::summary::record::user::is_small_talk;
+use crate::summary::record::small_talk::is_small_talk;
 
 /// The most bytes of an answer that may need its question.
 const LONGEST_ANSWER: usize = 600;
