@@ -63,17 +63,22 @@ pub(super) fn failed_step(labels: &[String], command: &str, result: &str, outcom
             words(step).into_iter().filter(|word| !others.contains(word)).collect()
         })
         .collect();
-    let programs: Vec<String> = labels.iter().map(|step| program_of(step)).collect();
+    let only = |named: Vec<usize>| <[usize; 1]>::try_from(named).ok().map(|[at]| at);
     let names = |line: &str| {
         let words_of_line = words(line);
-        let is_named = |at: &usize| own[*at].iter().any(|word| words_of_line.contains(word));
-        // `flash: no device` comes from flash_board.sh, and an error of LaTeX from lualatex.
+        only((0..own.len()).filter(|at| own[*at].iter().any(|word| words_of_line.contains(word))).collect())
+    };
+    // `flash: no device` comes from flash_board.sh, and an error of LaTeX from lualatex.
+    let programs: Vec<String> = labels.iter().map(|step| program_of(step)).collect();
+    let names_part = |line: &str| {
+        let label = line.split_once(':').map(|(label, _)| label.trim().to_lowercase()).unwrap_or_default();
+        let words_of_line = words(line);
         let is_part = |at: &usize| {
-            let is_part = |word: &String| programs[*at].starts_with(word) || programs[*at].ends_with(word);
-            words_of_line.iter().any(|word| word.len() > 3 && is_part(word))
+            let program = &programs[*at];
+            label.len() > 2 && program.starts_with(&label)
+                || words_of_line.iter().any(|word| word.len() > 3 && program != word && program.ends_with(word))
         };
-        let only = |named: Vec<usize>| <[usize; 1]>::try_from(named).ok().map(|[at]| at);
-        only((0..own.len()).filter(is_named).collect()).or_else(|| only((0..own.len()).filter(is_part).collect()))
+        only((0..own.len()).filter(is_part).collect())
     };
     let in_line = outcome.lines.iter().find_map(|line| names(line));
     // The step that the last matching line names failed.
@@ -86,7 +91,8 @@ pub(super) fn failed_step(labels: &[String], command: &str, result: &str, outcom
         let went_well = result[..complaint].lines().any(reports_success);
         (went_well && labels.len() == 2).then_some(1)
     };
-    in_line.or_else(before_last).or_else(last_named).filter(|_| !command.contains("||"))
+    let in_part = || outcome.lines.iter().find_map(|line| names_part(line));
+    in_line.or_else(before_last).or_else(in_part).or_else(last_named).filter(|_| !command.contains("||"))
 }
 
 /// Returns the name of a step's program in lower case, without its folder and extension.

@@ -8,7 +8,7 @@ use crate::summary::record::names::NameUsage;
 use crate::summary::record::outcome::OutputFrames;
 use crate::summary::record::replies::answered_question;
 use crate::summary::record::segmentation::sentences;
-use crate::summary::record::small_talk::is_only_small_talk;
+use crate::summary::record::small_talk::{is_only_small_talk, is_small_talk};
 use crate::summary::record::user::{LAST_REQUEST, UserStatements};
 use crate::summary::record::work_state::{NO_RESULT_YET, WorkState};
 use crate::summary::record::{FactKind, FoundValue, HistoryRecord, RecordEntry, cues, earlier_summary};
@@ -98,14 +98,17 @@ impl Gatherer<'_, '_> {
         self.model.mark_answered(text);
         let before = self.open_message.take().map(|at| self.turns[at].text.read());
         let is_denial = before.is_some() && sentences(text).iter().take(2).any(|sentence| cues::DENIES.is_in(sentence));
-        let contradicts = || sentences(text).iter().take(2).any(|sentence| cues::CONTRADICTS.is_in(sentence));
+        let opening = sentences(text).into_iter().find(|sentence| !is_small_talk(sentence));
+        let contradicts = || opening.is_some_and(|opening| cues::CONTRADICTS.is_in(opening));
+        let question = before.as_ref().and_then(|asked| answered_question(asked, text));
         let retracted = match before {
+            // `No` answers the question, and calls nothing wrong.
+            Some(_) if question.is_some() => None,
             Some(_) if is_denial => self.model.retract_last_message(),
-            Some(_) if contradicts() => self.model.retract_last_statement(),
+            Some(_) if contradicts() => self.model.retract_assumption(),
             Some(_) => self.model.take_corrected(self.user.corrections(text)),
             None => None,
         };
-        let question = before.and_then(|asked| answered_question(&asked, text));
         question.iter().for_each(|question| self.model.drop_question(question));
         self.user.add_message(self.turns[at].index, text, question, retracted.as_deref());
         self.last_answer = Some(at);

@@ -67,7 +67,7 @@ impl ModelStatements {
             }
         }
         // Text before a call is no report.
-        if self.all.len() > before {
+        if self.all.last().is_some_and(|statement| statement.turn == self.turns) {
             self.last = self.turns;
             self.last_acts = acts;
         }
@@ -85,9 +85,9 @@ impl ModelStatements {
         }
     }
 
-    /// Removes earlier statements that share a name with a sentence that retracts something, and the one that shares
-    /// most of its words with it.
-    fn retract(&mut self, text: &str) {
+    /// Removes earlier statements that share a name with a sentence that retracts something. Returns and removes the one
+    /// that shares most of its words with it.
+    fn retract(&mut self, text: &str) -> Option<String> {
         /// The share of a statement's content words that a retraction repeats.
         const SHARE: f64 = 0.34;
         let retracted_names: Vec<&str> = names(text).collect();
@@ -101,16 +101,17 @@ impl ModelStatements {
             if statement.turn == self.turns { 0.0 } else { shared / words.len().max(1) as f64 }
         };
         let shares = self.all.iter().map(share).enumerate();
-        if let Some((at, share)) = shares.max_by(|(_, one), (_, other)| one.total_cmp(other))
-            && share >= SHARE
-        {
-            self.all.remove(at);
-        }
+        let (at, _) = shares
+            .max_by(|(_, one), (_, other)| one.total_cmp(other))
+            .filter(|(at, share)| *share >= SHARE && self.all[*at].entry.text.len() + text.len() < LONGEST)?;
+        Some(self.all.remove(at).entry.text)
     }
 
-    fn add(&mut self, index: usize, text: String, is_option: bool, acts: bool, position: f64, used: &NameUsage) {
-        if cues::TAKES_BACK.is_in(&text) {
-            self.retract(&text);
+    fn add(&mut self, index: usize, mut text: String, is_option: bool, acts: bool, position: f64, used: &NameUsage) {
+        if cues::TAKES_BACK.is_in(&text)
+            && let Some(earlier) = self.retract(&text)
+        {
+            text = format!("{text} (earlier: {earlier})");
         }
         let has_content = content_words(&text).next().is_some() || names(&text).next().is_some();
         let is_document_fragment = text.starts_with(['{', '[']) && text.contains("\":");
@@ -165,10 +166,16 @@ impl ModelStatements {
         }
     }
 
-    /// Removes a question of the last message that stands with its answer.
+    /// Removes a question of the last message that stands with its answer. What comes before it in its sentence stays.
     pub(super) fn drop_question(&mut self, question: &str) {
         let turn = self.turns;
         let first = self.all.iter().rposition(|statement| statement.turn != turn).map_or(0, |before| before + 1);
+        let bare = question.trim_matches(['“', '”']);
+        for Statement { entry, .. } in self.all[first..].iter_mut().filter(|one| one.entry.kind == FactKind::Open) {
+            if let Some(context) = entry.text.strip_suffix(bare).filter(|context| !context.is_empty()) {
+                (entry.text, entry.kind, entry.weight) = (context.trim_end().to_owned(), FactKind::Finding, 1.5);
+            }
+        }
         let is_in = |statement: &mut Statement| {
             statement.entry.kind == FactKind::Open && question.contains(&statement.entry.text)
         };
@@ -187,10 +194,10 @@ impl ModelStatements {
         last_text
     }
 
-    /// Removes and returns the last statement of the last message, which the user contradicts.
-    pub(super) fn retract_last_statement(&mut self) -> Option<String> {
+    /// Removes and returns the last statement of the last message if it is an assumption, which the user contradicts.
+    pub(super) fn retract_assumption(&mut self) -> Option<String> {
         let turn = self.turns;
-        let is_last = |statement: &mut Statement| statement.turn == turn && statement.entry.kind != FactKind::Open;
+        let is_last = |statement: &mut Statement| statement.turn == turn && cues::ASSUMES.is_in(&statement.entry.text);
         self.all.pop_if(is_last).map(|statement| statement.entry.text)
     }
 

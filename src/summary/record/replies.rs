@@ -1,5 +1,6 @@
 //! Recognizes messages of the user that reply to the model: answers to its questions, and rejections of its calls.
 
+use crate::summary::record::change::is_common;
 use crate::summary::record::cues;
 use crate::summary::record::segmentation::{GAP, clip_middle, paragraphs, sentences, words_of};
 use crate::summary::record::small_talk::is_small_talk;
@@ -23,12 +24,14 @@ pub(super) fn answered_question(asked: &str, answer: &str) -> Option<String> {
     let typed: Vec<String> = paragraphs(answer).into_iter().map(|paragraph| paragraph.text).collect();
     let answer = typed.join(" ");
     let answer = answer.trim_end_matches(GAP).trim_end();
-    if answer.len() > LONGEST_ANSWER {
+    if answer.len() > LONGEST_ANSWER || answer.is_empty() {
         return None;
     }
-    let all: Vec<String> = paragraphs(asked).into_iter().map(|paragraph| paragraph.text).collect();
-    let all: Vec<&str> = all.iter().flat_map(|paragraph| sentences(paragraph)).collect();
-    let at = all.iter().rposition(|sentence| sentence.ends_with(['?', '？']))?;
+    let paragraphs_of_text = paragraphs(asked);
+    let is_list = paragraphs_of_text.last().is_some_and(|paragraph| paragraph.is_item);
+    let all: Vec<&str> = paragraphs_of_text.iter().flat_map(|paragraph| sentences(&paragraph.text)).collect();
+    let is_question = |sentence: &str| sentence.ends_with(['?', '？']);
+    let at = all.iter().rposition(|sentence| is_question(sentence))?;
     let few = words_of(answer).take(FEW + 1).count() <= FEW;
     let asked: Vec<String> = all[at.saturating_sub(2)..]
         .iter()
@@ -39,7 +42,13 @@ pub(super) fn answered_question(asked: &str, answer: &str) -> Option<String> {
     let is_brief = few || words_of(answer).nth(MANY).is_none() && shared();
     // Nobody answers an offer, and who begins with `now` goes on to another matter.
     let opening = sentences(answer).into_iter().find(|sentence| !is_small_talk(sentence)).unwrap_or(answer);
+    // A question to agree to or not is answered by a word that agrees or denies, or by its own words.
+    let is_yes_or_no = cues::YES_OR_NO.is_in(all[at]) && !all[at].contains(" or ");
+    let is_answer = !is_yes_or_no || cues::AGREES.is_in(opening) || cues::DENIES.is_in(opening) || shared();
     let answers_last = at + 1 == all.len()
+        && !is_list
+        && !is_question(opening)
+        && is_answer
         && words_of(opening).nth(OPENING).is_none()
         && !cues::OFFERS.is_in(all[at])
         && !cues::ANOTHER_MATTER.is_in(opening);
@@ -48,8 +57,9 @@ pub(super) fn answered_question(asked: &str, answer: &str) -> Option<String> {
     }
     let mut text = all[at].to_owned();
     for before in all[..at].iter().rev() {
-        let says = words_of(&text).filter(|word| word.len() > 3 || !word.is_ascii()).count();
-        if says >= ENOUGH || text.chars().count() + before.chars().count() > LONGEST_QUESTION {
+        let has_content = |word: &String| (word.len() > 3 || !word.is_ascii()) && !is_common(&word.to_lowercase());
+        let says = words_of(&text).filter(has_content).count();
+        if says >= ENOUGH && !is_question(before) || text.chars().count() + before.chars().count() > LONGEST_QUESTION {
             break;
         }
         text = format!("{before} {text}");

@@ -183,7 +183,15 @@ pub(in crate::summary) fn sentences(paragraph: &str) -> Vec<&str> {
             let word = paragraph[start..at].rsplit(char::is_whitespace).next().unwrap_or("");
             (1..=2).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit())
         };
-        if ends && !(c == '.' && (is_list_number() || is_abbreviation(&paragraph[start..at], &paragraph[at + 1..]))) {
+        // An ellipsis can stand inside a sentence.
+        let goes_on = || {
+            let next = paragraph[at + 1..].trim_start().chars().next();
+            paragraph[..at].ends_with('.') && next.is_some_and(char::is_lowercase)
+        };
+        if ends
+            && !(c == '.' && goes_on())
+            && !(c == '.' && (is_list_number() || is_abbreviation(&paragraph[start..at], &paragraph[at + 1..])))
+        {
             let end = at + c.len_utf8();
             push(start, end);
             start = end;
@@ -202,9 +210,9 @@ fn is_abbreviation(line_width: &str, after: &str) -> bool {
         "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "no", "nr", "fig", "vol",
         "pp", "approx", "max", "min", "ca", "ch", "sec",
     ];
-    const OF_NAMES: [&str; 13] =
-        ["mr", "mrs", "ms", "dr", "prof", "st", "vs", "e.g", "i.e", "cf", "resp", "incl", "excl"];
-    const WITHIN: [&str; 5] = ["etc", "a.m", "p.m", "inc", "ltd"];
+    const OF_NAMES: [&str; 11] = ["mr", "mrs", "ms", "dr", "prof", "st", "vs", "e.g", "i.e", "cf", "resp"];
+    const WITHIN: [&str; 7] = ["etc", "a.m", "p.m", "inc", "ltd", "incl", "excl"];
+    let is_acronym = || after.trim_start().chars().take(2).filter(|c| c.is_uppercase()).count() == 2;
     let word = line_width.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or("");
     if word.len() > 6 {
         return false;
@@ -215,6 +223,7 @@ fn is_abbreviation(line_width: &str, after: &str) -> bool {
         None => false,
         Some(c) if c.is_ascii_digit() && OF_NUMBERS.contains(&word.as_str()) => true,
         Some(c) if c.is_lowercase() && (WITHIN.contains(&word.as_str()) || is_initials(&word)) => true,
+        Some(_) if matches!(word.as_str(), "incl" | "excl") => is_acronym(),
         Some(_) => OF_NAMES.contains(&word.as_str()),
     }
 }

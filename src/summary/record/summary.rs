@@ -8,6 +8,7 @@ use crate::summary::record::fallback::fallback_text;
 use crate::summary::record::gather::{Gathered, gather};
 use crate::summary::record::history_turns::{HistoryTurn, read};
 use crate::summary::record::phrases::{DONE, ERROR_GONE, OPEN_QUESTION, RAN_WELL, REPORT, SECTIONS, USER};
+use crate::summary::record::segmentation::words_of;
 use crate::summary::record::selection::{self, size};
 use crate::summary::record::user::{LAST_REQUEST, shorten_line};
 use crate::summary::record::work_state::FAILED_EDIT;
@@ -55,9 +56,10 @@ pub(crate) fn summarize_within(
     let shares = if is_coding { &CODING_SHARES } else { &TALK_SHARES };
     // Even a small budget holds a part of each message.
     let most = (room * shares.user(room) * CHARACTERS_PER_TOKEN) as usize;
-    for entry in entries.iter_mut().filter(|entry| entry.kind == FactKind::User && entry.text.len() > most) {
-        entry.text = shorten_line(&entry.text, most.max(LEAST_CHARACTERS));
-    }
+    let is_long = |entry: &&mut RecordEntry| entry.about.len() + entry.text.len() > most;
+    let long = entries.iter_mut().filter(|entry| entry.kind == FactKind::User).filter(is_long);
+    let notes: Vec<RecordEntry> = long.flat_map(|entry| shorten_line(entry, most.max(LEAST_CHARACTERS))).collect();
+    entries.extend(notes);
     let mut choice = EntrySelection::new(&entries, counter, style);
     let reserved = room * if is_coding || values.is_empty() { VALUES_SHARE } else { VALUES_SHARE_WITHOUT_WORK };
     choice.fill(room, if room < TINY_BUDGET { 0.0 } else { reserved }, shares);
@@ -263,9 +265,7 @@ fn entry_line(entry: &RecordEntry, style: SummaryStyle) -> String {
     let RecordEntry { kind, about, text, .. } = entry;
     let text_without_values = match kind {
         // In a plain summary only short answers keep their question.
-        FactKind::User if about.starts_with('“') && style.plain && text.split_whitespace().nth(3).is_some() => {
-            text.clone()
-        }
+        FactKind::User if about.starts_with('“') && style.plain && words_of(text).nth(3).is_some() => text.clone(),
         FactKind::User if about.starts_with('“') => format!("{about} → {text}"),
         FactKind::Command | FactKind::Error if about != ERROR_GONE => format!("`{about}` → {text}"),
         FactKind::Open if about.is_empty() => format!("{OPEN_QUESTION}{text}"),

@@ -5,7 +5,7 @@ use crate::summary::record::change::{AddedClaim, ChangeKind, Claim, ClaimChange,
 use crate::summary::record::cues;
 use crate::summary::record::replies::LONGEST_QUESTION;
 use crate::summary::record::segmentation::{GAP, clip_middle, paragraphs, sentences, words_of};
-use crate::summary::record::small_talk::{is_small_talk, without_leading_small_talk};
+use crate::summary::record::small_talk::{is_only_small_talk, is_small_talk, without_leading_small_talk};
 use crate::summary::record::{FactKind, RecordEntry, one_line};
 
 /// Most bytes of a line. A longer text is split between sentences.
@@ -86,10 +86,39 @@ fn split_notes(sentence: &str) -> (&str, &str) {
     sentence.split_at(at.filter(|_| sentence.ends_with(')')).unwrap_or(sentence.len()))
 }
 
-/// Shortens a line of the user. Its notes go first, as a cut inside of one would join two statements.
-pub(super) fn shorten_line(text: &str, most: usize) -> String {
-    let at = [EARLIER, FORMERLY].iter().filter_map(|opening| text.find(opening)).min();
-    clip_middle(&text[..at.unwrap_or(text.len())], most)
+/// Shortens a line of the user to so many bytes. A cut inside a note would join two statements, so each becomes a line
+/// of its own. Returns these lines.
+pub(super) fn shorten_line(entry: &mut RecordEntry, most: usize) -> Vec<RecordEntry> {
+    /// Most words of an answer that needs its question.
+    const FEW: usize = 3;
+    if entry.about.starts_with('“') && entry.about.len() + entry.text.len() > most {
+        match words_of(&entry.text).nth(FEW) {
+            Some(_) => entry.about.clear(),
+            None => entry.about = clip_middle(&entry.about, most),
+        }
+    }
+    let (line, notes) = split_notes(&entry.text);
+    let mut apart = Vec::new();
+    let mut rest = notes;
+    while !rest.is_empty() {
+        let end = [EARLIER, FORMERLY].iter().filter_map(|opening| rest[1..].find(opening)).min();
+        let (note, behind) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
+        let text = note.trim_start_matches([' ', '(']);
+        let text = clip_middle(text.strip_suffix(')').unwrap_or(text), most);
+        apart.push(RecordEntry { text, about: String::new(), weight: entry.weight - 1.0, ..entry.clone() });
+        rest = behind;
+    }
+    entry.text = clip_middle(line, most);
+    apart
+}
+
+/// A sentence that is added.
+struct NewSentence<'s> {
+    sentence: &'s mut Sentence,
+    /// The earlier statements on the same matter.
+    matching: &'s [usize],
+    /// Whether it says that something changed.
+    revises: bool,
 }
 
 /// The place of a statement.
@@ -98,6 +127,8 @@ struct Position {
     sentence: usize,
     /// The later statement that has it as a note.
     holder: Option<usize>,
+    /// The earlier statements that are its notes.
+    notes: Vec<usize>,
 }
 
 /// Everything the user wrote.
@@ -174,8 +205,9 @@ impl UserStatements {
     pub(super) fn restore_line(&mut self, mut entry: RecordEntry) {
         let text = std::mem::take(&mut entry.text);
         let is_doubted = text.strip_prefix(WAS);
+        let text = text.strip_prefix(&EARLIER[2..]).unwrap_or(&text);
         entry.earlier = true;
-        self.push(entry, is_doubted.unwrap_or(&text), is_doubted.is_none());
+        self.push(entry, is_doubted.unwrap_or(text), is_doubted.is_none());
         if let Some(line) = self.lines.last_mut() {
             line.sentences.iter_mut().for_each(|sentence| sentence.is_doubted = is_doubted.is_some());
         }
@@ -194,6 +226,8 @@ impl UserStatements {
     /// Adds a line and applies what its sentences change. `may_change` is whether they can replace other statements and
     /// be replaced.
     fn push(&mut self, mut entry: RecordEntry, text: &str, may_change: bool) {
+        /// Most words of a short answer.
+        const FEW: usize = 6;
         let at = self.lines.len();
         let mut sentences = Sentence::all(text, entry.earlier);
         let mut before: Option<Context> = None;
@@ -203,15 +237,27 @@ impl UserStatements {
                 continue;
             }
             let about = if place == 0 { format!("{} {text}", entry.about) } else { text.to_owned() };
-            let (claim, repeated) = match self.statements.take_repeated(&about) {
+            let (mut claim, repeated) = match self.statements.take_repeated(&about) {
                 Some((claim, changed)) => (claim, Some(changed)),
-                None => (Claim::parse(&about), None),
+                None => (Claim::parse(text), None),
             };
-            let AddedClaim { changes, context, revises } = self.statements.add(claim, before.as_ref());
+            // The words of a question are the model's: they give a short answer its matter, and change nothing.
+            let is_short_answer = place == 0 && !entry.about.is_empty() && words_of(text).nth(FEW).is_none();
+            let mut with_question = (repeated.is_none() && is_short_answer).then(|| Claim::parse(&about));
+            let needs_question = with_question.is_some() && claim.needs_question();
+            if needs_question {
+                claim = with_question.take().unwrap_or(claim);
+            }
+            let AddedClaim { mut changes, matching, context, revises } =
+                self.statements.add(claim, with_question, before.as_ref());
             before = Some(context);
-            self.positions.push(Position { line: at, sentence: place, holder: None });
+            self.positions.push(Position { line: at, sentence: place, holder: None, notes: Vec::new() });
+            if needs_question {
+                changes.iter_mut().for_each(|changed| changed.kind = ChangeKind::Related);
+            }
             let changes = repeated.into_iter().chain(changes);
-            let abouts = changes.filter_map(|changed| self.apply_change(changed, &mut entry, sentence, revises));
+            let mut new = NewSentence { sentence, matching: &matching, revises };
+            let abouts = changes.filter_map(|changed| self.apply_change(changed, &mut entry, &mut new));
             if let Some(about) = abouts.reduce(|first, _| first).filter(|about| !about.is_empty()) {
                 entry.about = about;
             }
@@ -225,19 +271,23 @@ impl UserStatements {
         &mut self,
         changed: ClaimChange,
         entry: &mut RecordEntry,
-        new: &mut Sentence,
-        revises: bool,
+        new: &mut NewSentence<'_>,
     ) -> Option<String> {
         let holders = std::iter::successors(Some(changed.index), |index| self.positions.get(*index)?.holder);
         let index = holders.last()?;
         let is_note = index != changed.index;
-        let &Position { line, sentence: place, .. } = self.positions.get(index)?;
+        let &Position { line, sentence: place, ref notes, .. } = self.positions.get(index)?;
+        // What shares nothing with the new sentence would be torn from its matter.
+        let is_one_matter = || notes.iter().chain([&index]).all(|note| new.matching.contains(note));
+        if (is_note || changed.kind == ChangeKind::Related) && !is_one_matter() {
+            return None;
+        }
         let is_opening = line == 0;
         let line = self.lines.get_mut(line)?;
         // Sentences of one message do not replace each other, unless the message corrects itself. The same holds for an
         // earlier summary.
         let together = line.entry.earlier == entry.earlier && (entry.earlier || line.entry.index == entry.index);
-        if together && (changed.kind != ChangeKind::Replaced || !revises) {
+        if together && (changed.kind != ChangeKind::Replaced || !new.revises || is_note) {
             return None;
         }
         let is_answer = line.entry.about.starts_with('“');
@@ -246,11 +296,16 @@ impl UserStatements {
             line.sentences.get_mut(place).filter(|earlier_sentence| !earlier_sentence.is_replaced)?;
         let opening = match changed.kind {
             ChangeKind::Replaced if !is_note => "",
-            ChangeKind::Replaced | ChangeKind::Doubted => FORMERLY,
-            ChangeKind::Related => EARLIER,
+            ChangeKind::Doubted if !is_note => FORMERLY,
+            _ => EARLIER,
         };
-        // The opening of a conversation and words in a rejection stay in their place. An answer moves with its question.
-        let may_move = !is_opening && (line.entry.about.is_empty() || is_whole_answer);
+        // The opening of a conversation and words in a rejection stay in their place. An answer moves with its question,
+        // but not to the answer of another.
+        let may_move = match entry.about.starts_with('“') {
+            _ if is_opening => false,
+            true => line.entry.about.is_empty(),
+            false => line.entry.about.is_empty() || is_whole_answer,
+        };
         // Of a sentence with notes, only a note would be replaced.
         let is_replaced = changed.kind == ChangeKind::Replaced && !is_note;
         let question = if is_whole_answer { format!("{} → ", line.entry.about) } else { String::new() };
@@ -259,16 +314,25 @@ impl UserStatements {
             true => earlier_sentence.notes.clone(),
             false => format!("{opening}{question}{}){}", earlier_sentence.text, earlier_sentence.notes),
         };
-        if (is_replaced || may_move) && new.append_notes(&notes) {
+        if (is_replaced || may_move) && new.sentence.append_notes(&notes) {
             earlier_sentence.is_replaced = true;
-            self.positions[index].holder = self.positions.len().checked_sub(1).filter(|last| *last > index);
             if !is_replaced {
                 entry.weight = entry.weight.max(line.entry.weight);
             }
+            self.hold(index, is_replaced);
         } else {
             earlier_sentence.is_doubted |= changed.kind != ChangeKind::Related;
         }
         changed.about
+    }
+
+    /// Records that an earlier statement follows the last one as a note, or only its notes do.
+    fn hold(&mut self, earlier: usize, is_replaced: bool) {
+        let Some(last) = self.positions.len().checked_sub(1).filter(|last| *last > earlier) else { return };
+        let mut notes = std::mem::take(&mut self.positions[earlier].notes);
+        notes.extend((!is_replaced).then_some(earlier));
+        self.positions[last].notes.extend(notes);
+        self.positions[earlier].holder = Some(last);
     }
 
     /// Returns the lines that still hold. `open` is whether nobody has acted on the last message.
@@ -277,14 +341,21 @@ impl UserStatements {
         self.lines.into_iter().enumerate().filter_map(move |(at, line)| {
             let UserLine { mut entry, sentences } = line;
             entry.text = one_line(remaining_text(&sentences)?);
+            let has_gap = sentences.iter().any(|sentence| sentence.is_replaced);
+            if has_gap && is_only_small_talk(&entry.text) {
+                return None;
+            }
             // The last request matters most, even after later work on it.
             if (first_of_last..first_of_last + OPENING_LINES).contains(&at) && entry.weight > SMALL_TALK_WEIGHT {
                 entry.weight = entry.weight.max(13.0);
             }
             if at >= last && entry.weight > SMALL_TALK_WEIGHT {
                 entry.weight = 14.0;
-                if entry.about.is_empty() && at == last {
-                    entry.about = LAST_REQUEST.to_owned();
+                if at == last && (entry.about.is_empty() || entry.about.starts_with('“')) {
+                    let question = std::mem::replace(&mut entry.about, LAST_REQUEST.to_owned());
+                    if !question.is_empty() {
+                        entry.text = format!("{question} → {}", entry.text);
+                    }
                 }
             }
             Some(entry)
@@ -294,7 +365,7 @@ impl UserStatements {
 
 /// Joins the sentences that still hold, with a mark where one is missing in between. `None` if none is left.
 fn remaining_text(sentences: &[Sentence]) -> Option<String> {
-    let mut text = String::new();
+    let (mut text, mut notes) = (String::new(), String::new());
     let mut gap = false;
     for sentence in sentences {
         if sentence.is_replaced {
@@ -313,8 +384,9 @@ fn remaining_text(sentences: &[Sentence]) -> Option<String> {
             (true, _) => text.push_str(&format!("({WAS}{})", sentence.text)),
             (false, _) => text.push_str(&sentence.text),
         }
-        text.push_str(&sentence.notes);
+        notes.push_str(&sentence.notes);
     }
+    text.push_str(&notes);
     text.chars().any(char::is_alphanumeric).then_some(text)
 }
 
@@ -404,7 +476,11 @@ mod tests {
         let limits =
             lines(&["The limit for Alice is 30 requests.", "The limit for Bob is now 50 requests."]).join("\n");
         assert!(limits.contains("Alice") && limits.contains("Bob"), "{limits}");
-        assert_eq!(shorten_line("Show local Rome time. (earlier: Times are UTC.)", 60), "Show local Rome time.");
+        let text = "Show local Rome time. (earlier: Times are UTC.) (was: Show no time.)".to_owned();
+        let mut entry = RecordEntry::new(FactKind::User, 0, String::new(), text);
+        let notes: Vec<String> = shorten_line(&mut entry, 60).into_iter().map(|note| note.text).collect();
+        assert_eq!(entry.text, "Show local Rome time.");
+        assert_eq!(notes, ["earlier: Times are UTC.", "was: Show no time."]);
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub(in crate::summary::record) struct Claim {
     pub(super) requested_action: Option<String>,
     /// Whether it states what holds or sets a limit: `the budget is $500`, `at most 3`. Requests state nothing.
     pub(super) states: bool,
+    /// Whether it adds something and changes nothing.
+    pub(super) adds: bool,
     /// Whether it is about the other of two things.
     pub(super) is_about_another: bool,
     /// Whether it reports a decision or an event.
@@ -91,6 +93,7 @@ impl Claim {
         claim.add_words(&words);
         claim.is_about_another = words.iter().any(|word| matches!(word.text.as_str(), "other" | "another"));
         claim.read_request(rest, &words);
+        claim.adds = cues::ADDS.is_in_lowercase(&lowercase) && !claim.revises();
         claim.stems = words.into_iter().map(|token| stem(&token.text).into()).collect();
         claim.names = names_of(sentence);
         let main = claim.add_clauses(sentence);

@@ -32,6 +32,11 @@ impl Claim {
         self.subject.len() <= MOST
     }
 
+    /// Whether it says too little to be understood without the question that it answers.
+    pub(in crate::summary::record) fn needs_question(&self) -> bool {
+        self.subject.len() < 2
+    }
+
     /// Whether it says that something changed.
     pub(in crate::summary::record) fn revises(&self) -> bool {
         self.changes || self.transforms || self.corrects
@@ -71,13 +76,17 @@ impl Claim {
                 || self.has_identifier && self.subject.iter().any(|other| is_name_variant(word, other))
         };
         let shared_words: Vec<&Word> = earlier.subject.iter().filter(comes_up).collect();
-        if shared_words.is_empty() || earlier.asks || self.asks || !self.is_brief() || !earlier.is_brief() {
+        let compares = !earlier.asks && !self.asks && !self.adds && self.is_brief() && earlier.is_brief();
+        if shared_words.is_empty() || !compares {
             return 0.0;
         }
-        let changes =
-            self.revises() || self.reports || self.permits || self.values_differ(earlier) || self.explains(earlier);
+        let changes_rule = self.revises() || self.permits || self.values_differ(earlier) || self.explains(earlier);
+        let changes = changes_rule || self.reports;
         // A prohibition stands alone if nothing has changed.
-        if earlier.restricts && !changes || self.is_list_sibling(earlier) || self.have_different_qualifiers(earlier) {
+        if earlier.restricts && !changes_rule
+            || self.is_list_sibling(earlier)
+            || self.have_different_qualifiers(earlier)
+        {
             return 0.0;
         }
         let weight = |word: &Word| rarity(word) * if is_light(word) { LIGHT } else { 1.0 };
@@ -124,7 +133,7 @@ impl Claim {
     }
 
     fn likely_relation_to(&self, earlier: &Claim) -> Relation {
-        if self.names_another(earlier) {
+        if self.names_another(earlier) || self.adds {
             return Relation::Independent;
         }
         let same = !self.subject.is_empty() && self.subject == earlier.subject;

@@ -57,6 +57,8 @@ pub(super) struct ClaimChange {
 pub(super) struct AddedClaim {
     /// Its effects on earlier statements.
     pub(super) changes: Vec<ClaimChange>,
+    /// The earlier statements on the same matter.
+    pub(super) matching: Vec<usize>,
     /// What the next sentence of its message is read with.
     pub(super) context: Context,
     /// Whether it says that something changed, or the sentence before it does.
@@ -122,8 +124,14 @@ impl ClaimHistory {
         found
     }
 
-    /// Adds a statement. `before` is the context from the sentence before it in its message.
-    pub(super) fn add(&mut self, mut claim: Claim, before: Option<&Context>) -> AddedClaim {
+    /// Adds a statement. `with_question` is the same with the question that it answers, with which later statements are
+    /// compared; `before` is the context from the sentence before it in its message.
+    pub(super) fn add(
+        &mut self,
+        mut claim: Claim,
+        with_question: Option<Claim>,
+        before: Option<&Context>,
+    ) -> AddedClaim {
         let mut found = Vec::new();
         let candidates = self.candidates(&claim, before.is_some_and(|before| before.corrects));
         let (corrects, reports, clauses) = (claim.corrects, claim.reports, claim.clauses.len());
@@ -136,13 +144,15 @@ impl ClaimHistory {
         let mut continued = false;
         // The earlier statement with the largest share of its matter in the new one.
         let mut related: Option<(usize, f64)> = None;
+        let mut matching = Vec::new();
         for index in candidates.into_iter().rev() {
             let Some(before) = self.all[index].as_deref() else { continue };
             let kind = match claim.relation_to(before) {
                 Relation::Independent => {
                     let share = claim.shared_matter(before, |word| self.rarity(word));
-                    if share >= Self::RELATED_SHARE && related.is_none_or(|(_, most)| share > most) {
-                        related = Some((index, share));
+                    if share >= Self::RELATED_SHARE {
+                        matching.push(index);
+                        related = related.filter(|(_, most)| *most >= share).or(Some((index, share)));
                     }
                     continue;
                 }
@@ -159,19 +169,21 @@ impl ClaimHistory {
             if kind == ChangeKind::Replaced {
                 self.all[index] = None;
             }
+            matching.push(index);
             found.push(ClaimChange { index, kind, about });
         }
         if found.is_empty() {
             found.extend(related.map(|(index, _)| ClaimChange { index, kind: ChangeKind::Related, about: None }));
         }
-        for word in claim.subject.iter().chain(claim.choice.iter()) {
-            self.by_word.entry(word.clone()).or_default().push(self.all.len());
-        }
         // Later statements are compared with the sentence itself.
         (claim.corrects, claim.reports) = (corrects, reports);
         claim.clauses.truncate(clauses);
+        let claim = with_question.unwrap_or(claim);
+        for word in claim.subject.iter().chain(claim.choice.iter()) {
+            self.by_word.entry(word.clone()).or_default().push(self.all.len());
+        }
         self.all.push(Some(Box::new(claim)));
-        AddedClaim { changes: found, context, revises }
+        AddedClaim { changes: found, matching, context, revises }
     }
 }
 
@@ -186,7 +198,7 @@ mod tests {
         for sentences in sentences {
             let mut text = (*sentences).to_owned();
             let claim = Claim::parse(sentences);
-            for changed in statements.add(claim, None).changes {
+            for changed in statements.add(claim, None, None).changes {
                 let earlier = remaining_text[changed.index].take();
                 match changed.kind {
                     ChangeKind::Doubted => text.push_str(&format!(" (was: {})", earlier.unwrap_or_default())),
