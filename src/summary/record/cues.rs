@@ -175,6 +175,8 @@ cues! {
     UNSOLVED: Cue = r"\b(?:could(?:n['’]t| not)|can(?:not|['’]t) (?:tell|explain|reproduce|find|trace|see)|unable to|(?:don['’]t|do not) know why|no idea|unclear|unexplained|not sure why|did(?:n['’]t| not) help|neither .{2,60} nor|no luck|still (?:fails?|red|broken|open|unsolved|happens)|without success)\b|没找到|不知道|查不到|定位不|没解决|原因不明|没搞清|找不到|没用";
     /// The model retracts a statement.
     TAKES_BACK: Cue = r"\b(?:correct myself|i was (?:wrong|mistaken)|i am mistaken|my (?:mistake|earlier [a-z ]{0,20}(?:was|is) wrong)|i (?:mis(?:read|judged|took|stated))|contrary to what i said|i take (?:that|it) back|i said [^.]{0,40} but)\b|我(?:之前|刚才)?(?:说错|看错|搞错|弄错)|我要更正|收回";
+    /// A word of retractions that is not about their matter.
+    MISTAKES: Cue = r"^(?:mistake[a-z]*|wrong|mis(?:read|judged|took|stated)|correct[a-z]*|said|earlier|contrary|myself|statement|claim[a-z]*)$";
     /// The model states what it takes for granted.
     ASSUMES: Cue = r"\b(?:assum(?:e|es|ed|ing|ption)|presum(?:e|ably|ing)|suppos(?:e|ing|edly)|seems?|appears?|looks? like|probably|likely|apparently|my (?:guess|reading|understanding|impression)|i(?:['’]ll|['’]m)? (?:guess|think|believe|suspect|expect|gather|figure|read|count|counted|understand|understood|take it|treat(?:ing)?|go(?:ing)? (?:with|by)))\b|我(?:按|当|猜|想|认为|以为|觉得|理解)|假设|假定|看来|看起来|似乎|好像|应该是|估计|大概|可能是|推测|默认";
     /// A question that only offers more work.
@@ -184,7 +186,7 @@ cues! {
     /// The opening of a message that turns to another matter.
     ANOTHER_MATTER: Cue = r"^(?:(?:ok(?:ay)?|and|so|great|thanks|well|alright)\b[,. ]*)*(?:now|next|then|also|btw|by the way|another|one more|new|separately|meanwhile)\b|^(?:现在|接下来|另外|对了|然后|顺便|还有)";
     /// The user contradicts what the model said last, by a pronoun.
-    CONTRADICTS: Cue = r"^(?:it|that|this|they|those|these)(?:['’]s|['’]re| is| are| was| were| do| does| did| has| have| had| can| will| would)?(?:n['’]t| not)\b|^(?:并非|并不)";
+    CONTRADICTS: Cue = r"^(?:it|that|this|they|those|these)(?:['’]s|['’]re| is| are| was| were| do| does| did| has| have| had| can| will| would)?(?:n['’]t| not)\b|^(?:并非|并不|不[^，。！!？?]{1,4}[！!，。])";
     /// The user agrees with the model.
     AGREES: Cue = r"^(?:(?:oh|ah|hm+|so|well)[, ]+)?(?:yes|yep|yeah|yup|correct|right|agreed?|exactly|true|indeed|good|great|fine|nice|perfect|ok(?:ay)?|sure|thanks?|thank you)\b|^(?:对|是的|没错|好|可以|嗯|同意|谢谢)";
     /// A sentence about another thing, or one more.

@@ -85,20 +85,22 @@ impl ModelStatements {
         }
     }
 
-    /// Removes earlier statements that share a name with a sentence that retracts something. Returns and removes the one
-    /// that shares most of its words with it.
+    /// Removes earlier statements that share a name with a sentence that retracts something. Returns and removes the
+    /// last one of those that share most words with it.
     fn retract(&mut self, text: &str) -> Option<String> {
-        /// The share of a statement's content words that a retraction repeats.
+        /// The share of the content words of the shorter of both that they have in common.
         const SHARE: f64 = 0.34;
         let retracted_names: Vec<&str> = names(text).collect();
         if !retracted_names.is_empty() {
             self.all.retain(|statement| !names(&statement.entry.text).any(|name| retracted_names.contains(&name)));
         }
-        let retracted_words: HashSet<String> = content_words(text).collect();
+        let is_matter = |word: &String| !cues::MISTAKES.is_in(word);
+        let retracted_words: HashSet<String> = content_words(text).filter(is_matter).collect();
         let share = |statement: &Statement| {
             let words: HashSet<String> = content_words(&statement.entry.text).collect();
             let shared = words.intersection(&retracted_words).count() as f64;
-            if statement.turn == self.turns { 0.0 } else { shared / words.len().max(1) as f64 }
+            let shorter = words.len().min(retracted_words.len()).max(1);
+            if statement.turn == self.turns { 0.0 } else { shared / shorter as f64 }
         };
         let shares = self.all.iter().map(share).enumerate();
         let (at, _) = shares

@@ -55,6 +55,8 @@ pub(in crate::summary::record) struct Claim {
     pub(super) restricts: bool,
     /// Whether it refers to the statement before: `make it 50`.
     pub(super) points_back: bool,
+    /// Whether a pronoun stands for its subject: `give it a minute`.
+    pub(super) has_pronoun: bool,
     /// Whether it is a question.
     pub(super) asks: bool,
 }
@@ -91,6 +93,7 @@ impl Claim {
         claim.choice = captured_words(&cues::CHOICES).unwrap_or_default();
         let words = tokens(sentence);
         claim.add_words(&words);
+        claim.has_pronoun = words.iter().any(|word| matches!(word.text.as_str(), "it" | "that" | "them" | "this"));
         claim.is_about_another = words.iter().any(|word| matches!(word.text.as_str(), "other" | "another"));
         claim.read_request(rest, &words);
         claim.adds = cues::ADDS.is_in_lowercase(&lowercase) && !claim.revises();

@@ -114,6 +114,15 @@ impl Claim {
         self.states || self.is_in_chinese() || self.has_values() && !self.counts()
     }
 
+    /// Whether both give amounts of money, time, data or parts that differ.
+    pub(super) fn gives_another_value(&self, earlier: &Claim) -> bool {
+        let is_amount = |measure: &ValueMeasure| {
+            matches!(measure, ValueMeasure::Money | ValueMeasure::Time | ValueMeasure::Bytes | ValueMeasure::Percentage)
+        };
+        let amounts = |claim: &Claim| claim.values.iter().filter(|(measure, _)| is_amount(measure)).count();
+        amounts(self) == 1 && amounts(earlier) == 1 && !earlier.asks && !self.adds && self.values_differ(earlier)
+    }
+
     /// Whether it gives a value.
     pub(in crate::summary::record) fn has_values(&self) -> bool {
         !self.values.is_empty()

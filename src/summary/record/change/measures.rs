@@ -169,7 +169,7 @@ fn measure_of_unit(unit: &str) -> Option<ValueMeasure> {
         | "hour" | "hours" | "h" | "day" | "days" | "week" | "weeks" | "month" | "months" | "year" | "years"
         | "毫秒" | "秒" | "分钟" | "小时" | "天" | "个月" => Some(ValueMeasure::Time),
         "%" | "percent" | "成" => Some(ValueMeasure::Percentage),
-        "kb" | "mb" | "gb" | "tb" | "kib" | "mib" | "gib" | "byte" | "bytes" => Some(ValueMeasure::Bytes),
+        "kb" | "mb" | "gb" | "tb" | "kib" | "mib" | "gib" | "byte" | "bytes" | "兆" => Some(ValueMeasure::Bytes),
         "次" | "条" | "行" | "页" | "度" | "栏" | "列" | "层" | "倍" | "份" | "台" | "张" | "位" | "字" => {
             Some(ValueMeasure::Count(unit.to_owned()))
         }

@@ -124,6 +124,15 @@ impl ClaimHistory {
         found
     }
 
+    /// Returns the last of the latest statements that gives another value of a measure that few things have.
+    fn last_with_value(&self, claim: &Claim) -> Option<usize> {
+        /// The statements that a pronoun can refer to.
+        const LATEST: usize = 6;
+        let first = self.all.len().saturating_sub(LATEST);
+        let latest = (first..self.all.len()).rev().filter_map(|index| Some((index, self.all[index].as_deref()?)));
+        latest.filter(|(_, earlier)| claim.gives_another_value(earlier)).map(|(index, _)| index).next()
+    }
+
     /// Adds a statement. `with_question` is the same with the question that it answers, with which later statements are
     /// compared; `before` is the context from the sentence before it in its message.
     pub(super) fn add(
@@ -171,6 +180,10 @@ impl ClaimHistory {
             }
             matching.push(index);
             found.push(ClaimChange { index, kind, about });
+        }
+        if found.is_empty() && related.is_none() && claim.has_pronoun {
+            related = self.last_with_value(&claim).map(|index| (index, 1.0));
+            matching.extend(related.map(|(index, _)| index));
         }
         if found.is_empty() {
             found.extend(related.map(|(index, _)| ClaimChange { index, kind: ChangeKind::Related, about: None }));

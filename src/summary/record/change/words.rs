@@ -111,9 +111,9 @@ pub(super) fn tokens(text: &str) -> Vec<WordToken> {
 fn chinese_words(characters: &[char]) -> Vec<String> {
     const FUNCTION_CHARACTERS: &str = "的是了把将为到不再要别只能最多少至个请在和与也就都我你们它这那改成换用元块秒毫超过现在必须应该可以给吧太里每才先";
     const NUMBERS: &str = "零一二两三四五六七八九十百千万半";
-    const UNITS: [&str; 29] = [
+    const UNITS: [&str; 30] = [
         "美元", "欧元", "元", "块", "毫秒", "秒", "分钟", "小时", "天", "个月", "次", "条", "行", "页", "号", "日",
-        "点", "个", "成", "度", "栏", "列", "层", "倍", "份", "台", "张", "位", "字",
+        "点", "个", "成", "度", "栏", "列", "层", "倍", "份", "台", "张", "位", "字", "兆",
     ];
     let text: String = characters.iter().collect();
     let mut found = Vec::new();
