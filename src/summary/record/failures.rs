@@ -80,7 +80,8 @@ pub(super) fn failed_step(labels: &[String], command: &str, result: &str, outcom
         };
         only((0..own.len()).filter(is_part).collect())
     };
-    let in_line = outcome.lines.iter().find_map(|line| names(line));
+    let complaints = || outcome.lines.iter().filter(|line| !reports_success(line));
+    let in_line = complaints().find_map(|line| names(line));
     // The step that the last matching line names failed.
     let last_named = || result.lines().filter(|line| line.len() < 400).filter_map(names).next_back();
     // A step that reported success before the first error did not fail.
@@ -91,7 +92,7 @@ pub(super) fn failed_step(labels: &[String], command: &str, result: &str, outcom
         let went_well = result[..complaint].lines().any(reports_success);
         (went_well && labels.len() == 2).then_some(1)
     };
-    let in_part = || outcome.lines.iter().find_map(|line| names_part(line));
+    let in_part = || complaints().find_map(|line| names_part(line));
     in_line.or_else(before_last).or_else(in_part).or_else(last_named).filter(|_| !command.contains("||"))
 }
 

@@ -73,7 +73,7 @@ pub(in crate::summary::record) fn names_error(line: &str) -> bool {
 /// Whether a line reports success.
 pub(in crate::summary::record) fn reports_success(line: &str) -> bool {
     let lower = line.to_lowercase();
-    let well = ["success", "passed", "succeeded", " valid", "completed", "no issues"];
+    let well = ["success", "passed", "succeeded", " valid", "completed", "no issues", "no warnings", "no errors"];
     counts_failures(line).map_or_else(|| well.iter().any(|word| lower.contains(word)), |is_positive| !is_positive)
 }
 
