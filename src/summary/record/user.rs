@@ -22,6 +22,9 @@ const OPENING_LINES: usize = 2;
 /// Most sentences of one message that a later statement can replace. Most of a longer message is material.
 const MOST_STATEMENTS: usize = 60;
 
+/// Most words of a short answer.
+const FEW: usize = 6;
+
 /// Prefix of a statement that may no longer hold.
 pub(super) const WAS: &str = "was: ";
 /// Opens the note with an earlier statement on the same matter, after the newer one.
@@ -89,8 +92,6 @@ fn split_notes(sentence: &str) -> (&str, &str) {
 /// Shortens a line of the user to so many bytes. A cut inside a note would join two statements, so each becomes a line
 /// of its own. Returns these lines.
 pub(super) fn shorten_line(entry: &mut RecordEntry, most: usize) -> Vec<RecordEntry> {
-    /// Most words of an answer that needs its question.
-    const FEW: usize = 3;
     if entry.about.starts_with('“') && entry.about.len() + entry.text.len() > most {
         match words_of(&entry.text).nth(FEW) {
             Some(_) => entry.about.clear(),
@@ -226,8 +227,6 @@ impl UserStatements {
     /// Adds a line and applies what its sentences change. `may_change` is whether they can replace other statements and
     /// be replaced.
     fn push(&mut self, mut entry: RecordEntry, text: &str, may_change: bool) {
-        /// Most words of a short answer.
-        const FEW: usize = 6;
         let at = self.lines.len();
         let mut sentences = Sentence::all(text, entry.earlier);
         let mut before: Option<Context> = None;
@@ -353,7 +352,9 @@ impl UserStatements {
                 entry.weight = 14.0;
                 if at == last && (entry.about.is_empty() || entry.about.starts_with('“')) {
                     let question = std::mem::replace(&mut entry.about, LAST_REQUEST.to_owned());
-                    if !question.is_empty() {
+                    // A long answer is clear without its question, and would lose its middle.
+                    let is_question = ["?”", "？”"].iter().any(|end| question.ends_with(end));
+                    if !question.is_empty() && (!is_question || words_of(&entry.text).nth(FEW).is_none()) {
                         entry.text = format!("{question} → {}", entry.text);
                     }
                 }

@@ -54,7 +54,8 @@ impl Claim {
     /// Whether it covers the whole matter of an earlier statement, or names that as outdated.
     fn is_surely_about(&self, earlier: &Claim) -> bool {
         // The limit for Alice is not that for Bob.
-        let names_all = earlier.names.iter().all(|name| self.subject.contains(name)) || self.names.is_empty();
+        let names_all =
+            earlier.names.iter().all(|name| self.subject.contains(name)) || self.names.is_empty() && !earlier.restricts;
         let is_whole = names_all && self.covered_core(earlier) == earlier.core.len();
         let says_enough = earlier.core.len() > 1 || !earlier.core.is_empty() && self.values_differ(earlier);
         let chooses = self.changes && !self.choice.is_empty() && !earlier.choice.is_empty();
@@ -67,7 +68,12 @@ impl Claim {
     /// Returns how much of the matter of an earlier statement it is about, weighted by the rarity of shared words: 1 is
     /// all of it, and 1.5 times as much if something signals a change. The code does not understand meaning; similar
     /// lines in a row are a list.
-    pub(super) fn shared_matter(&self, earlier: &Claim, rarity: impl Fn(&str) -> f64) -> f64 {
+    pub(super) fn shared_matter(
+        &self,
+        earlier: &Claim,
+        rarity: impl Fn(&str) -> f64,
+        is_frequent: impl Fn(&str) -> bool,
+    ) -> f64 {
         /// The factor of a light verb, and that of a sign of change.
         const LIGHT: f64 = 0.5;
         const CHANGED: f64 = 1.5;
@@ -86,6 +92,13 @@ impl Claim {
         if earlier.restricts && !changes_rule
             || self.is_list_sibling(earlier)
             || self.have_different_qualifiers(earlier)
+        {
+            return 0.0;
+        }
+        if let [only] = shared_words.as_slice()
+            && is_frequent(only)
+            && !self.permits
+            && !self.values_differ(earlier)
         {
             return 0.0;
         }

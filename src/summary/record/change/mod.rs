@@ -89,10 +89,16 @@ impl ClaimHistory {
         ((self.all.len() + 2) as f64 / times as f64).ln() + BASE
     }
 
+    /// Whether so many statements have a word that two with it need not be about one matter.
+    fn is_frequent(&self, word: &str) -> bool {
+        const MANY: usize = 3;
+        self.by_word.get(word).is_some_and(|list| list.len() >= MANY)
+    }
+
     /// Whether a reply corrects a statement that its reader just made: it states something else on the matter of an
     /// assumption, or gives another value. A request corrects nothing: `add 12 tests`.
     pub(super) fn corrects(&self, reply: &Claim, statement: &Claim, is_assumption: bool) -> bool {
-        let share = reply.shared_matter(statement, |word| self.rarity(word));
+        let share = reply.shared_matter(statement, |word| self.rarity(word), |_| false);
         let differs = share >= Self::RELATED_SHARE && reply.values_differ(statement);
         share > 0.0
             && reply.may_correct()
@@ -158,7 +164,7 @@ impl ClaimHistory {
             let Some(before) = self.all[index].as_deref() else { continue };
             let kind = match claim.relation_to(before) {
                 Relation::Independent => {
-                    let share = claim.shared_matter(before, |word| self.rarity(word));
+                    let share = claim.shared_matter(before, |word| self.rarity(word), |word| self.is_frequent(word));
                     if share >= Self::RELATED_SHARE {
                         matching.push(index);
                         related = related.filter(|(_, most)| *most >= share).or(Some((index, share)));
