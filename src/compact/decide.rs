@@ -42,7 +42,7 @@ pub(crate) fn decide<'t>(
     let view = edited(transcript, &edits, arena)?;
     let tally = Tally::new(policy.counter, &view.messages);
     let plan = match policy.disabled.clone() {
-        None => with_gain(plan(view, &tally, &policy.cut), &tally, || smallest_summary(view, policy)),
+        None => uncut_without_gain(plan(view, &tally, &policy.cut), &tally, || smallest_summary(view, policy)),
         Some(reason) => Plan::of_nothing(reason),
     };
     Ok(Decision { transcript, view, edits, tally, plan })
@@ -56,8 +56,8 @@ fn early_edits(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> Vec<Ed
 }
 
 /// Returns the plan, or one without a cut where no summary can be smaller than the history.
-pub(super) fn with_gain(plan: Plan, tally: &Tally<'_, '_>, smallest_summary: impl FnOnce() -> u64) -> Plan {
-    if plan.cutoff == 0 { plan } else { plan.larger_than(smallest_summary(), tally) }
+pub(super) fn uncut_without_gain(plan: Plan, tally: &Tally<'_, '_>, smallest_summary: impl FnOnce() -> u64) -> Plan {
+    if plan.cutoff == 0 { plan } else { plan.uncut_if_no_larger_than(smallest_summary(), tally) }
 }
 
 /// Returns the tokens of the smallest summary message, which a history must have more of; 0 where it need not.

@@ -47,7 +47,7 @@ pub fn compacted(source: &str, keep: &str, clock: fn() -> f64) -> Took {
 fn edits(transcript: &mut Transcript<'_>, policy: &Policy) -> Vec<Edit> {
     mark_summaries(transcript, policy);
     let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
-    let plan = plan(transcript, &tally, policy).larger_than(1, &tally);
+    let plan = plan(transcript, &tally, policy).uncut_if_no_larger_than(1, &tally);
     let summary = SummaryMessage { text: SUMMARY, role: SummaryRole::User, name: None, marked: false };
     let summary = Placed::Messages(rewrite::summary_message(transcript, &plan, &summary));
     rewrite::placed(transcript, &plan, &summary)

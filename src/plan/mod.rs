@@ -207,7 +207,7 @@ impl Plan {
 
     /// Returns the plan, or one without a cut where the history has no more tokens than the smallest summary message.
     #[must_use]
-    pub(crate) fn larger_than(self, smallest_summary: u64, tally: &Tally<'_, '_>) -> Self {
+    pub(crate) fn uncut_if_no_larger_than(self, smallest_summary: u64, tally: &Tally<'_, '_>) -> Self {
         let summarized = self.summarized();
         if smallest_summary == 0 || summarized.is_empty() || tally.reaches(&summarized, smallest_summary + 1) {
             return self;

@@ -51,7 +51,7 @@ impl Categories {
             }
             let tool = |answer: usize| answered.get(&(index, answer)).cloned();
             let mut parts = Parts::of(message, tally.counter(), tool).0;
-            parts.push((Category::Thinking, tally.sealed_thinking(index) as f64));
+            parts.push((Category::Thinking, tally.encrypted_thinking(index) as f64));
             for (category, tokens) in distribute(tally.message(index), &parts) {
                 categories.add(message.role, category, tokens);
             }

@@ -34,15 +34,15 @@ impl<'m, 'a> Tally<'m, 'a> {
     pub(crate) fn message(&self, index: usize) -> u64 {
         let known = &self.known[index];
         if known.get() == UNKNOWN {
-            known.set(self.counter.count(&self.messages[index]) + self.sealed_thinking(index));
+            known.set(self.counter.count(&self.messages[index]) + self.encrypted_thinking(index));
         }
         known.get()
     }
 
     /// Returns the tokens of a message's thinking that only the provider can read. Providers read it again until the
     /// user's next message. The counter of `content` alone leaves it out, as it leaves out calls.
-    pub(crate) fn sealed_thinking(&self, index: usize) -> u64 {
-        let sealed = self.messages[index].rest.as_ref().map_or(0, |fields| fields.sealed_thinking);
+    pub(crate) fn encrypted_thinking(&self, index: usize) -> u64 {
+        let sealed = self.messages[index].rest.as_ref().map_or(0, |fields| fields.encrypted_thinking);
         let is_read = || {
             let behind_user = || self.messages.iter().rposition(Message::is_user_turn).map_or(0, |last| last + 1);
             !matches!(self.counter, Counter::Bytes(_)) && index >= *self.last_turn.get_or_init(behind_user)
@@ -136,7 +136,7 @@ impl<'m, 'a> Tally<'m, 'a> {
     fn bounds(&self, index: usize) -> Option<(u64, u64)> {
         match self.known[index].get() {
             UNKNOWN => {
-                let sealed = self.sealed_thinking(index);
+                let sealed = self.encrypted_thinking(index);
                 self.counter.bounds(&self.messages[index]).map(|(least, most)| (least + sealed, most + sealed))
             }
             known => Some((known, known)),

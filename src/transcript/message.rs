@@ -79,7 +79,7 @@ pub(crate) struct RareFields<'a> {
     /// The provider's name, if the message has it.
     pub(crate) provider: Option<Text<'a>>,
     /// Tokens of thinking that only the provider can read. It counts only until the user's next message.
-    pub(crate) sealed_thinking: u64,
+    pub(crate) encrypted_thinking: u64,
 }
 
 impl<'a> RareFields<'a> {
@@ -90,9 +90,9 @@ impl<'a> RareFields<'a> {
 
     /// Boxes the fields; `None` if all are empty.
     pub(crate) fn boxed(self) -> Option<Box<Self>> {
-        let RareFields { role_name, name, total_tokens, provider, sealed_thinking } = self;
+        let RareFields { role_name, name, total_tokens, provider, encrypted_thinking } = self;
         let has_text = [role_name, name, provider].iter().any(Option::is_some);
-        (has_text || total_tokens.is_some() || sealed_thinking > 0).then(|| Box::new(self))
+        (has_text || total_tokens.is_some() || encrypted_thinking > 0).then(|| Box::new(self))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::plan::{self, Plan};
 use crate::prune::{Pruned, capping};
 
-use crate::compact::decide::{smallest_summary, with_gain};
+use crate::compact::decide::{smallest_summary, uncut_without_gain};
 use crate::compact::fit::FittedPlan;
 use crate::compact::fit::limit::{Fit, Unmet};
 use crate::compact::fit::sizes::Sizes;
@@ -159,7 +159,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         let smallest_summary = smallest_summary(self.fitted.view, self.policy);
         let plan_at = |cut: usize, summary: u64| {
             let plan = plan::cut_at(self.fitted.view, &self.fitted.tally, &self.policy.cut, cut);
-            let plan = with_gain(plan, &self.fitted.tally, || smallest_summary);
+            let plan = uncut_without_gain(plan, &self.fitted.tally, || smallest_summary);
             let pinned: u64 = plan.pinned.iter().map(|&index| self.fitted.tally.message(index)).sum();
             let left = room.checked_sub(pinned + sizes.between(plan.cutoff))?;
             let is_worth_it = plan.cutoff > 0 && plan.cutoff <= kept_from && left >= summary;
@@ -187,7 +187,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         let kept_from = self.fitted.kept_from;
         let overhead = self.policy.cut.overhead_tokens;
         let plan = plan::cut_at(self.fitted.view, &self.fitted.tally, &self.policy.cut, kept_from);
-        let plan = with_gain(plan, &self.fitted.tally, || smallest_summary(self.fitted.view, self.policy));
+        let plan = uncut_without_gain(plan, &self.fitted.tally, || smallest_summary(self.fitted.view, self.policy));
         let plan = (kept_from > 0 && plan.cutoff == kept_from).then_some(plan);
         let sizes = self.sizes();
         let pinned = match &plan {

@@ -156,7 +156,7 @@ cues! {
     /// A sentence that is only filler, possibly after the name of the speaker.
     FILLERS: Cue = r"^(?:(?:(?:i (?:know|see|guess(?: so)?|think so|hope so)|me too|u+m+|u+h+|h+m+|oh|ah|well|so|ok(?:ay)?|yeah|yep|yes|no|nope|right|really|sure|exactly|fine|great|good|perfect|wonderful|awesome|hi|hello|hey|there|again|good (?:morning|afternoon|evening|question|point|catch|idea|call)|done|absolutely|certainly|you['’]re (?:absolutely )?right|of course|thanks?|thank you|got it|understood|not at all|you['’]re welcome|(?:can|could|would|will) you (?:please )?(?:help|assist) me(?: out)?(?: with (?:this|that|it|something|just [^.!?]{1,30}))?(?: please)?|how are you(?: doing)?(?: today)?)\b[\s,.!?…-]*)+|#?\w+#?:\s+(?:(?:i (?:know|see|think so)|u+m+|u+h+|h+m+|oh|ah|hi|hello|hey|there|thanks?|thank you|bye)\b[\s,.!?…-]*)+)$";
     /// A permission.
-    PERMITS: Cue = r"\b(?:(?:you|we|they|it|part|may|can) (?:can|may)|can now|may now|(?:is|are|was|['’]s|['’]re) (?:now |all )?(?:fine|ok(?:ay)?|allowed|alright|right|welcome)|feel free|free to|freely|exception|go ahead|go for it|no need|need not|needn['’]t|not have to|don['’]?t have to|may|can)\b|可以|允许|不必|不用等|随便|也行|就行|放开";
+    PERMITS: Cue = r"\b(?:(?:you|we|they|it|part|may|can) (?:can|may)|can now|may now|(?:is|are|was|['’]s|['’]re) (?:now )?(?:fine|ok(?:ay)?|allowed|alright to|all right to)|feel free|free to|freely|exception|go ahead|go for it|no need|need not|needn['’]t|not have to|don['’]?t have to|may|can)\b|可以|允许|不必|不用等|随便|也行|就行|放开";
     /// Words by which one thing becomes another.
     TURNS: Cue = r"\b(?:back to|took over|takes over|taking over|taken over|renam[a-z]+|moved? (?:to|over|the)|went over to|superseded|supersedes|overrul[a-z]+|swapped|from now on|from here on|as of today|new plan|on second thought|scrap that|forget)\b|改名|接手|接替|换回|改回|从现在起|以后";
     /// The name of what no longer holds: something too short, or somebody whose work another took over.
@@ -175,18 +175,18 @@ cues! {
     UNSOLVED: Cue = r"\b(?:could(?:n['’]t| not)|can(?:not|['’]t) (?:tell|explain|reproduce|find|trace|see)|unable to|(?:don['’]t|do not) know why|no idea|unclear|unexplained|not sure why|did(?:n['’]t| not) help|neither .{2,60} nor|no luck|still (?:fails?|red|broken|open|unsolved|happens)|without success)\b|没找到|不知道|查不到|定位不|没解决|原因不明|没搞清|找不到|没用";
     /// The model retracts a statement.
     TAKES_BACK: Cue = r"\b(?:correct myself|i was (?:wrong|mistaken)|i am mistaken|my (?:mistake|earlier [a-z ]{0,20}(?:was|is) wrong)|i (?:mis(?:read|judged|took|stated))|contrary to what i said|i take (?:that|it) back|i said [^.]{0,40} but)\b|我(?:之前|刚才)?(?:说错|看错|搞错|弄错)|我要更正|收回";
-    /// A word of retractions that is not about their matter.
+    /// A word that any retraction can have.
     MISTAKES: Cue = r"^(?:mistake[a-z]*|wrong|mis(?:read|judged|took|stated)|correct[a-z]*|said|earlier|contrary|myself|statement|claim[a-z]*)$";
     /// The model states what it takes for granted.
     ASSUMES: Cue = r"\b(?:assum(?:e|es|ed|ing|ption)|presum(?:e|ably|ing)|suppos(?:e|ing|edly)|seems?|appears?|looks? like|probably|likely|apparently|my (?:guess|reading|understanding|impression)|i(?:['’]ll|['’]m)? (?:guess|think|believe|suspect|expect|gather|figure|read|count|counted|understand|understood|take it|treat(?:ing)?|go(?:ing)? (?:with|by)))\b|我(?:按|当|猜|想|认为|以为|觉得|理解)|假设|假定|看来|看起来|似乎|好像|应该是|估计|大概|可能是|推测|默认";
     /// A question that only offers more work.
     OFFERS: Cue = r"\b(?:(?:any|some)(?:thing|one) (?:else|more)|what(?:['’]?s| is| comes)? (?:next|else|now)|how (?:can|may) i (?:help|assist)|help you with|(?:shall|should|can|may|want me to|like me to) (?:i )?(?:go on|continue|proceed|start|begin))\b|还有(?:什么|别的|其他)|还需要|继续吗|可以帮";
-    /// A question to agree to or not.
+    /// A yes-or-no question.
     YES_OR_NO: Cue = r"^(?:(?:so|and|ok(?:ay)?|then|or|also)\b[, ]*)*(?:shall|should|can|may|could|do|does|did|is|are|was|would|will|want|have|has|interested|makes? sense|sounds? good|what do you think)\b|吗[？?]$|要不要|是否";
     /// The opening of a message that turns to another matter.
     ANOTHER_MATTER: Cue = r"^(?:(?:ok(?:ay)?|and|so|great|thanks|well|alright)\b[,. ]*)*(?:now|next|then|also|btw|by the way|another|one more|new|separately|meanwhile)\b|^(?:现在|接下来|另外|对了|然后|顺便|还有)";
     /// The user contradicts what the model said last, by a pronoun.
-    CONTRADICTS: Cue = r"^(?:it|that|this|they|those|these)(?:['’]s|['’]re| is| are| was| were| do| does| did| has| have| had| can| will| would)?(?:n['’]t| not)\b|^(?:并非|并不|不[^，。！!？?]{1,4}[！!，。])";
+    CONTRADICTS: Cue = r"^(?:it|that|this|they|those|these)(?:['’]s|['’]re| is| are| was| were| do| does| did| has| have| had| can| will| would)?(?:n['’]t| not)\s*(?:[,;:.!–—]|$|true\b|so\b|right\b|the case\b)|^(?:并非|并不|不[^，。！!？?]{1,4}[！!，。])";
     /// The user agrees with the model.
     AGREES: Cue = r"^(?:(?:oh|ah|hm+|so|well)[, ]+)?(?:yes|yep|yeah|yup|correct|right|agreed?|exactly|true|indeed|good|great|fine|nice|perfect|ok(?:ay)?|sure|thanks?|thank you)\b|^(?:对|是的|没错|好|可以|嗯|同意|谢谢)";
     /// A sentence about another thing, or one more.

@@ -3,10 +3,11 @@
 
 use crate::summary::record::file_actions::FileAction;
 use crate::summary::record::outcome::is_code;
+use crate::summary::record::phrases::LAST_REQUEST;
 use crate::summary::record::phrases::{
     DONE, ERROR_GONE, NO_RESULT, OPEN_QUESTION, OPEN_STATUSES, RAN_WELL, REPORT, SECTIONS, USER,
 };
-use crate::summary::record::user::{LAST_REQUEST, UserStatements};
+use crate::summary::record::user::UserStatements;
 use crate::summary::record::work_state::{FAILED_EDIT, WorkState};
 use crate::summary::record::{FactKind, RecordEntry, SummarySection, cues, json_fields::LONGEST_VALUE, ledger};
 use crate::summary::record::{name_sources, segmentation};
@@ -156,7 +157,9 @@ fn own_entries(summary: &str, index: usize) -> Vec<RecordEntry> {
             continue;
         }
         tool.clear();
-        if parse_known_line(text, section, index, &mut found) {
+        // The user's words can look like a line of any kind.
+        let is_of_user = section == Some(SummarySection::Intent) && !text.starts_with(LAST_REQUEST);
+        if !is_of_user && parse_known_line(text, section, index, &mut found) {
             continue;
         }
         match section {

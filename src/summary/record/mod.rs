@@ -27,6 +27,7 @@ mod literals;
 mod model;
 mod name_sources;
 mod names;
+mod notes;
 mod numbers;
 mod outcome;
 mod phrases;

@@ -90,10 +90,13 @@ impl ModelStatements {
     fn retract(&mut self, text: &str) -> Option<String> {
         /// The share of the content words of the shorter of both that they have in common.
         const SHARE: f64 = 0.34;
+        /// The latest statements that are searched. The searches would be quadratic without a limit.
+        const LATEST: usize = 64;
+        let first = self.all.len().saturating_sub(LATEST);
         let retracted_names: Vec<&str> = names(text).collect();
-        if !retracted_names.is_empty() {
-            self.all.retain(|statement| !names(&statement.entry.text).any(|name| retracted_names.contains(&name)));
-        }
+        let has_name =
+            |statement: &mut Statement| names(&statement.entry.text).any(|name| retracted_names.contains(&name));
+        self.all.extract_if(first.., has_name).for_each(drop);
         let is_matter = |word: &String| !cues::MISTAKES.is_in(word);
         let retracted_words: HashSet<String> = content_words(text).filter(is_matter).collect();
         let share = |statement: &Statement| {
@@ -102,7 +105,8 @@ impl ModelStatements {
             let shorter = words.len().min(retracted_words.len()).max(1);
             if statement.turn == self.turns { 0.0 } else { shared / shorter as f64 }
         };
-        let shares = self.all.iter().map(share).enumerate();
+        let first = self.all.len().saturating_sub(LATEST);
+        let shares = (first..).zip(self.all[first..].iter().map(share));
         let (at, _) = shares
             .max_by(|(_, one), (_, other)| one.total_cmp(other))
             .filter(|(at, share)| *share >= SHARE && self.all[*at].entry.text.len() + text.len() < LONGEST)?;

@@ -26,3 +26,12 @@ pub(super) const ERROR_GONE: &str = "Gone";
 /// The statuses of plan items that are not done.
 pub(super) const OPEN_STATUSES: [&str; 8] =
     ["in progress", "pending", "todo", "to do", "open", "not started", "blocked", "active"];
+
+/// Prefix of a statement that may no longer hold.
+pub(super) const WAS: &str = "was: ";
+/// Opens the note with an earlier statement on the same matter, after the newer one.
+pub(super) const EARLIER: &str = " (earlier: ";
+/// Opens the note with an earlier statement that may no longer hold.
+pub(super) const FORMERLY: &str = " (was: ";
+/// The subject of a request that nobody has answered yet.
+pub(super) const LAST_REQUEST: &str = "Open request";

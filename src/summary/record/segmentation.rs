@@ -164,12 +164,12 @@ fn is_prose(line: &str) -> bool {
 
 /// Splits a paragraph into sentences. A part without words belongs to the sentence before it.
 pub(in crate::summary) fn sentences(paragraph: &str) -> Vec<&str> {
-    let mut paragraphs_so_far: Vec<(usize, usize)> = Vec::new();
+    let mut found: Vec<(usize, usize)> = Vec::new();
     let mut push = |start: usize, end: usize| {
         let has_words = paragraph[start..end].chars().any(char::is_alphanumeric);
-        match paragraphs_so_far.last_mut().filter(|_| !has_words) {
+        match found.last_mut().filter(|_| !has_words) {
             Some(last) => last.1 = end,
-            None if has_words => paragraphs_so_far.push((start, end)),
+            None if has_words => found.push((start, end)),
             None => {}
         }
     };
@@ -178,10 +178,15 @@ pub(in crate::summary) fn sentences(paragraph: &str) -> Vec<&str> {
     while let Some((at, c)) = chars.next() {
         let before_space = chars.peek().is_none_or(|(_, next)| next.is_whitespace());
         let ends = matches!(c, '。' | '！' | '？' | '；') || matches!(c, '.' | '!' | '?') && before_space;
-        // The number of an item inside a paragraph does not end a sentence.
+        // The number of an item inside a paragraph does not end a sentence, but the day of a date does.
         let is_list_number = || {
-            let word = paragraph[start..at].rsplit(char::is_whitespace).next().unwrap_or("");
-            (1..=2).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit())
+            let (line, word) =
+                paragraph[start..at].rsplit_once(char::is_whitespace).unwrap_or(("", &paragraph[start..at]));
+            let opens = line.trim_end().is_empty() || line.trim_end().ends_with([':', ',', ';', ')', '(']);
+            let next = paragraph[at + 1..].trim_start().chars().next();
+            (1..=2).contains(&word.len())
+                && word.bytes().all(|byte| byte.is_ascii_digit())
+                && (opens || next.is_some_and(char::is_lowercase))
         };
         // An ellipsis can stand inside a sentence.
         let goes_on = || {
@@ -198,33 +203,34 @@ pub(in crate::summary) fn sentences(paragraph: &str) -> Vec<&str> {
         }
     }
     push(start, paragraph.len());
-    paragraphs_so_far.into_iter().map(|(start, end)| paragraph[start..end].trim()).collect()
+    found.into_iter().map(|(start, end)| paragraph[start..end].trim()).collect()
 }
 
 /// Most characters of a sentence.
 const LONGEST_SENTENCE: usize = 280;
 
 /// Whether a full stop belongs to an abbreviation: the month of `Nov. 20th`, a title, the end of `e.g.`.
-fn is_abbreviation(line_width: &str, after: &str) -> bool {
-    const OF_NUMBERS: [&str; 23] = [
+fn is_abbreviation(before: &str, after: &str) -> bool {
+    const OF_NUMBERS: [&str; 18] = [
         "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "no", "nr", "fig", "vol",
-        "pp", "approx", "max", "min", "ca", "ch", "sec",
+        "pp", "approx",
     ];
-    const OF_NAMES: [&str; 11] = ["mr", "mrs", "ms", "dr", "prof", "st", "vs", "e.g", "i.e", "cf", "resp"];
+    const TITLES: [&str; 6] = ["Mr", "Mrs", "Ms", "Dr", "Prof", "St"];
+    const ANYWHERE: [&str; 5] = ["vs", "e.g", "i.e", "cf", "resp"];
     const WITHIN: [&str; 7] = ["etc", "a.m", "p.m", "inc", "ltd", "incl", "excl"];
     let is_acronym = || after.trim_start().chars().take(2).filter(|c| c.is_uppercase()).count() == 2;
-    let word = line_width.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or("");
+    let word = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or("");
     if word.len() > 6 {
         return false;
     }
-    let word = word.to_ascii_lowercase();
+    let (spelled, word) = (word, word.to_ascii_lowercase());
     let next = after.trim_start().chars().next();
     match next {
         None => false,
         Some(c) if c.is_ascii_digit() && OF_NUMBERS.contains(&word.as_str()) => true,
         Some(c) if c.is_lowercase() && (WITHIN.contains(&word.as_str()) || is_initials(&word)) => true,
         Some(_) if matches!(word.as_str(), "incl" | "excl") => is_acronym(),
-        Some(_) => OF_NAMES.contains(&word.as_str()),
+        Some(_) => TITLES.contains(&spelled) || ANYWHERE.contains(&word.as_str()),
     }
 }
 
@@ -359,95 +365,4 @@ pub(in crate::summary) fn words_of(text: &str) -> impl Iterator<Item = String> +
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn texts(text: &str) -> Vec<String> {
-        paragraphs(text).into_iter().map(|paragraph| paragraph.text).collect()
-    }
-
-    #[test]
-    fn sentences_end_where_they_end() {
-        assert_eq!(
-            sentences("Version 1.2 is out. Yes! Use it now! 他走了。他回来了"),
-            ["Version 1.2 is out.", "Yes!", "Use it now!", "他走了。", "他回来了"]
-        );
-        assert!(sentences("... - !").is_empty());
-        let whole = [
-            "We meet Dr. Kim on Nov. 20th at 5 p.m. in room no. 7 (e.g. for lunch).",
-            "It rained in Nov.",
-            "Prices incl. VAT for N.N. in the list, max. 3 of them.",
-        ];
-        assert_eq!(sentences(&whole.join(" ")), whole);
-        assert_eq!(sentences("The answer is no. Ask them again."), ["The answer is no.", "Ask them again."]);
-    }
-
-    #[test]
-    fn wrapped_lines_are_one_paragraph_and_items_are_their_own() {
-        assert_eq!(
-            texts(
-                "The importer should take its rows from the stream\nand never hold them all.\n\n- keep the API\n- drop 3.8\n1. Add hints\nNo mocks."
-            ),
-            [
-                "The importer should take its rows from the stream and never hold them all.",
-                "keep the API",
-                "drop 3.8",
-                "1. Add hints",
-                "No mocks."
-            ]
-        );
-        assert_eq!(texts("#foo stays.\n# Title\n> 他走了\n回来了"), ["#foo stays.", "Title", "他走了", "回来了"]);
-        assert_eq!(texts("What is left:\nthe docs"), ["What is left: the docs"]);
-    }
-
-    #[test]
-    fn what_was_pasted_is_marked() {
-        let log =
-            "2026-03-01 INFO cart.load id=4711 in 12ms\nWARN cart queue length 4711\nGET /cart/1 200 3ms trace=ab12";
-        assert_eq!(texts(&format!("No new dependencies.\n\n{log}")), ["No new dependencies. …"]);
-        assert_eq!(texts(&format!("It fails:\n{log}\nDEBUG x: y 1")), ["It fails: …"]);
-        assert_eq!(
-            texts("Use this:\n```\necho DONE\n```\nOr else:\n```\na\nb\n```"),
-            ["Use this: `echo DONE`", "Or else: …"]
-        );
-        assert_eq!(
-            texts("Port 8080.\nTimeout: 30 s\nRetries: 3\nBackoff: 2"),
-            ["Port 8080.", "Timeout: 30 s", "Retries: 3", "Backoff: 2"]
-        );
-    }
-
-    #[test]
-    fn tags_frame_sentences_and_are_none() {
-        assert_eq!(
-            texts(
-                "<task>Fix the parser.</task>\n<uploaded_files>\n<!-- a hint\n1 < 2 holds here\n<b>Bold</b> words here"
-            ),
-            ["Fix the parser.", "1 < 2 holds here", "Bold words here"]
-        );
-    }
-
-    #[test]
-    fn long_texts_are_clipped_between_words() {
-        let long = clip(&"word ".repeat(200));
-        assert!(long.ends_with("word…") && long.chars().count() <= LONGEST_SENTENCE + 1);
-        let ends = clip_middle(&format!("first {}last", "word ".repeat(200)), 60);
-        assert!(ends.starts_with("first word") && ends.ends_with("word last") && ends.contains(" … "), "{ends}");
-        assert!(ends.chars().count() <= 63, "{ends}");
-        assert_eq!(clip_middle("short", 60), "short");
-    }
-
-    #[test]
-    fn tags_go_and_brackets_stay() {
-        for (line, kept) in [
-            ("<p>Read it.</p>", "Read it."),
-            ("<!-- no --> Read it.", "Read it."),
-            ("<<<api>>> the call, <<<code>>>: none >", "<<<api>>> the call, <<<code>>>: none >"),
-            ("a < b and c >", "a < b and c >"),
-            ("Never edit files in <build>", "Never edit files in <build>"),
-            ("One line<br>", "One line"),
-            ("<output>", ""),
-        ] {
-            assert_eq!(strip_tags(line), kept, "{line}");
-        }
-    }
-}
+mod tests;

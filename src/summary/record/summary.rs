@@ -7,10 +7,11 @@
 use crate::summary::record::fallback::fallback_text;
 use crate::summary::record::gather::{Gathered, gather};
 use crate::summary::record::history_turns::{HistoryTurn, read};
+use crate::summary::record::notes::shorten_line;
+use crate::summary::record::phrases::LAST_REQUEST;
 use crate::summary::record::phrases::{DONE, ERROR_GONE, OPEN_QUESTION, RAN_WELL, REPORT, SECTIONS, USER};
 use crate::summary::record::segmentation::words_of;
 use crate::summary::record::selection::{self, size};
-use crate::summary::record::user::{LAST_REQUEST, shorten_line};
 use crate::summary::record::work_state::FAILED_EDIT;
 use crate::summary::record::{FactKind, HistoryRecord, RecordEntry, SummarySection};
 use crate::tokens::Counter;

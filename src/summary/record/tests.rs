@@ -402,3 +402,13 @@ fn five_rounds_keep_what_was_stated_early_and_do_not_grow() {
     assert!(!earlier.contains("$500"), "{earlier}");
     assert!(sizes.iter().all(|size| *size <= 260 * 4), "{sizes:?}");
 }
+
+/// The user's words come back from a summary as the user's, whatever line they look like.
+#[test]
+fn words_of_the_user_that_look_like_another_line_are_carried_on() {
+    let typed = "In Berlin we pay tax (note: only there). Never skip it.";
+    let first = summary_of(&[message("user", "Do the books."), message("user", typed), message("assistant", "Noted.")]);
+    let again = summary_of(&[message("user", &format!("{PREFIX}{first}")), message("user", "Go on.")]);
+    let third = summary_of(&[message("user", &format!("{PREFIX}{again}")), message("user", "Go on, please.")]);
+    assert!(first.contains(typed) && again.contains(typed) && third.contains(typed), "{first}\n\n{again}\n\n{third}");
+}

@@ -3,6 +3,8 @@
 
 use crate::summary::record::change::{AddedClaim, ChangeKind, Claim, ClaimChange, ClaimHistory, Context};
 use crate::summary::record::cues;
+use crate::summary::record::notes::split_notes;
+use crate::summary::record::phrases::{EARLIER, FORMERLY, LAST_REQUEST, WAS};
 use crate::summary::record::replies::LONGEST_QUESTION;
 use crate::summary::record::segmentation::{GAP, clip_middle, paragraphs, sentences, words_of};
 use crate::summary::record::small_talk::{is_only_small_talk, is_small_talk, without_leading_small_talk};
@@ -25,14 +27,6 @@ const MOST_STATEMENTS: usize = 60;
 /// Most words of a short answer.
 const FEW: usize = 6;
 
-/// Prefix of a statement that may no longer hold.
-pub(super) const WAS: &str = "was: ";
-/// Opens the note with an earlier statement on the same matter, after the newer one.
-const EARLIER: &str = " (earlier: ";
-/// Opens the note with an earlier statement that may no longer hold.
-const FORMERLY: &str = " (was: ";
-/// The subject of a request that nobody has answered yet.
-pub(super) const LAST_REQUEST: &str = "Open request";
 /// Suffix of a request that the user interrupted.
 const INTERRUPTED: &str = " (interrupted by the user)";
 
@@ -83,36 +77,6 @@ impl Sentence {
     }
 }
 
-/// Splits a sentence from the notes with earlier statements at its end.
-fn split_notes(sentence: &str) -> (&str, &str) {
-    let at = [EARLIER, FORMERLY].iter().filter_map(|opening| sentence.find(opening)).min();
-    sentence.split_at(at.filter(|_| sentence.ends_with(')')).unwrap_or(sentence.len()))
-}
-
-/// Shortens a line of the user to so many bytes. A cut inside a note would join two statements, so each becomes a line
-/// of its own. Returns these lines.
-pub(super) fn shorten_line(entry: &mut RecordEntry, most: usize) -> Vec<RecordEntry> {
-    if entry.about.starts_with('“') && entry.about.len() + entry.text.len() > most {
-        match words_of(&entry.text).nth(FEW) {
-            Some(_) => entry.about.clear(),
-            None => entry.about = clip_middle(&entry.about, most),
-        }
-    }
-    let (line, notes) = split_notes(&entry.text);
-    let mut apart = Vec::new();
-    let mut rest = notes;
-    while !rest.is_empty() {
-        let end = [EARLIER, FORMERLY].iter().filter_map(|opening| rest[1..].find(opening)).min();
-        let (note, behind) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
-        let text = note.trim_start_matches([' ', '(']);
-        let text = clip_middle(text.strip_suffix(')').unwrap_or(text), most);
-        apart.push(RecordEntry { text, about: String::new(), weight: entry.weight - 1.0, ..entry.clone() });
-        rest = behind;
-    }
-    entry.text = clip_middle(line, most);
-    apart
-}
-
 /// A sentence that is added.
 struct NewSentence<'s> {
     sentence: &'s mut Sentence,
@@ -127,7 +91,7 @@ struct Position {
     line: usize,
     sentence: usize,
     /// The later statement that has it as a note.
-    holder: Option<usize>,
+    note_of: Option<usize>,
     /// The earlier statements that are its notes.
     notes: Vec<usize>,
 }
@@ -173,7 +137,13 @@ impl UserStatements {
         let longest = if text.len() > LONG_MESSAGE { LONGEST_PART } else { LONGEST_WHOLE_PARAGRAPH };
         let mut place = 0;
         for (at, paragraph) in paragraphs(text).into_iter().filter(|paragraph| !paragraph.is_heading).enumerate() {
-            for line in split_into_lines(&without_leading_small_talk(&paragraph.text), longest) {
+            // `No` is an answer, and small talk elsewhere.
+            let is_answer = place == 0 && question.is_some();
+            let text_of_lines = match is_answer {
+                true => paragraph.text.clone(),
+                false => without_leading_small_talk(&paragraph.text),
+            };
+            for line in split_into_lines(&text_of_lines, longest) {
                 let about = question.as_ref().filter(|_| place == 0 && at == 0).cloned().unwrap_or_default();
                 let is_material = text.len() > LONG_MESSAGE && place >= MATERIAL_START;
                 let weight = line_weight(
@@ -243,15 +213,15 @@ impl UserStatements {
             // The words of a question are the model's: they give a short answer its matter, and change nothing.
             let is_short_answer = place == 0 && !entry.about.is_empty() && words_of(text).nth(FEW).is_none();
             let mut with_question = (repeated.is_none() && is_short_answer).then(|| Claim::parse(&about));
-            let needs_question = with_question.is_some() && claim.needs_question();
-            if needs_question {
+            let has_question = is_short_answer && (repeated.is_some() || claim.needs_question());
+            if has_question {
                 claim = with_question.take().unwrap_or(claim);
             }
             let AddedClaim { mut changes, matching, context, revises } =
                 self.statements.add(claim, with_question, before.as_ref());
             before = Some(context);
-            self.positions.push(Position { line: at, sentence: place, holder: None, notes: Vec::new() });
-            if needs_question {
+            self.positions.push(Position { line: at, sentence: place, note_of: None, notes: Vec::new() });
+            if has_question {
                 changes.iter_mut().for_each(|changed| changed.kind = ChangeKind::Related);
             }
             let changes = repeated.into_iter().chain(changes);
@@ -272,11 +242,11 @@ impl UserStatements {
         entry: &mut RecordEntry,
         new: &mut NewSentence<'_>,
     ) -> Option<String> {
-        let holders = std::iter::successors(Some(changed.index), |index| self.positions.get(*index)?.holder);
-        let index = holders.last()?;
+        let chain = std::iter::successors(Some(changed.index), |index| self.positions.get(*index)?.note_of);
+        let index = chain.last()?;
         let is_note = index != changed.index;
         let &Position { line, sentence: place, ref notes, .. } = self.positions.get(index)?;
-        // What shares nothing with the new sentence would be torn from its matter.
+        // A note on another subject stays with its sentence.
         let is_one_matter = || notes.iter().chain([&index]).all(|note| new.matching.contains(note));
         if (is_note || changed.kind == ChangeKind::Related) && !is_one_matter() {
             return None;
@@ -318,7 +288,7 @@ impl UserStatements {
             if !is_replaced {
                 entry.weight = entry.weight.max(line.entry.weight);
             }
-            self.hold(index, is_replaced);
+            self.record_as_note(index, is_replaced);
         } else {
             earlier_sentence.is_doubted |= changed.kind != ChangeKind::Related;
         }
@@ -326,12 +296,12 @@ impl UserStatements {
     }
 
     /// Records that an earlier statement follows the last one as a note, or only its notes do.
-    fn hold(&mut self, earlier: usize, is_replaced: bool) {
+    fn record_as_note(&mut self, earlier: usize, is_replaced: bool) {
         let Some(last) = self.positions.len().checked_sub(1).filter(|last| *last > earlier) else { return };
         let mut notes = std::mem::take(&mut self.positions[earlier].notes);
         notes.extend((!is_replaced).then_some(earlier));
         self.positions[last].notes.extend(notes);
-        self.positions[earlier].holder = Some(last);
+        self.positions[earlier].note_of = Some(last);
     }
 
     /// Returns the lines that still hold. `open` is whether nobody has acted on the last message.
@@ -341,7 +311,7 @@ impl UserStatements {
             let UserLine { mut entry, sentences } = line;
             entry.text = one_line(remaining_text(&sentences)?);
             let has_gap = sentences.iter().any(|sentence| sentence.is_replaced);
-            if has_gap && is_only_small_talk(&entry.text) {
+            if has_gap && entry.about.is_empty() && is_only_small_talk(&entry.text) {
                 return None;
             }
             // The last request matters most, even after later work on it.
@@ -352,9 +322,7 @@ impl UserStatements {
                 entry.weight = 14.0;
                 if at == last && (entry.about.is_empty() || entry.about.starts_with('“')) {
                     let question = std::mem::replace(&mut entry.about, LAST_REQUEST.to_owned());
-                    // A long answer is clear without its question, and would lose its middle.
-                    let is_question = ["?”", "？”"].iter().any(|end| question.ends_with(end));
-                    if !question.is_empty() && (!is_question || words_of(&entry.text).nth(FEW).is_none()) {
+                    if !question.is_empty() {
                         entry.text = format!("{question} → {}", entry.text);
                     }
                 }
@@ -447,62 +415,4 @@ fn split_into_lines(text: &str, longest: usize) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn lines_of(messages: &[&str]) -> Vec<String> {
-        let mut words = UserStatements::default();
-        for (index, text) in messages.iter().enumerate() {
-            words.add_message(index, text, None, None);
-        }
-        let line = |entry: RecordEntry| {
-            if entry.about.is_empty() { entry.text } else { format!("{}: {}", entry.about, entry.text) }
-        };
-        words.lines(false).map(line).collect()
-    }
-
-    #[test]
-    fn what_follows_a_statement_outlives_it() {
-        let lines = |said: &[&str]| -> Vec<String> {
-            let mut user = UserStatements::default();
-            user.add_message(0, "We work on the service.", None, None);
-            said.iter().enumerate().for_each(|(at, said)| user.add_message(at + 1, said, None, None));
-            user.lines(false).map(|entry| entry.text).collect()
-        };
-        let never = "Never touch the upload service config.";
-        let said = lines(&["The upload service must keep old clients working.", never, never]).join("\n");
-        assert!(said.contains("old clients"), "{said}");
-        let typed = "Name the module foo (was: bar) please.";
-        assert!(lines(&[typed]).contains(&typed.to_owned()));
-        let limits =
-            lines(&["The limit for Alice is 30 requests.", "The limit for Bob is now 50 requests."]).join("\n");
-        assert!(limits.contains("Alice") && limits.contains("Bob"), "{limits}");
-        let text = "Show local Rome time. (earlier: Times are UTC.) (was: Show no time.)".to_owned();
-        let mut entry = RecordEntry::new(FactKind::User, 0, String::new(), text);
-        let notes: Vec<String> = shorten_line(&mut entry, 60).into_iter().map(|note| note.text).collect();
-        assert_eq!(entry.text, "Show local Rome time.");
-        assert_eq!(notes, ["earlier: Times are UTC.", "was: Show no time."]);
-    }
-
-    #[test]
-    fn every_message_stands_whole() {
-        assert_eq!(
-            lines_of(&["Make a repro.", "Thanks. No mocks, and keep it small."]),
-            ["Make a repro.", "No mocks, and keep it small."]
-        );
-        assert_eq!(lines_of(&["OK, only this once."]), ["OK, only this once."]);
-    }
-
-    #[test]
-    fn a_line_is_one_whatever_stands_in_it() {
-        assert_eq!(lines_of(&["Keep the\rold names, please."]), ["Keep the old names, please."]);
-    }
-
-    #[test]
-    fn what_was_changed_is_gone() {
-        assert_eq!(
-            lines_of(&["Keep it small. Max 3 retries for uploads.", "Make that five retries for uploads."]),
-            ["Keep it small.", "Make that five retries for uploads."]
-        );
-    }
-}
+mod tests;

@@ -55,7 +55,7 @@ pub(in crate::summary::record) struct Claim {
     pub(super) restricts: bool,
     /// Whether it refers to the statement before: `make it 50`.
     pub(super) points_back: bool,
-    /// Whether a pronoun stands for its subject: `give it a minute`.
+    /// Whether it has a pronoun that can stand for its subject: `give it a minute`.
     pub(super) has_pronoun: bool,
     /// Whether it is a question.
     pub(super) asks: bool,

@@ -62,7 +62,7 @@ impl Claim {
         chooses && self.is_for_the_same(earlier)
             || is_whole && says_enough
             || self.subject == earlier.subject
-            || self.former.iter().any(|former| earlier.mentions(former))
+            || !earlier.restricts && self.former.iter().any(|former| earlier.mentions(former))
     }
 
     /// Returns how much of the matter of an earlier statement it is about, weighted by the rarity of shared words: 1 is

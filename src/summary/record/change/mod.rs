@@ -130,7 +130,7 @@ impl ClaimHistory {
         found
     }
 
-    /// Returns the last of the latest statements that gives another value of a measure that few things have.
+    /// Returns the last statement that gives another amount of money, time or data; only the latest few are searched.
     fn last_with_value(&self, claim: &Claim) -> Option<usize> {
         /// The statements that a pronoun can refer to.
         const LATEST: usize = 6;

@@ -151,7 +151,7 @@ pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
     Ok(match kind {
         Item::Message => message(item),
         Item::Reasoning => Message {
-            rest: RareFields { sealed_thinking: sealed_thinking(json), ..RareFields::default() }.boxed(),
+            rest: RareFields { encrypted_thinking: encrypted_thinking(json), ..RareFields::default() }.boxed(),
             ..message_of(json, Role::Assistant, reasoning(json))
         },
         Item::Tools => message_of(json, Role::Developer, readable_content(json)),
@@ -205,7 +205,7 @@ fn reasoning(json: Json<'_>) -> Content<'_> {
 
 /// Returns the tokens of the part of reasoning that only the provider can read, estimated from its length. The factors
 /// are those of five sessions with gpt-5-codex, compared with the tokens of reasoning that each response reported.
-fn sealed_thinking(json: Json<'_>) -> u64 {
+fn encrypted_thinking(json: Json<'_>) -> u64 {
     const FRAME_CHARS: usize = 1_000;
     const CHARS_PER_TEN_TOKENS: usize = 63;
     let sealed = json.get_text("encrypted_content").map_or(0, |sealed| sealed.decoded_len_bounds().end);
