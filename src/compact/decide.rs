@@ -60,7 +60,8 @@ pub(super) fn uncut_without_gain(plan: Plan, tally: &Tally<'_, '_>, smallest_sum
     if plan.cutoff == 0 { plan } else { plan.uncut_if_no_larger_than(smallest_summary(), tally) }
 }
 
-/// Returns the tokens of the smallest summary message, which a history must have more of; 0 where it need not.
+/// Returns the tokens of the smallest summary message. A history that is no larger is not summarized. 0 where the size
+/// does not matter.
 pub(super) fn smallest_summary(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> u64 {
     // The embedded summarizer never writes more than it replaces. With tcompact's own rules, a dry run must not promise
     // a summary that it cannot write.

@@ -42,12 +42,12 @@ impl<'m, 'a> Tally<'m, 'a> {
     /// Returns the tokens of a message's thinking that only the provider can read. Providers read it again until the
     /// user's next message. The counter of `content` alone leaves it out, as it leaves out calls.
     pub(crate) fn encrypted_thinking(&self, index: usize) -> u64 {
-        let sealed = self.messages[index].rest.as_ref().map_or(0, |fields| fields.encrypted_thinking);
+        let encrypted = self.messages[index].rest.as_ref().map_or(0, |fields| fields.encrypted_thinking);
         let is_read = || {
             let behind_user = || self.messages.iter().rposition(Message::is_user_turn).map_or(0, |last| last + 1);
             !matches!(self.counter, Counter::Bytes(_)) && index >= *self.last_turn.get_or_init(behind_user)
         };
-        if sealed > 0 && is_read() { sealed } else { 0 }
+        if encrypted > 0 && is_read() { encrypted } else { 0 }
     }
 
     /// Returns the tokens of some messages together.
@@ -136,8 +136,8 @@ impl<'m, 'a> Tally<'m, 'a> {
     fn bounds(&self, index: usize) -> Option<(u64, u64)> {
         match self.known[index].get() {
             UNKNOWN => {
-                let sealed = self.encrypted_thinking(index);
-                self.counter.bounds(&self.messages[index]).map(|(least, most)| (least + sealed, most + sealed))
+                let encrypted = self.encrypted_thinking(index);
+                self.counter.bounds(&self.messages[index]).map(|(least, most)| (least + encrypted, most + encrypted))
             }
             known => Some((known, known)),
         }

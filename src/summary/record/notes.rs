@@ -2,10 +2,8 @@
 
 use crate::summary::record::RecordEntry;
 use crate::summary::record::phrases::{EARLIER, FORMERLY, LAST_REQUEST};
+use crate::summary::record::replies::SHORT_ANSWER;
 use crate::summary::record::segmentation::{clip_middle, words_of};
-
-/// Most words of an answer that needs its question.
-const FEW: usize = 6;
 
 /// Splits a sentence from the notes with earlier statements at its end.
 pub(super) fn split_notes(sentence: &str) -> (&str, &str) {
@@ -17,7 +15,7 @@ pub(super) fn split_notes(sentence: &str) -> (&str, &str) {
 /// of its own. Returns these lines.
 pub(super) fn shorten_line(entry: &mut RecordEntry, most: usize) -> Vec<RecordEntry> {
     if entry.about.starts_with('“') && entry.about.len() + entry.text.len() > most {
-        match words_of(&entry.text).nth(FEW) {
+        match words_of(&entry.text).nth(SHORT_ANSWER) {
             Some(_) => entry.about.clear(),
             None => entry.about = clip_middle(&entry.about, most),
         }

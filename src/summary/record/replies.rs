@@ -7,13 +7,13 @@ use crate::summary::record::small_talk::is_small_talk;
 
 /// The most bytes of an answer that may need its question.
 const LONGEST_ANSWER: usize = 600;
+/// Most words of an answer that needs its question to be understood.
+pub(super) const SHORT_ANSWER: usize = 6;
 /// Most characters of a question before its answer.
 pub(super) const LONGEST_QUESTION: usize = 220;
 
 /// Returns the question that a message answers, in quotes; `None` if it does not seem to answer one.
 pub(super) fn answered_question(asked: &str, answer: &str) -> Option<String> {
-    /// Most words of an answer that needs its question to be understood.
-    const FEW: usize = 6;
     /// Most words of an answer that shares words with its question.
     const MANY: usize = 14;
     /// Most words of the opening sentence that answers a question in the last sentence.
@@ -32,7 +32,7 @@ pub(super) fn answered_question(asked: &str, answer: &str) -> Option<String> {
     let all: Vec<&str> = paragraphs_of_text.iter().flat_map(|paragraph| sentences(&paragraph.text)).collect();
     let is_question = |sentence: &str| sentence.ends_with(['?', '？']);
     let at = all.iter().rposition(|sentence| is_question(sentence))?;
-    let few = words_of(answer).take(FEW + 1).count() <= FEW;
+    let few = words_of(answer).nth(SHORT_ANSWER).is_none();
     let asked: Vec<String> = all[at.saturating_sub(2)..]
         .iter()
         .flat_map(|sentence| words_of(sentence))
@@ -40,9 +40,9 @@ pub(super) fn answered_question(asked: &str, answer: &str) -> Option<String> {
         .collect();
     let shared = || words_of(answer).any(|word| word.len() > 3 && asked.contains(&word.to_lowercase()));
     let is_brief = few || words_of(answer).nth(MANY).is_none() && shared();
-    // Nobody answers an offer, and who begins with `now` goes on to another matter.
+    // An offer needs no answer, and a message that begins with `now` is about something else.
     let opening = sentences(answer).into_iter().find(|sentence| !is_small_talk(sentence)).unwrap_or(answer);
-    // A question to agree to or not is answered by a word that agrees or denies, or by its own words.
+    // A yes-or-no question is answered by a word that agrees or denies, or by words of its own.
     let is_yes_or_no = cues::YES_OR_NO.is_in(all[at]) && !all[at].contains(" or ");
     let is_answer = !is_yes_or_no || cues::AGREES.is_in(opening) || cues::DENIES.is_in(opening) || shared();
     let answers_last = at + 1 == all.len()

@@ -5,7 +5,7 @@ use crate::summary::record::change::{AddedClaim, ChangeKind, Claim, ClaimChange,
 use crate::summary::record::cues;
 use crate::summary::record::notes::split_notes;
 use crate::summary::record::phrases::{EARLIER, FORMERLY, LAST_REQUEST, WAS};
-use crate::summary::record::replies::LONGEST_QUESTION;
+use crate::summary::record::replies::{LONGEST_QUESTION, SHORT_ANSWER};
 use crate::summary::record::segmentation::{GAP, clip_middle, paragraphs, sentences, words_of};
 use crate::summary::record::small_talk::{is_only_small_talk, is_small_talk, without_leading_small_talk};
 use crate::summary::record::{FactKind, RecordEntry, one_line};
@@ -23,9 +23,6 @@ const MATERIAL_START: usize = 6;
 const OPENING_LINES: usize = 2;
 /// Most sentences of one message that a later statement can replace. Most of a longer message is material.
 const MOST_STATEMENTS: usize = 60;
-
-/// Most words of a short answer.
-const FEW: usize = 6;
 
 /// Suffix of a request that the user interrupted.
 const INTERRUPTED: &str = " (interrupted by the user)";
@@ -211,7 +208,7 @@ impl UserStatements {
                 None => (Claim::parse(text), None),
             };
             // The words of a question are the model's: they give a short answer its matter, and change nothing.
-            let is_short_answer = place == 0 && !entry.about.is_empty() && words_of(text).nth(FEW).is_none();
+            let is_short_answer = place == 0 && !entry.about.is_empty() && words_of(text).nth(SHORT_ANSWER).is_none();
             let mut with_question = (repeated.is_none() && is_short_answer).then(|| Claim::parse(&about));
             let has_question = is_short_answer && (repeated.is_some() || claim.needs_question());
             if has_question {
