@@ -174,7 +174,7 @@ cues! {
     /// Something could not be done or explained.
     UNSOLVED: Cue = r"\b(?:could(?:n['’]t| not)|can(?:not|['’]t) (?:tell|explain|reproduce|find|trace|see)|unable to|(?:don['’]t|do not) know why|no idea|unclear|unexplained|not sure why|did(?:n['’]t| not) help|neither .{2,60} nor|no luck|still (?:fails?|red|broken|open|unsolved|happens)|without success)\b|没找到|不知道|查不到|定位不|没解决|原因不明|没搞清|找不到|没用";
     /// The model retracts a statement.
-    TAKES_BACK: Cue = r"\b(?:correct myself|i was (?:wrong|mistaken)|i am mistaken|my (?:mistake|earlier [a-z ]{0,20}(?:was|is) wrong)|i (?:mis(?:read|judged|took|stated))|contrary to what i said|i take (?:that|it) back|i said [^.]{0,40} but)\b|我(?:之前|刚才)?(?:说错|看错|搞错|弄错)|我要更正|收回";
+    TAKES_BACK: Cue = r"^correction\b|\b(?:correct myself|i was (?:wrong|mistaken)|i am mistaken|my (?:mistake|earlier [a-z ]{0,20}(?:was|is) wrong)|i (?:mis(?:read|judged|took|stated))|contrary to what i said|i take (?:[a-z ]{1,40} )?back|i (?:retract|withdraw)|did(?:n['’]t| not) (?:help|solve|fix)|i said [^.]{0,40} but|(?:that|this|it)(?:['’]s| is| was)(?: not|n['’]t) (?:it|the (?:cause|reason|problem|culprit|issue|bug))|(?:that|this|it) (?:isn|wasn)['’]t (?:it|the (?:cause|reason|problem|culprit|issue|bug))|(?:is|was) not the (?:cause|reason|problem|culprit|issue|bug)|red herring|is innocent|(?:can|could) be ruled out|(?:has|have) nothing to do with)\b|(?:不是|并非)(?:它|这个|原因|问题)|与此无关|我(?:之前|刚才)?(?:说错|看错|搞错|弄错)|我要更正|收回";
     /// A word that any retraction can have.
     MISTAKES: Cue = r"^(?:mistake[a-z]*|wrong|mis(?:read|judged|took|stated)|correct[a-z]*|said|earlier|contrary|myself|statement|claim[a-z]*)$";
     /// The model states what it takes for granted.
@@ -187,6 +187,16 @@ cues! {
     ANOTHER_MATTER: Cue = r"^(?:(?:ok(?:ay)?|and|so|great|thanks|well|alright)\b[,. ]*)*(?:now|next|then|also|btw|by the way|another|one more|new|separately|meanwhile)\b|^(?:现在|接下来|另外|对了|然后|顺便|还有)";
     /// The user contradicts what the model said last, by a pronoun.
     CONTRADICTS: Cue = r"^(?:it|that|this|they|those|these)(?:['’]s|['’]re| is| are| was| were| do| does| did| has| have| had| can| will| would)?(?:n['’]t| not)\s*(?:[,;:.!–—]|$|true\b|so\b|right\b|the case\b)|^(?:并非|并不|不[^，。！!？?]{1,4}[！!，。])";
+    /// The model announces a step.
+    PLANS: Cue = r"^(?:(?:so|then|now|first)\b,? )*(?:the )?(?:next|plan)\b|\b(?:i['’]?ll|i will|i['’]?m (?:going|about) to|i (?:plan|intend|want) to|i['’]?d (?:rather |like to )?|let me|let['’]s)\b|计划|打算|接下来|下一步|我将|我会|我准备|我要|我先";
+    /// The user refuses something.
+    REFUSES: Cue = r"^(?:(?:no|nope|wait|stop|please|hey|but|ok(?:ay)?|sorry|hold on|thanks)\b[\s,.!–—-]*)*(?:don['’]?t|do not|never|no\b|not\b|no need|there['’]?s no need|you (?:don['’]?t|needn['’]t|do not)|i don['’]?t want|skip|leave|stop|keep|rather not)|^(?:先?别|不要|不用|不必|不需要|别急|不许|先不)";
+    /// Something that was done or fixed no longer is.
+    RELAPSES: Cue = r"\b(?:(?:is|are|came|comes|it['’]s) back|again|returned|returns|reappear[a-z]*|recur[a-z]*|only hid|no longer|not fixed|wasn['’]t fixed|still (?:there|fails?|happens|broken))\b|又(?:出现|来|坏|报|失败)|复发|重现|没修好|再次";
+    /// Something is to be as it was.
+    UNDOES: Cue = r"\b(?:back|again|undo|revert|restore|instead|no longer)\b|恢复|还原|改回|加回";
+    /// A sentence that negates something.
+    NEGATES: Cue = r"\b(?:never|not|no|cannot|without|neither|nor|[a-z]+n['’]t)\b|不|没|无法|别";
     /// The user agrees with the model.
     AGREES: Cue = r"^(?:(?:oh|ah|hm+|so|well)[, ]+)?(?:yes|yep|yeah|yup|correct|right|agreed?|exactly|true|indeed|good|great|fine|nice|perfect|ok(?:ay)?|sure|thanks?|thank you)\b|^(?:对|是的|没错|好|可以|嗯|同意|谢谢)";
     /// A sentence about another thing, or one more.

@@ -105,12 +105,15 @@ impl Gatherer<'_, '_> {
         let retracted = match before {
             // `No` answers the question, and calls nothing wrong.
             Some(_) if question.is_some() => None,
-            Some(_) if is_denial => self.model.retract_last_message(),
-            Some(_) if contradicts() => self.model.retract_assumption(),
-            Some(_) => self.model.take_corrected(self.user.corrections(text)),
+            Some(_) if is_denial => self.model.retract_denied(text),
+            Some(_) => {
+                let assumption = if contradicts() { self.model.retract_assumption() } else { None };
+                assumption.or_else(|| self.model.take_corrected(self.user.corrections(text)))
+            }
             None => None,
         };
         question.iter().for_each(|question| self.model.drop_question(question));
+        self.model.drop_contradicted(text);
         self.user.add_message(self.turns[at].index, text, question, retracted.as_deref());
         self.last_answer = Some(at);
         if !is_only_small_talk(text) {

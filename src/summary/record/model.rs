@@ -7,11 +7,12 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 
-use crate::summary::record::change::is_common;
+use crate::summary::record::change::{Claim, is_common};
 use crate::summary::record::cues;
 use crate::summary::record::literals::{LiteralClass, literals};
 use crate::summary::record::names::{NameUsage, names};
 use crate::summary::record::segmentation::{GAP, Paragraph, clip_middle, paragraphs, sentences, words_of};
+use crate::summary::record::statement_index::StatementIndex;
 use crate::summary::record::{FactKind, RecordEntry};
 
 /// Most characters of a statement.
@@ -22,6 +23,8 @@ const MOST_STATEMENTS: usize = 8_192;
 /// A statement of the model.
 struct Statement {
     entry: RecordEntry,
+    /// Its number among all statements.
+    number: usize,
     /// The number of its message, counted from 1.
     turn: usize,
     /// The hash of its text, to recognize repetitions.
@@ -33,7 +36,10 @@ struct Statement {
 /// All statements of the model.
 #[derive(Default)]
 pub(super) struct ModelStatements {
+    /// In the order of their numbers.
     all: Vec<Statement>,
+    next_number: usize,
+    index: StatementIndex,
     /// How often each statement was made.
     times: HashMap<u64, u32, RandomState>,
     state: RandomState,
@@ -89,7 +95,7 @@ impl ModelStatements {
     /// last one of those that share most words with it.
     fn retract(&mut self, text: &str) -> Option<String> {
         /// The share of the content words of the shorter of both that they have in common.
-        const SHARE: f64 = 0.34;
+        const SHARE: f64 = 0.33;
         /// The latest statements that are searched. The searches would be quadratic without a limit.
         const LATEST: usize = 64;
         let first = self.all.len().saturating_sub(LATEST);
@@ -117,6 +123,9 @@ impl ModelStatements {
         if cues::TAKES_BACK.is_in(&text)
             && let Some(earlier) = self.retract(&text)
         {
+            text = format!("{text} (earlier: {earlier})");
+        }
+        if let Some(earlier) = (!is_option).then(|| self.take_superseded(&text)).flatten() {
             text = format!("{text} (earlier: {earlier})");
         }
         let has_content = content_words(&text).next().is_some() || names(&text).next().is_some();
@@ -156,7 +165,56 @@ impl ModelStatements {
             if literals(&text).iter().any(|literal| literal.class != LiteralClass::Number) { 1.2 } else { 1.0 };
         let mut entry = RecordEntry::new(kind, index, String::new(), text);
         entry.weight = weight * name_factor * (0.7 + 0.6 * position);
-        self.all.push(Statement { entry, turn: self.turns, key, is_thin });
+        self.index.add(self.next_number, &entry.text);
+        self.all.push(Statement { entry, number: self.next_number, turn: self.turns, key, is_thin });
+        self.next_number += 1;
+    }
+
+    /// Removes and returns the latest statement of an earlier message that a new one supersedes: it gives another value
+    /// of the same thing, or says that something fixed has come back.
+    fn take_superseded(&mut self, text: &str) -> Option<String> {
+        /// The share of the words of the earlier statement that the new one has, if something has come back or not.
+        const SHARE: f64 = 0.66;
+        const WHOLE: f64 = 1.0;
+        // The number of a list item is no value.
+        let gives_number =
+            text.bytes().any(|byte| byte.is_ascii_digit()) && !text.starts_with(|c: char| c.is_ascii_digit());
+        let relapses = cues::RELAPSES.is_in(text);
+        if !gives_number && !relapses {
+            return None;
+        }
+        let number = self.index.covered_by(text, if relapses { SHARE } else { WHOLE }).pop()?;
+        let at = self.all.binary_search_by_key(&number, |statement| statement.number).ok()?;
+        let earlier = &self.all[at];
+        let is_statement = |text: &str| !text.ends_with(['?', '？']);
+        if earlier.turn == self.turns || !is_statement(text) || !is_statement(&earlier.entry.text) {
+            return None;
+        }
+        let is_superseded = relapses && cues::DONE.is_in(&earlier.entry.text)
+            || Claim::parse(text).gives_new_value_of(&Claim::parse(&earlier.entry.text));
+        is_superseded.then(|| self.all.remove(at).entry.text)
+    }
+
+    /// Removes the statements that the user contradicts or wants undone.
+    pub(super) fn drop_contradicted(&mut self, text: &str) {
+        /// The share of the words of the statement that the user's sentence has, if it negates the statement.
+        const SHARE: f64 = 0.66;
+        const WHOLE: f64 = 1.0;
+        for sentence in sentences(text).into_iter().filter(|sentence| !sentence.ends_with(['?', '？'])) {
+            let negates = cues::NEGATES.is_in(sentence);
+            if !negates && !cues::UNDOES.is_in(sentence) {
+                continue;
+            }
+            for number in self.index.covered_by(sentence, if negates { SHARE } else { WHOLE }) {
+                let Ok(at) = self.all.binary_search_by_key(&number, |statement| statement.number) else { continue };
+                let statement = &self.all[at].entry;
+                let is_opposite = negates != cues::NEGATES.is_in(&statement.text);
+                if statement.kind != FactKind::Open && (is_opposite || !negates) && literals(&statement.text).is_empty()
+                {
+                    self.all.remove(at);
+                }
+            }
+        }
     }
 
     /// Notes that the user answered the last message.
@@ -188,9 +246,24 @@ impl ModelStatements {
         self.all.extract_if(first.., is_in).for_each(drop);
     }
 
-    /// Removes the statements of the last message, which the user called wrong. Returns the last of them.
-    pub(super) fn retract_last_message(&mut self) -> Option<String> {
+    /// Removes what the user called wrong, and returns it: an earlier assumption if the denial has a word of that and
+    /// none of the last message, otherwise the last message.
+    pub(super) fn retract_denied(&mut self, denial: &str) -> Option<String> {
+        /// The latest statements that are searched.
+        const LATEST: usize = 64;
         let turn = self.turns;
+        let denial = Claim::parse(denial);
+        let is_denied = |statement: &Statement| denial.shares_matter(&Claim::parse(&statement.entry.text));
+        let of_last = self.all.iter().rev().take_while(|statement| statement.turn == turn);
+        if !of_last.clone().any(is_denied) {
+            let is_assumption = |statement: &&Statement| cues::ASSUMES.is_in(&statement.entry.text);
+            let mut latest = self.all.iter().rev().take(LATEST).filter(is_assumption);
+            let assumption = latest.find(|statement| is_denied(statement)).map(|statement| statement.number);
+            if let Some(number) = assumption {
+                let at = self.all.binary_search_by_key(&number, |statement| statement.number).ok()?;
+                return Some(self.all.remove(at).entry.text);
+            }
+        }
         let last = self.all.iter().rev().take_while(|statement| statement.turn == turn);
         let last_text = last
             .filter(|statement| statement.entry.kind != FactKind::Open)
@@ -264,7 +337,7 @@ impl ModelStatements {
         let ModelStatements { all, times, answered, last, last_acts, turns, .. } = self;
         let mut seen_keys: HashSet<u64, RandomState> = HashSet::default();
         all.into_iter().filter_map(move |statement| {
-            let Statement { mut entry, turn, key, is_thin } = statement;
+            let Statement { mut entry, turn, key, is_thin, .. } = statement;
             let of_last = turn == last;
             if is_thin && !of_last && !answered.contains(&turn) && entry.kind != FactKind::Open {
                 return None;

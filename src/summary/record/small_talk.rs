@@ -42,3 +42,36 @@ pub(super) fn without_leading_small_talk(text: &str) -> String {
         None => text.to_owned(),
     }
 }
+
+/// Whether a text begins with small talk that neither agrees nor denies, and so answers nothing: `Lovely.`
+pub(super) fn is_praise(text: &str) -> bool {
+    const ANSWERS: [&str; 24] = [
+        "yes",
+        "yeah",
+        "yep",
+        "no",
+        "nope",
+        "sure",
+        "ok",
+        "okay",
+        "right",
+        "exactly",
+        "agreed",
+        "indeed",
+        "fine",
+        "all",
+        "it",
+        "that",
+        "好",
+        "好的",
+        "是",
+        "是的",
+        "对",
+        "可以",
+        "没问题",
+        "行",
+    ];
+    let opening = sentences(text).into_iter().next().filter(|opening| is_small_talk(opening)).unwrap_or("");
+    let mut words = opening.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).peekable();
+    words.peek().is_some() && words.all(|word| !ANSWERS.contains(&word.to_lowercase().as_str()))
+}

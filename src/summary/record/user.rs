@@ -3,11 +3,11 @@
 
 use crate::summary::record::change::{AddedClaim, ChangeKind, Claim, ClaimChange, ClaimHistory, Context};
 use crate::summary::record::cues;
-use crate::summary::record::notes::split_notes;
 use crate::summary::record::phrases::{EARLIER, FORMERLY, LAST_REQUEST, WAS};
 use crate::summary::record::replies::{LONGEST_QUESTION, SHORT_ANSWER};
 use crate::summary::record::segmentation::{GAP, clip_middle, paragraphs, sentences, words_of};
-use crate::summary::record::small_talk::{is_only_small_talk, is_small_talk, without_leading_small_talk};
+use crate::summary::record::sentence::{Note, Sentence, remaining_text};
+use crate::summary::record::small_talk::{is_only_small_talk, is_praise, is_small_talk, without_leading_small_talk};
 use crate::summary::record::{FactKind, RecordEntry, one_line};
 
 /// Most bytes of a line. A longer text is split between sentences.
@@ -33,52 +33,13 @@ struct UserLine {
     sentences: Vec<Sentence>,
 }
 
-#[derive(Default)]
-struct Sentence {
-    text: String,
-    /// The earlier statements that follow it, each in brackets.
-    notes: String,
-    is_replaced: bool,
-    is_doubted: bool,
-}
-
-impl Sentence {
-    /// Splits a text into sentences. A line of an earlier summary can have notes, which stay with their sentence.
-    fn all(text: &str, is_carried: bool) -> Vec<Sentence> {
-        let mut all: Vec<Sentence> = Vec::new();
-        for text in sentences(text) {
-            let is_note = is_carried && [EARLIER, FORMERLY].iter().any(|opening| text.starts_with(opening.trim()));
-            match all.last_mut().filter(|_| is_note) {
-                Some(last) => last.notes.push_str(&format!(" {text}")),
-                None => {
-                    let (text, notes) = if is_carried { split_notes(text) } else { (text, "") };
-                    all.push(Sentence { text: text.to_owned(), notes: notes.to_owned(), ..Sentence::default() });
-                }
-            }
-        }
-        if all.is_empty() {
-            all.push(Sentence { text: text.to_owned(), ..Sentence::default() });
-        }
-        all
-    }
-
-    /// Appends notes. Returns whether they fit.
-    fn append_notes(&mut self, notes: &str) -> bool {
-        /// Most bytes of all notes after a sentence.
-        const LONGEST: usize = 300;
-        let fits = self.notes.len() + notes.len() <= LONGEST;
-        if fits {
-            self.notes.push_str(notes);
-        }
-        fits
-    }
-}
-
 /// A sentence that is added.
 struct NewSentence<'s> {
     sentence: &'s mut Sentence,
     /// The earlier statements on the same matter.
     matching: &'s [usize],
+    /// Other earlier statements that share a word with it.
+    touching: &'s [usize],
     /// Whether it says that something changed.
     revises: bool,
 }
@@ -87,10 +48,8 @@ struct NewSentence<'s> {
 struct Position {
     line: usize,
     sentence: usize,
-    /// The later statement that has it as a note.
+    /// The later statement that replaced it or has it as a note.
     note_of: Option<usize>,
-    /// The earlier statements that are its notes.
-    notes: Vec<usize>,
 }
 
 /// Everything the user wrote.
@@ -115,7 +74,14 @@ impl UserStatements {
         let mut replies: Vec<Claim> = replies.take(MOST_REPLIES).filter(is_correction).map(Claim::parse).collect();
         replies.retain(Claim::may_correct);
         let gives_value = replies.iter().any(Claim::has_values);
+        let refusal = sentences(message).into_iter().find(|reply| !is_small_talk(reply));
+        let refusal = refusal.filter(|reply| cues::REFUSES.is_in(reply)).map(Claim::parse);
         move |statement| {
+            if let Some(refusal) = &refusal
+                && cues::PLANS.is_in(statement)
+            {
+                return refusal.shares_matter(&Claim::parse(statement));
+            }
             let is_assumption = !replies.is_empty() && cues::ASSUMES.is_in(statement);
             if !is_assumption && !gives_value {
                 return false;
@@ -137,8 +103,8 @@ impl UserStatements {
             // `No` is an answer, and small talk elsewhere.
             let is_answer = place == 0 && question.is_some();
             let text_of_lines = match is_answer {
-                true => paragraph.text.clone(),
-                false => without_leading_small_talk(&paragraph.text),
+                true if !is_praise(&paragraph.text) => paragraph.text.clone(),
+                _ => without_leading_small_talk(&paragraph.text),
             };
             for line in split_into_lines(&text_of_lines, longest) {
                 let about = question.as_ref().filter(|_| place == 0 && at == 0).cloned().unwrap_or_default();
@@ -214,15 +180,15 @@ impl UserStatements {
             if has_question {
                 claim = with_question.take().unwrap_or(claim);
             }
-            let AddedClaim { mut changes, matching, context, revises } =
+            let AddedClaim { mut changes, matching, touching, context, revises } =
                 self.statements.add(claim, with_question, before.as_ref());
             before = Some(context);
-            self.positions.push(Position { line: at, sentence: place, note_of: None, notes: Vec::new() });
+            self.positions.push(Position { line: at, sentence: place, note_of: None });
             if has_question {
                 changes.iter_mut().for_each(|changed| changed.kind = ChangeKind::Related);
             }
             let changes = repeated.into_iter().chain(changes);
-            let mut new = NewSentence { sentence, matching: &matching, revises };
+            let mut new = NewSentence { sentence, matching: &matching, touching: &touching, revises };
             let abouts = changes.filter_map(|changed| self.apply_change(changed, &mut entry, &mut new));
             if let Some(about) = abouts.reduce(|first, _| first).filter(|about| !about.is_empty()) {
                 entry.about = about;
@@ -242,12 +208,11 @@ impl UserStatements {
         let chain = std::iter::successors(Some(changed.index), |index| self.positions.get(*index)?.note_of);
         let index = chain.last()?;
         let is_note = index != changed.index;
-        let &Position { line, sentence: place, ref notes, .. } = self.positions.get(index)?;
-        // A note on another subject stays with its sentence.
-        let is_one_matter = || notes.iter().chain([&index]).all(|note| new.matching.contains(note));
-        if (is_note || changed.kind == ChangeKind::Related) && !is_one_matter() {
+        if is_note && !self.is_one_matter(index, &changed, new) {
+            self.take_note(&changed, index, new);
             return None;
         }
+        let &Position { line, sentence: place, .. } = self.positions.get(index)?;
         let is_opening = line == 0;
         let line = self.lines.get_mut(line)?;
         // Sentences of one message do not replace each other, unless the message corrects itself. The same holds for an
@@ -257,11 +222,11 @@ impl UserStatements {
             return None;
         }
         let is_answer = line.entry.about.starts_with('“');
-        let is_whole_answer = is_answer && line.sentences.len() == 1;
+        let others = line.sentences.iter().enumerate().filter(|(at, _)| *at != place);
+        let is_whole_answer = is_answer && others.map(|(_, other)| &other.text).all(|other| is_small_talk(other));
         let earlier_sentence =
             line.sentences.get_mut(place).filter(|earlier_sentence| !earlier_sentence.is_replaced)?;
         let opening = match changed.kind {
-            ChangeKind::Replaced if !is_note => "",
             ChangeKind::Doubted if !is_note => FORMERLY,
             _ => EARLIER,
         };
@@ -275,30 +240,76 @@ impl UserStatements {
         // Of a sentence with notes, only a note would be replaced.
         let is_replaced = changed.kind == ChangeKind::Replaced && !is_note;
         let question = if is_whole_answer { format!("{} → ", line.entry.about) } else { String::new() };
+        let mut notes = Vec::new();
+        if !is_replaced {
+            let text = format!("{opening}{question}{})", earlier_sentence.text);
+            let is_changed = changed.kind != ChangeKind::Alike;
+            notes.push(Note { text, statement: Some(index), is_changed, share: changed.share });
+        }
         // What follows a replaced statement was never replaced itself.
-        let notes = match is_replaced {
-            true => earlier_sentence.notes.clone(),
-            false => format!("{opening}{question}{}){}", earlier_sentence.text, earlier_sentence.notes),
-        };
-        if (is_replaced || may_move) && new.sentence.append_notes(&notes) {
+        let belongs = |note: &Note| note.statement.is_none_or(|note| is_replaced || new.matching.contains(&note));
+        if earlier_sentence.notes.iter().any(|note| note.is_changed && !belongs(note)) {
+            return None;
+        }
+        // A note on another matter that nothing changed stands for itself again.
+        let (follow, apart): (Vec<Note>, Vec<Note>) =
+            std::mem::take(&mut earlier_sentence.notes).into_iter().partition(belongs);
+        notes.extend(follow);
+        if (is_replaced || may_move) && new.sentence.has_room_for(&notes) {
             earlier_sentence.is_replaced = true;
+            if is_whole_answer {
+                line.sentences.iter_mut().for_each(|other| other.is_replaced = true);
+            }
             if !is_replaced {
                 entry.weight = entry.weight.max(line.entry.weight);
             }
-            self.record_as_note(index, is_replaced);
+            self.attach(index, notes, new);
+            apart.iter().filter_map(|note| note.statement).for_each(|note| self.release(note));
         } else {
-            earlier_sentence.is_doubted |= changed.kind != ChangeKind::Related;
+            earlier_sentence.is_doubted |= matches!(changed.kind, ChangeKind::Replaced | ChangeKind::Doubted);
+            earlier_sentence.notes =
+                notes.into_iter().filter(|note| note.statement != Some(index)).chain(apart).collect();
         }
         changed.about
     }
 
-    /// Records that an earlier statement follows the last one as a note, or only its notes do.
-    fn record_as_note(&mut self, earlier: usize, is_replaced: bool) {
-        let Some(last) = self.positions.len().checked_sub(1).filter(|last| *last > earlier) else { return };
-        let mut notes = std::mem::take(&mut self.positions[earlier].notes);
-        notes.extend((!is_replaced).then_some(earlier));
-        self.positions[last].notes.extend(notes);
-        self.positions[earlier].note_of = Some(last);
+    /// Whether a new statement is on the same matter as an earlier one and all its notes. What changed a statement is on
+    /// its matter, too.
+    fn is_one_matter(&self, index: usize, changed: &ClaimChange, new: &NewSentence<'_>) -> bool {
+        let Position { line, sentence, .. } = self.positions[index];
+        let notes = self.lines.get(line).map_or(&[][..], |line| &line.sentences[sentence].notes);
+        let matches = |index: usize| new.matching.contains(&index);
+        let follows =
+            |note: &Note| note.is_changed && note.share < changed.share && note.statement == Some(changed.index);
+        notes.iter().filter_map(|note| note.statement).all(matches)
+            && (matches(index) || new.touching.contains(&index) && notes.iter().any(follows))
+    }
+
+    /// Moves a note of an earlier statement to a new one that is more about its matter.
+    fn take_note(&mut self, changed: &ClaimChange, of: usize, new: &mut NewSentence<'_>) {
+        let Position { line, sentence, .. } = self.positions[of];
+        let Some(line) = self.lines.get_mut(line) else { return };
+        let notes = &mut line.sentences[sentence].notes;
+        let Some(place) = notes.iter().position(|note| note.statement == Some(changed.index)) else { return };
+        if notes[place].share < changed.share && new.sentence.has_room_for(&notes[place..=place]) {
+            let taken = Note { share: changed.share, ..notes.remove(place) };
+            self.attach(changed.index, vec![taken], new);
+        }
+    }
+
+    /// Adds notes to the last statement: an earlier one, unless it is replaced, and its notes.
+    fn attach(&mut self, earlier: usize, notes: Vec<Note>, new: &mut NewSentence<'_>) {
+        new.sentence.notes.extend(notes);
+        self.positions[earlier].note_of = self.positions.len().checked_sub(1).filter(|last| *last > earlier);
+    }
+
+    /// Shows a note as a statement of its own again.
+    fn release(&mut self, note: usize) {
+        let Position { line, sentence, .. } = self.positions[note];
+        self.positions[note].note_of = None;
+        if let Some(line) = self.lines.get_mut(line) {
+            line.sentences[sentence].is_replaced = false;
+        }
     }
 
     /// Returns the lines that still hold. `open` is whether nobody has acted on the last message.
@@ -327,33 +338,6 @@ impl UserStatements {
             Some(entry)
         })
     }
-}
-
-/// Joins the sentences that still hold, with a mark where one is missing in between. `None` if none is left.
-fn remaining_text(sentences: &[Sentence]) -> Option<String> {
-    let (mut text, mut notes) = (String::new(), String::new());
-    let mut gap = false;
-    for sentence in sentences {
-        if sentence.is_replaced {
-            gap = !text.is_empty();
-            continue;
-        }
-        if gap {
-            text.push_str(" …");
-        }
-        gap = false;
-        if !text.is_empty() && !text.ends_with(|c: char| c >= '\u{2e80}') {
-            text.push(' ');
-        }
-        match (sentence.is_doubted, sentences.len()) {
-            (true, 1) => text.push_str(&format!("{WAS}{}", sentence.text)),
-            (true, _) => text.push_str(&format!("({WAS}{})", sentence.text)),
-            (false, _) => text.push_str(&sentence.text),
-        }
-        notes.push_str(&sentence.notes);
-    }
-    text.push_str(&notes);
-    text.chars().any(char::is_alphanumeric).then_some(text)
 }
 
 /// Returns the weight of a line: the opening of a conversation weighs most, then rules. Late lines of a long message

@@ -1,5 +1,6 @@
 //! Parses a sentence into its subject, the values and names it gives, and its effect.
 
+use crate::summary::record::change::matters::{Matter, matters_of};
 use crate::summary::record::change::measures::{ValueMeasure, canonical, number_of, value_at};
 use crate::summary::record::change::words::{
     Word, WordSet, WordToken, is_action, is_common, is_identifier, is_light, is_polite, join_bigrams, stem, tokens,
@@ -12,6 +13,8 @@ use crate::summary::record::numbers::is_unit;
 pub(in crate::summary::record) struct Claim {
     /// The stems of the words that name its subject.
     pub(super) subject: WordSet,
+    /// The everyday matters that its words belong to.
+    pub(super) matters: Vec<(Word, Matter)>,
     /// Whether a word of the subject is an identifier.
     pub(super) has_identifier: bool,
     /// The words of the subject as spelled, in order.
@@ -25,6 +28,8 @@ pub(in crate::summary::record) struct Claim {
     /// The subject of each of its clauses that is no condition.
     pub(super) clauses: Vec<WordSet>,
     pub(super) values: Vec<(ValueMeasure, String)>,
+    /// Its numbers of at least three digits.
+    pub(super) numbers: WordSet,
     /// Things that it says no longer hold.
     pub(super) former: Vec<WordSet>,
     /// The thing it chooses: `use Postgres`.
@@ -97,6 +102,8 @@ impl Claim {
         claim.is_about_another = words.iter().any(|word| matches!(word.text.as_str(), "other" | "another"));
         claim.read_request(rest, &words);
         claim.adds = cues::ADDS.is_in_lowercase(&lowercase) && !claim.revises();
+        let is_long = |word: &&WordToken| word.text.len() > 2 && word.text.bytes().all(|byte| byte.is_ascii_digit());
+        claim.numbers = words.iter().filter(is_long).map(|word| Word::from(word.text.as_str())).collect();
         claim.stems = words.into_iter().map(|token| stem(&token.text).into()).collect();
         claim.names = names_of(sentence);
         let main = claim.add_clauses(sentence);
@@ -209,7 +216,8 @@ impl Claim {
 
     fn add_word(&mut self, root: Word, word: &str) {
         self.has_identifier |= is_identifier(&root);
-        if self.subject.insert(root) {
+        if self.subject.insert(root.clone()) {
+            self.matters.extend(matters_of(&root).iter().map(|matter| (root.clone(), *matter)));
             self.spelled_subject.push(word.into());
         }
     }

@@ -3,6 +3,7 @@
 //! A statement is dropped only if it certainly no longer holds; otherwise both stay.
 
 use crate::summary::record::change::claim::Claim;
+use crate::summary::record::change::matters::Matter;
 use crate::summary::record::change::measures::ValueMeasure;
 use crate::summary::record::change::words::{Word, WordSet, is_identifier, is_light, stem};
 
@@ -17,6 +18,15 @@ pub(super) enum Relation {
     Continues,
     /// The later one replaces it.
     Replaces,
+}
+
+/// How rare words and matters are among the statements so far. Statements that share a rare one are about one thing.
+pub(super) trait Rarity {
+    fn of_word(&self, word: &str) -> f64;
+    fn of_matter(&self, matter: Matter) -> f64;
+    /// Whether so many statements have a word that two with it need not be about one thing.
+    fn is_frequent(&self, word: &str) -> bool;
+    fn is_frequent_matter(&self, matter: Matter) -> bool;
 }
 
 impl Claim {
@@ -40,6 +50,11 @@ impl Claim {
     /// Whether it says that something changed.
     pub(in crate::summary::record) fn revises(&self) -> bool {
         self.changes || self.transforms || self.corrects
+    }
+
+    /// Whether something says that the matter of an earlier statement changed.
+    pub(super) fn signals_change_of(&self, earlier: &Claim) -> bool {
+        self.revises() || self.permits || self.values_differ(earlier) || self.explains(earlier)
     }
 
     /// Returns its relation to an earlier statement, which is dropped only if it certainly no longer holds.
@@ -68,25 +83,33 @@ impl Claim {
     /// Returns how much of the matter of an earlier statement it is about, weighted by the rarity of shared words: 1 is
     /// all of it, and 1.5 times as much if something signals a change. The code does not understand meaning; similar
     /// lines in a row are a list.
-    pub(super) fn shared_matter(
-        &self,
-        earlier: &Claim,
-        rarity: impl Fn(&str) -> f64,
-        is_frequent: impl Fn(&str) -> bool,
-    ) -> f64 {
-        /// The factor of a light verb, and that of a sign of change.
+    pub(super) fn shared_matter(&self, earlier: &Claim, rarity: &impl Rarity) -> f64 {
+        /// The factor of a light verb, that of another word for the same matter, and that of a sign of change.
         const LIGHT: f64 = 0.5;
+        const OTHER_WORD: f64 = 0.5;
         const CHANGED: f64 = 1.5;
+        /// The factor of a noun after an article in both.
+        const NOUN: f64 = 1.5;
         let comes_up = |word: &&Word| {
             self.subject.contains(word)
                 || self.has_identifier && self.subject.iter().any(|other| is_name_variant(word, other))
         };
         let shared_words: Vec<&Word> = earlier.subject.iter().filter(comes_up).collect();
         let compares = !earlier.asks && !self.asks && !self.adds && self.is_brief() && earlier.is_brief();
-        if shared_words.is_empty() || !compares {
+        if !compares {
             return 0.0;
         }
-        let changes_rule = self.revises() || self.permits || self.values_differ(earlier) || self.explains(earlier);
+        if self.names_number_of(earlier) {
+            return 1.0;
+        }
+        let mut other_words: Vec<(&Word, Matter)> = Vec::new();
+        for (word, matter) in &earlier.matters {
+            let is_new = !shared_words.contains(&word) && other_words.iter().all(|(other, _)| *other != word);
+            if is_new && self.has_matter(*matter) {
+                other_words.push((word, *matter));
+            }
+        }
+        let changes_rule = self.signals_change_of(earlier);
         let changes = changes_rule || self.reports;
         // A prohibition stands alone if nothing has changed.
         if earlier.restricts && !changes_rule
@@ -95,17 +118,45 @@ impl Claim {
         {
             return 0.0;
         }
-        if let [only] = shared_words.as_slice()
-            && is_frequent(only)
-            && !self.permits
-            && !self.values_differ(earlier)
-        {
+        let is_thin = match (shared_words.as_slice(), other_words.as_slice()) {
+            ([], []) => return 0.0,
+            ([only], []) => rarity.is_frequent(only) && !self.permits && !self.values_differ(earlier),
+            ([], other) => {
+                !(self.revises() || self.permits || self.reports)
+                    || other.iter().all(|(_, matter)| rarity.is_frequent_matter(*matter))
+            }
+            _ => false,
+        };
+        if is_thin {
             return 0.0;
         }
-        let weight = |word: &Word| rarity(word) * if is_light(word) { LIGHT } else { 1.0 };
+        let weight = |word: &Word| rarity.of_word(word) * if is_light(word) { LIGHT } else { 1.0 };
+        let is_noun = |word: &Word| {
+            [self, earlier].iter().all(|claim| claim.noun_phrases.iter().flatten().any(|noun| noun == word))
+        };
         let whole: f64 = earlier.subject.iter().map(weight).sum();
-        let shared: f64 = shared_words.into_iter().map(weight).sum();
+        // Chinese words overlap, so that each has half as much weight.
+        let factor = if self.corrects || earlier.is_in_chinese() { 1.0 } else { OTHER_WORD };
+        let other_words =
+            other_words.into_iter().map(|(word, matter)| factor * weight(word).min(rarity.of_matter(matter)));
+        let shared: f64 = shared_words
+            .into_iter()
+            .map(|word| weight(word) * if is_noun(word) { NOUN } else { 1.0 })
+            .chain(other_words)
+            .sum();
         shared / whole * if changes { CHANGED } else { 1.0 }
+    }
+
+    /// Whether it names a long number of an earlier statement and gives another: `8080 is taken, use 8081`.
+    fn names_number_of(&self, earlier: &Claim) -> bool {
+        let has = |claim: &Claim, number: &Word| claim.numbers.contains(number);
+        self.numbers.iter().any(|number| has(earlier, number))
+            && self.numbers.iter().any(|number| !has(earlier, number))
+    }
+
+    /// Whether one of its words belongs to a matter.
+    fn has_matter(&self, matter: Matter) -> bool {
+        self.matters.iter().any(|(_, own)| *own == matter)
     }
 
     /// Whether both give values of things with different numbers: order 12, order 14; or one is about the other thing.
@@ -134,6 +185,19 @@ impl Claim {
         };
         let amounts = |claim: &Claim| claim.values.iter().filter(|(measure, _)| is_amount(measure)).count();
         amounts(self) == 1 && amounts(earlier) == 1 && !earlier.asks && !self.adds && self.values_differ(earlier)
+    }
+
+    /// Whether both give one value, which differs.
+    pub(in crate::summary::record) fn gives_new_value_of(&self, earlier: &Claim) -> bool {
+        let is_named =
+            |claim: &Claim| claim.values.iter().any(|(measure, _)| matches!(measure, ValueMeasure::Named(_)));
+        let has_one = |claim: &Claim| claim.values.len() == 1 && !is_named(claim);
+        let is_number = |name: &Word| name.starts_with(|c: char| c.is_ascii_digit());
+        let has_names = earlier
+            .names
+            .iter()
+            .all(|name| is_number(name) || self.subject.contains(name) || self.names.contains(name));
+        has_one(self) && has_one(earlier) && has_names && self.values_differ(earlier) && !self.conflicts(earlier)
     }
 
     /// Whether it gives a value.
@@ -165,13 +229,17 @@ impl Claim {
         if same && self.values == earlier.values && self.requested_action == earlier.requested_action {
             return Relation::Replaces;
         }
-        // A question states nothing that could change, and a long sentence has more than one subject.
-        if earlier.asks || !self.is_brief() || !earlier.is_brief() {
+        // A long sentence has more than one subject.
+        if !self.is_brief() || !earlier.is_brief() {
             return Relation::Independent;
         }
         let is_former = self.former.iter().any(|former| earlier.mentions(former));
         if is_former && (self.changes || self.shares_subject(earlier)) {
             return Relation::Replaces;
+        }
+        // A question states nothing that could change, but what it asks for can be withdrawn.
+        if earlier.asks {
+            return Relation::Independent;
         }
         let shared_words = self.subject.intersection(&earlier.subject).count();
         let missing_words = earlier.subject.len() - shared_words;
@@ -303,7 +371,7 @@ impl Claim {
     }
 
     /// Whether both have a word that is no verb that fits anything.
-    pub(super) fn shares_matter(&self, earlier: &Claim) -> bool {
+    pub(in crate::summary::record) fn shares_matter(&self, earlier: &Claim) -> bool {
         self.subject.intersection(&earlier.subject).any(|word| !is_light(word))
     }
 

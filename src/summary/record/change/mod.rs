@@ -8,6 +8,7 @@
 
 mod claim;
 mod comparison;
+mod matters;
 mod measures;
 mod words;
 
@@ -17,8 +18,10 @@ use std::hash::BuildHasher;
 use foldhash::fast::RandomState;
 
 pub(super) use claim::{Claim, Context};
-use comparison::Relation;
+use comparison::{Rarity, Relation};
+use matters::Matter;
 pub(in crate::summary) use words::is_common;
+pub(super) use words::stem;
 use words::{Word, WordSet};
 
 /// The statements of one speaker so far. Finds those that a new one replaces.
@@ -27,6 +30,7 @@ pub(super) struct ClaimHistory {
     /// `None` for those that were replaced, which are not compared again.
     all: Vec<Option<Box<Claim>>>,
     by_word: HashMap<Word, Vec<usize>, RandomState>,
+    by_matter: HashMap<Matter, Vec<usize>, RandomState>,
     /// The index of each sentence by the hash of its text, to recognize repetitions.
     by_text: HashMap<u64, usize, RandomState>,
 }
@@ -38,17 +42,21 @@ pub(super) enum ChangeKind {
     Replaced,
     /// The earlier one may no longer hold.
     Doubted,
-    /// The new one is about the same matter and may change it.
+    /// The new one is about the same matter and changes something.
     Related,
+    /// The new one is about the same matter. Nothing signals a change.
+    Alike,
 }
 
 /// The effect of a new statement on an earlier one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct ClaimChange {
     /// The index of the earlier statement.
     pub(super) index: usize,
     /// The effect.
     pub(super) kind: ChangeKind,
+    /// The share of the earlier statement's matter that the new one is about, greater with a sign of change.
+    pub(super) share: f64,
     /// The subject of the earlier statement, if the new one names none itself.
     pub(super) about: Option<String>,
 }
@@ -59,6 +67,8 @@ pub(super) struct AddedClaim {
     pub(super) changes: Vec<ClaimChange>,
     /// The earlier statements on the same matter.
     pub(super) matching: Vec<usize>,
+    /// Other earlier statements that share a word with it.
+    pub(super) touching: Vec<usize>,
     /// What the next sentence of its message is read with.
     pub(super) context: Context,
     /// Whether it says that something changed, or the sentence before it does.
@@ -71,6 +81,10 @@ impl ClaimHistory {
     const MOST_COMPARED: usize = 16;
     /// The share of an earlier statement's matter that a later one must be about to be shown with it.
     const RELATED_SHARE: f64 = 0.25;
+    /// The share of a statement that is replaced or doubted.
+    const WHOLE: f64 = 2.0;
+    /// The number of statements with a word from which on it is frequent.
+    const MANY: usize = 3;
 
     /// Removes and returns the earlier statement with the same text, which need not be parsed again.
     pub(super) fn take_repeated(&mut self, sentence: &str) -> Option<(Claim, ClaimChange)> {
@@ -78,27 +92,13 @@ impl ClaimHistory {
         let key = self.by_text.hasher().hash_one(sentence);
         let index = self.by_text.insert(key, next)?;
         let claim = self.all[index].take()?;
-        Some((*claim, ClaimChange { index, kind: ChangeKind::Replaced, about: None }))
-    }
-
-    /// Returns how rare a word is among the statements so far. Statements that share a rare word are about one matter.
-    fn rarity(&self, word: &str) -> f64 {
-        /// A word of every statement still counts a little.
-        const BASE: f64 = 0.2;
-        let times = self.by_word.get(word).map_or(1, |list| list.len().max(1));
-        ((self.all.len() + 2) as f64 / times as f64).ln() + BASE
-    }
-
-    /// Whether so many statements have a word that two with it need not be about one matter.
-    fn is_frequent(&self, word: &str) -> bool {
-        const MANY: usize = 3;
-        self.by_word.get(word).is_some_and(|list| list.len() >= MANY)
+        Some((*claim, ClaimChange { index, kind: ChangeKind::Replaced, share: Self::WHOLE, about: None }))
     }
 
     /// Whether a reply corrects a statement that its reader just made: it states something else on the matter of an
     /// assumption, or gives another value. A request corrects nothing: `add 12 tests`.
     pub(super) fn corrects(&self, reply: &Claim, statement: &Claim, is_assumption: bool) -> bool {
-        let share = reply.shared_matter(statement, |word| self.rarity(word), |_| false);
+        let share = reply.shared_matter(statement, self);
         let differs = share >= Self::RELATED_SHARE && reply.values_differ(statement);
         share > 0.0
             && reply.may_correct()
@@ -109,15 +109,18 @@ impl ClaimHistory {
     /// Returns the indices of the earlier statements that a new one may affect, in order. `is_announced` is whether the
     /// sentence before announces a change.
     fn candidates(&self, claim: &Claim, is_announced: bool) -> BTreeSet<usize> {
-        let last_with = |word: &Word| {
-            let list = self.by_word.get(word).map_or(&[][..], Vec::as_slice);
-            list[list.len().saturating_sub(Self::MOST_COMPARED)..].iter().copied()
-        };
+        fn latest(list: Option<&Vec<usize>>) -> impl Iterator<Item = usize> {
+            let list = list.map_or(&[][..], Vec::as_slice);
+            list[list.len().saturating_sub(ClaimHistory::MOST_COMPARED)..].iter().copied()
+        }
+        let last_with = |word: &Word| latest(self.by_word.get(word));
         let mut found = BTreeSet::new();
         if claim.is_brief() {
             let words =
                 claim.subject.iter().chain(claim.former.iter().flat_map(WordSet::iter)).chain(claim.choice.iter());
             words.for_each(|word| found.extend(last_with(word)));
+            let matters = claim.matters.iter().map(|(_, matter)| matter);
+            matters.for_each(|matter| found.extend(latest(self.by_matter.get(matter))));
             if claim.revises() || is_announced || claim.points_back {
                 found.extend(self.all.len().saturating_sub(Self::MOST_COMPARED)..self.all.len());
             }
@@ -159,15 +162,17 @@ impl ClaimHistory {
         let mut continued = false;
         // The earlier statement with the largest share of its matter in the new one.
         let mut related: Option<(usize, f64)> = None;
-        let mut matching = Vec::new();
+        let (mut matching, mut touching) = (Vec::new(), Vec::new());
         for index in candidates.into_iter().rev() {
             let Some(before) = self.all[index].as_deref() else { continue };
             let kind = match claim.relation_to(before) {
                 Relation::Independent => {
-                    let share = claim.shared_matter(before, |word| self.rarity(word), |word| self.is_frequent(word));
+                    let share = claim.shared_matter(before, self);
                     if share >= Self::RELATED_SHARE {
                         matching.push(index);
                         related = related.filter(|(_, most)| *most >= share).or(Some((index, share)));
+                    } else if share > 0.0 {
+                        touching.push(index);
                     }
                     continue;
                 }
@@ -185,14 +190,18 @@ impl ClaimHistory {
                 self.all[index] = None;
             }
             matching.push(index);
-            found.push(ClaimChange { index, kind, about });
+            found.push(ClaimChange { index, kind, share: Self::WHOLE, about });
         }
         if found.is_empty() && related.is_none() && claim.has_pronoun {
-            related = self.last_with_value(&claim).map(|index| (index, 1.0));
+            related = self.last_with_value(&claim).map(|index| (index, Self::WHOLE));
             matching.extend(related.map(|(index, _)| index));
         }
         if found.is_empty() {
-            found.extend(related.map(|(index, _)| ClaimChange { index, kind: ChangeKind::Related, about: None }));
+            found.extend(related.map(|(index, share)| {
+                let changes = self.all[index].as_deref().is_some_and(|earlier| claim.signals_change_of(earlier));
+                let kind = if changes { ChangeKind::Related } else { ChangeKind::Alike };
+                ClaimChange { index, kind, share, about: None }
+            }));
         }
         // Later statements are compared with the sentence itself.
         (claim.corrects, claim.reports) = (corrects, reports);
@@ -201,8 +210,38 @@ impl ClaimHistory {
         for word in claim.subject.iter().chain(claim.choice.iter()) {
             self.by_word.entry(word.clone()).or_default().push(self.all.len());
         }
+        for (_, matter) in &claim.matters {
+            self.by_matter.entry(*matter).or_default().push(self.all.len());
+        }
         self.all.push(Some(Box::new(claim)));
-        AddedClaim { changes: found, matching, context, revises }
+        AddedClaim { changes: found, matching, touching, context, revises }
+    }
+}
+
+impl ClaimHistory {
+    fn rarity(&self, list: Option<&Vec<usize>>) -> f64 {
+        /// A word of every statement still counts a little.
+        const BASE: f64 = 0.2;
+        let times = list.map_or(1, |list| list.len().max(1));
+        ((self.all.len() + 2) as f64 / times as f64).ln() + BASE
+    }
+}
+
+impl Rarity for ClaimHistory {
+    fn of_word(&self, word: &str) -> f64 {
+        self.rarity(self.by_word.get(word))
+    }
+
+    fn of_matter(&self, matter: Matter) -> f64 {
+        self.rarity(self.by_matter.get(&matter))
+    }
+
+    fn is_frequent(&self, word: &str) -> bool {
+        self.by_word.get(word).is_some_and(|list| list.len() >= Self::MANY)
+    }
+
+    fn is_frequent_matter(&self, matter: Matter) -> bool {
+        self.by_matter.get(&matter).is_some_and(|list| list.len() >= Self::MANY)
     }
 }
 
@@ -221,7 +260,9 @@ mod tests {
                 let earlier = remaining_text[changed.index].take();
                 match changed.kind {
                     ChangeKind::Doubted => text.push_str(&format!(" (was: {})", earlier.unwrap_or_default())),
-                    ChangeKind::Related => text.push_str(&format!(" (earlier: {})", earlier.unwrap_or_default())),
+                    ChangeKind::Related | ChangeKind::Alike => {
+                        text.push_str(&format!(" (earlier: {})", earlier.unwrap_or_default()))
+                    }
                     ChangeKind::Replaced => {}
                 }
                 if let Some(about) = changed.about {

@@ -168,7 +168,7 @@ pub(super) fn join_bigrams(pairs: &[&str]) -> String {
 }
 
 /// Returns the approximate stem of an English word.
-pub(super) fn stem(word: &str) -> Cow<'_, str> {
+pub(in crate::summary::record) fn stem(word: &str) -> Cow<'_, str> {
     let word = word.strip_suffix("'s").or(word.strip_suffix("’s")).unwrap_or(word);
     if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return word.into();
@@ -211,7 +211,7 @@ const COMMON_WORDS: &str = "a an the and or but if then of to in on at for from 
     changing longer anymore now new moved move raise raised lower lowered bump increase increased decrease reduce reduced \
     extend extended postpone postponed switch switched replace replaced update updated correction set say said sorry wait \
     i'd i'm i've we've we're that's it's there's use using go going get got try max maximum min minimum exactly still \
-    one again really after before until back amount number value total everything anything something thing well maybe think \
+    one again really after before until back amount number value total everything anything something nothing thing well maybe think \
     goes become becomes available fine allowed per each much dude man shit fuck fucking damn jesus christ wtf omg omfg alright haha lol yep yeah nope nah nice cool hmm hm hey btw pls plz ty thx fyi \
     inside within got gets end ends kind sort bit lot first last next own same else help appreciate understand hope hoping believe glad \
     possible proceed provide come comes came";
