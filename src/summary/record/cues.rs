@@ -174,7 +174,7 @@ cues! {
     /// Something could not be done or explained.
     UNSOLVED: Cue = r"\b(?:could(?:n['’]t| not)|can(?:not|['’]t) (?:tell|explain|reproduce|find|trace|see)|unable to|(?:don['’]t|do not) know why|no idea|unclear|unexplained|not sure why|did(?:n['’]t| not) help|neither .{2,60} nor|no luck|still (?:fails?|red|broken|open|unsolved|happens)|without success)\b|没找到|不知道|查不到|定位不|没解决|原因不明|没搞清|找不到|没用";
     /// The model retracts a statement.
-    TAKES_BACK: Cue = r"^correction\b|\b(?:correct myself|i was (?:wrong|mistaken)|i am mistaken|my (?:mistake|earlier [a-z ]{0,20}(?:was|is) wrong)|i (?:mis(?:read|judged|took|stated))|contrary to what i said|i take (?:[a-z ]{1,40} )?back|i (?:retract|withdraw)|did(?:n['’]t| not) (?:help|solve|fix)|i said [^.]{0,40} but|(?:that|this|it)(?:['’]s| is| was)(?: not|n['’]t) (?:it|the (?:cause|reason|problem|culprit|issue|bug))|(?:that|this|it) (?:isn|wasn)['’]t (?:it|the (?:cause|reason|problem|culprit|issue|bug))|(?:is|was) not the (?:cause|reason|problem|culprit|issue|bug)|red herring|is innocent|(?:can|could) be ruled out|(?:has|have) nothing to do with)\b|(?:不是|并非)(?:它|这个|原因|问题)|与此无关|我(?:之前|刚才)?(?:说错|看错|搞错|弄错)|我要更正|收回";
+    TAKES_BACK: Cue = r"^correction\b|\b(?:correct myself|i was (?:wrong|mistaken)|i am mistaken|my (?:mistake|earlier [a-z ]{0,20}(?:was|is) wrong)|i (?:mis(?:read|judged|took|stated))|contrary to what i said|i take (?:[a-z ]{1,40} )?back|i (?:retract|withdraw)|did(?:n['’]t| not) (?:help|solve|fix)|i said [^.]{0,40} but|(?:that|this|it)(?:['’]s| is| was)(?: not|n['’]t) (?:it|the (?:cause|reason|problem|culprit|issue|bug))|(?:that|this|it) (?:isn|wasn)['’]t (?:it|the (?:cause|reason|problem|culprit|issue|bug))|(?:is|was) not the (?:cause|reason|problem|culprit|issue|bug)|red herring|is innocent|(?:can|could) be ruled out|(?:has|have) nothing to do with)\b|(?:不是|并非)(?:它|这个|原因|问题)|与此无关|(?:我|前面|刚才|刚刚|上面|之前)(?:我|之前|刚才|前面)?(?:说错|看错|搞错|弄错)|我要更正|收回";
     /// A word that any retraction can have.
     MISTAKES: Cue = r"^(?:mistake[a-z]*|wrong|mis(?:read|judged|took|stated)|correct[a-z]*|said|earlier|contrary|myself|statement|claim[a-z]*)$";
     /// The model states what it takes for granted.
@@ -195,8 +195,16 @@ cues! {
     RELAPSES: Cue = r"\b(?:(?:is|are|came|comes|it['’]s) back|again|returned|returns|reappear[a-z]*|recur[a-z]*|only hid|no longer|not fixed|wasn['’]t fixed|still (?:there|fails?|happens|broken))\b|又(?:出现|来|坏|报|失败)|复发|重现|没修好|再次";
     /// Something is to be as it was.
     UNDOES: Cue = r"\b(?:back|again|undo|revert|restore|instead|no longer)\b|恢复|还原|改回|加回";
+    /// A question that asks for something to be done.
+    ASKS_FAVOR: Cue = r"^(?:(?:please|and|also|so|then|ok(?:ay)?|hey|hi)\b,? )*(?:could|would|can|will|may|might|should)\b|\bplease\b|能不能|能否|可以|麻烦|请";
     /// A sentence that negates something.
     NEGATES: Cue = r"\b(?:never|not|no|cannot|without|neither|nor|[a-z]+n['’]t)\b|不|没|无法|别";
+    /// Something replaced or removed what was there.
+    ENDS: Cue = r"\b(?:(?:is|are|was|were) (?:gone|removed|dropped|replaced|unnecessary)|no longer|no more|for good|properly|instead)\b|去掉|移除|不再|不需要";
+    /// Something was measured once more.
+    MEASURES_AGAIN: Cue = r"\b(?:re-?(?:count|measur|check|ran|run|calculat|test|tri)[a-z]*|again|now|actually|in fact|correct[a-z]*|updated?|latest)\b|重新|重测|重跑|再测|再跑|现在|更正|实际";
+    /// The user speaks of what the model said or assumed.
+    YOUR_CLAIM: Cue = r"\b(?:your (?:assumption|guess|theory|claim|statement|idea)|you (?:assumed|guessed|claimed|said|wrote|wrongly))\b|你(?:之前|刚才|前面)?(?:说|猜|假设|以为)";
     /// The user agrees with the model.
     AGREES: Cue = r"^(?:(?:oh|ah|hm+|so|well)[, ]+)?(?:yes|yep|yeah|yup|correct|right|agreed?|exactly|true|indeed|good|great|fine|nice|perfect|ok(?:ay)?|sure|thanks?|thank you)\b|^(?:对|是的|没错|好|可以|嗯|同意|谢谢)";
     /// A sentence about another thing, or one more.

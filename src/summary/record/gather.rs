@@ -98,7 +98,11 @@ impl Gatherer<'_, '_> {
     fn read_user(&mut self, at: usize, text: &str) {
         self.model.mark_answered(text);
         let before = self.open_message.take().map(|at| self.turns[at].text.read());
-        let is_denial = before.is_some() && sentences(text).iter().take(2).any(|sentence| cues::DENIES.is_in(sentence));
+        let is_denial = before.is_some()
+            && sentences(text)
+                .iter()
+                .take(2)
+                .any(|sentence| cues::DENIES.is_in(sentence) || cues::YOUR_CLAIM.is_in(sentence));
         let opening = sentences(text).into_iter().find(|sentence| !is_small_talk(sentence));
         let contradicts = || opening.is_some_and(|opening| cues::CONTRADICTS.is_in(opening));
         let question = before.as_ref().and_then(|asked| answered_question(asked, text));

@@ -106,7 +106,7 @@ impl ModelStatements {
         let is_matter = |word: &String| !cues::MISTAKES.is_in(word);
         let retracted_words: HashSet<String> = content_words(text).filter(is_matter).collect();
         let share = |statement: &Statement| {
-            let words: HashSet<String> = content_words(&statement.entry.text).collect();
+            let words: HashSet<String> = content_words(&statement.entry.text).filter(is_matter).collect();
             let shared = words.intersection(&retracted_words).count() as f64;
             let shorter = words.len().min(retracted_words.len()).max(1);
             if statement.turn == self.turns { 0.0 } else { shared / shorter as f64 }
@@ -171,26 +171,28 @@ impl ModelStatements {
     }
 
     /// Removes and returns the latest statement of an earlier message that a new one supersedes: it gives another value
-    /// of the same thing, or says that something fixed has come back.
+    /// of the same thing, or says that something fixed has come back or is gone.
     fn take_superseded(&mut self, text: &str) -> Option<String> {
-        /// The share of the words of the earlier statement that the new one has, if something has come back or not.
-        const SHARE: f64 = 0.66;
+        /// The share of the words of the earlier statement that the new one has, if something signals a change or not.
+        const SHARE: f64 = 0.6;
         const WHOLE: f64 = 1.0;
         // The number of a list item is no value.
         let gives_number =
             text.bytes().any(|byte| byte.is_ascii_digit()) && !text.starts_with(|c: char| c.is_ascii_digit());
-        let relapses = cues::RELAPSES.is_in(text);
-        if !gives_number && !relapses {
+        let (relapses, ends) = (cues::RELAPSES.is_in(text), cues::ENDS.is_in(text));
+        if !gives_number && !relapses && !ends {
             return None;
         }
-        let number = self.index.covered_by(text, if relapses { SHARE } else { WHOLE }).pop()?;
+        let is_signaled = relapses || ends || cues::MEASURES_AGAIN.is_in(text);
+        let number = self.index.covered_by(text, if is_signaled { SHARE } else { WHOLE }).pop()?;
         let at = self.all.binary_search_by_key(&number, |statement| statement.number).ok()?;
         let earlier = &self.all[at];
         let is_statement = |text: &str| !text.ends_with(['?', '？']);
         if earlier.turn == self.turns || !is_statement(text) || !is_statement(&earlier.entry.text) {
             return None;
         }
-        let is_superseded = relapses && cues::DONE.is_in(&earlier.entry.text)
+        let is_superseded = ends
+            || relapses && cues::DONE.is_in(&earlier.entry.text)
             || Claim::parse(text).gives_new_value_of(&Claim::parse(&earlier.entry.text));
         is_superseded.then(|| self.all.remove(at).entry.text)
     }
@@ -200,7 +202,9 @@ impl ModelStatements {
         /// The share of the words of the statement that the user's sentence has, if it negates the statement.
         const SHARE: f64 = 0.66;
         const WHOLE: f64 = 1.0;
-        for sentence in sentences(text).into_iter().filter(|sentence| !sentence.ends_with(['?', '？'])) {
+        let typed: Vec<Paragraph> = paragraphs(text);
+        let all = typed.iter().flat_map(|paragraph| sentences(&paragraph.text));
+        for sentence in all.filter(|sentence| !sentence.ends_with(['?', '？'])) {
             let negates = cues::NEGATES.is_in(sentence);
             if !negates && !cues::UNDOES.is_in(sentence) {
                 continue;

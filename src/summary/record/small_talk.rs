@@ -13,7 +13,7 @@ pub(super) fn is_small_talk(sentence: &str) -> bool {
     const WORDS: &str = "thanks thank you very so much many a lot ok okay alright all right great good nice well cool fine perfect excellent \
         awesome wonderful super lovely amazing brilliant neat sweet yes yeah yep no sure hm hmm um uh oh ah hi hello hey there morning afternoon \
         evening work job going far looks look sounds sound like it this that is are i we see got understood noted appreciate it's that's i'm back \
-        now again and then to me here please just really indeed exactly agreed right bye goodbye \
+        now again and then to me here please just really indeed exactly agreed right bye goodbye ty thx cheers pls had a glad thumbs ta seems fun \
         谢谢 谢谢你 多谢 好 好的 很好 不错 嗯 是的 可以 对 收到 明白 辛苦了 你好 干得好 没问题 早上好 下午好 晚上好 哈哈 行 太好了 不客气";
     if sentence.len() > LONG {
         return false;

@@ -246,8 +246,14 @@ impl UserStatements {
             let is_changed = changed.kind != ChangeKind::Alike;
             notes.push(Note { text, statement: Some(index), is_changed, share: changed.share });
         }
+        /// The share of a statement from which on the new one is also about what it changed.
+        const MOSTLY: f64 = 0.6;
         // What follows a replaced statement was never replaced itself.
-        let belongs = |note: &Note| note.statement.is_none_or(|note| is_replaced || new.matching.contains(&note));
+        let is_mostly = changed.share >= MOSTLY;
+        let belongs = |note: &Note| {
+            let matches = |note| is_replaced || new.matching.contains(&note);
+            note.is_changed && is_mostly || note.statement.is_none_or(matches)
+        };
         if earlier_sentence.notes.iter().any(|note| note.is_changed && !belongs(note)) {
             return None;
         }
@@ -292,8 +298,10 @@ impl UserStatements {
         let notes = &mut line.sentences[sentence].notes;
         let Some(place) = notes.iter().position(|note| note.statement == Some(changed.index)) else { return };
         if notes[place].share < changed.share && new.sentence.has_room_for(&notes[place..=place]) {
-            let taken = Note { share: changed.share, ..notes.remove(place) };
-            self.attach(changed.index, vec![taken], new);
+            let is_changed = changed.kind != ChangeKind::Alike;
+            let taken = Note { is_changed, share: changed.share, ..notes.remove(place) };
+            let is_replaced = changed.kind == ChangeKind::Replaced;
+            self.attach(changed.index, (!is_replaced).then_some(taken).into_iter().collect(), new);
         }
     }
 

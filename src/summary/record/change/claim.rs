@@ -62,6 +62,8 @@ pub(in crate::summary::record) struct Claim {
     pub(super) points_back: bool,
     /// Whether it has a pronoun that can stand for its subject: `give it a minute`.
     pub(super) has_pronoun: bool,
+    /// Whether it asks for something to be done, if it is a question.
+    pub(super) asks_favor: bool,
     /// Whether it is a question.
     pub(super) asks: bool,
 }
@@ -89,6 +91,7 @@ impl Claim {
             restricts: cues::RESTRICTS.is_in_lowercase(&lowercase),
             points_back: cues::THAT.is_in(sentence),
             states: cues::STATES.is_in_lowercase(&lowercase),
+            asks_favor: cues::ASKS_FAVOR.is_in_lowercase(&lowercase),
             asks: sentence.trim_end().ends_with(['?', '？']),
             ..Claim::default()
         };
@@ -199,7 +202,7 @@ impl Claim {
             }
             at += 1;
             let word = token.text.as_str();
-            if matches!(word, "the" | "our" | "my" | "this") {
+            if matches!(word, "the" | "our" | "my" | "your" | "this") {
                 self.noun_phrases.extend(noun.replace(Vec::new()).filter(|noun| !noun.is_empty()));
             } else if is_common(word) {
                 self.noun_phrases.extend(noun.take().filter(|noun| !noun.is_empty()));
@@ -217,7 +220,10 @@ impl Claim {
     fn add_word(&mut self, root: Word, word: &str) {
         self.has_identifier |= is_identifier(&root);
         if self.subject.insert(root.clone()) {
-            self.matters.extend(matters_of(&root).iter().map(|matter| (root.clone(), *matter)));
+            // The name in `apache-2.0`.
+            let end = root.find(|c: char| c.is_ascii_digit() || c == '-').filter(|end| *end > 2);
+            let matters = [matters_of(&root), end.map_or(&[], |end| matters_of(&root[..end]))];
+            self.matters.extend(matters.into_iter().flatten().map(|matter| (root.clone(), *matter)));
             self.spelled_subject.push(word.into());
         }
     }

@@ -86,8 +86,12 @@ impl Claim {
     pub(super) fn shared_matter(&self, earlier: &Claim, rarity: &impl Rarity) -> f64 {
         /// The factor of a light verb, that of another word for the same matter, and that of a sign of change.
         const LIGHT: f64 = 0.5;
-        const OTHER_WORD: f64 = 0.5;
+        const OTHER_WORD: f64 = 0.75;
         const CHANGED: f64 = 1.5;
+        /// The factor of another value.
+        const VALUES: f64 = 1.5;
+        /// The factor of a question that asks for a favor: most questions ask for information.
+        const FAVOR: f64 = 0.4;
         /// The factor of a noun after an article in both.
         const NOUN: f64 = 1.5;
         let comes_up = |word: &&Word| {
@@ -95,7 +99,7 @@ impl Claim {
                 || self.has_identifier && self.subject.iter().any(|other| is_name_variant(word, other))
         };
         let shared_words: Vec<&Word> = earlier.subject.iter().filter(comes_up).collect();
-        let compares = !earlier.asks && !self.asks && !self.adds && self.is_brief() && earlier.is_brief();
+        let compares = !self.asks && !self.adds && self.is_brief() && earlier.is_brief();
         if !compares {
             return 0.0;
         }
@@ -110,6 +114,9 @@ impl Claim {
             }
         }
         let changes_rule = self.signals_change_of(earlier);
+        if earlier.asks && !(earlier.asks_favor && changes_rule) {
+            return 0.0;
+        }
         let changes = changes_rule || self.reports;
         // A prohibition stands alone if nothing has changed.
         if earlier.restricts && !changes_rule
@@ -144,7 +151,8 @@ impl Claim {
             .map(|word| weight(word) * if is_noun(word) { NOUN } else { 1.0 })
             .chain(other_words)
             .sum();
-        shared / whole * if changes { CHANGED } else { 1.0 }
+        let factors = [(changes, CHANGED), (self.values_differ(earlier), VALUES), (earlier.asks, FAVOR)];
+        factors.into_iter().filter(|(holds, _)| *holds).fold(shared / whole, |share, (_, factor)| share * factor)
     }
 
     /// Whether it names a long number of an earlier statement and gives another: `8080 is taken, use 8081`.
@@ -197,7 +205,11 @@ impl Claim {
             .names
             .iter()
             .all(|name| is_number(name) || self.subject.contains(name) || self.names.contains(name));
-        has_one(self) && has_one(earlier) && has_names && self.values_differ(earlier) && !self.conflicts(earlier)
+        has_one(self)
+            && has_one(earlier)
+            && has_names
+            && self.values_differ(earlier)
+            && !self.have_different_qualifiers(earlier)
     }
 
     /// Whether it gives a value.

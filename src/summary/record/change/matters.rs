@@ -91,7 +91,7 @@ const MATTERS: &[&str] = &[
     "seats guests attendees participants people persons headcount capacity 人数 名额 座位 参会 来宾",
     // People and channels.
     "ask contact consult owner owns owned responsible charge business approve approves approval approver sign-off signoff reviewer reviewers reviews maintainer belongs assign assigned assignee supervise 负责 联系 审批 确认 签字 签名 归口 有事 疑问 问她 问他 对接 找她 找他 把关 sign signs decide decides merges merge presses 问我 找我 决定 点头 拍板 自己 turn",
-    "email emails e-mail mail mails slack teams phone sms letter whatsapp telegram signal ticket tickets fax discord 邮件 电话 微信 钉钉 飞书 短信 群里 来信 letters mailing newsletter inform 通知 消息 来电",
+    "email emails e-mail mail mails slack teams phone sms letter whatsapp telegram signal fax discord 邮件 电话 微信 钉钉 飞书 短信 群里 来信 letters mailing newsletter inform 通知 消息 来电",
     "meeting meet online remote remotely onsite on-site zoom video-call in-person office room venue hall 会议 线上 线下 现场 远程 会场 办公 地点 场地 workshop kickoff canteen location 食堂",
     "first-person third-person passive active pronoun 第一 第三 人称",
     "anonymous anonymize anonymise anonymized pseudonym pseudonyms initials real-name real-names full-name redact 匿名 实名 真名 化名 脱敏",
@@ -100,10 +100,10 @@ const MATTERS: &[&str] = &[
     "beginner beginners novice advanced expert experts intermediate audience 初级 高级 入门 新手 专家 读者",
     "easy normal difficulty difficult 难度 简单 困难 容易",
     // Money and goods.
-    "price prices cost costs paid charge fee fees discount refund refunds pay unpaid overdue subscription surcharge 价格 费用 免费 收费 折扣 退款 欠费 缴费 付费 打折",
+    "price prices cost costs paid charge fee fees discount refund refunds unpaid overdue subscription surcharge 价格 费用 免费 收费 折扣 退款 欠费 缴费 付费 打折",
     "budget spend spending money funds 预算 花费 经费",
     "ads ad advert adverts advertising advertisement advertisements banner sponsor sponsors sponsored ad-free 广告 赞助",
-    "card invoice paypal stripe cash bank transfer payment payments installment installments 支付 发票 转账 现金 刷卡 付款 分期 pay paying",
+    "invoice paypal stripe cash bank transfer payment payments installment installments 支付 发票 转账 现金 刷卡 付款 分期",
     "vat tax taxes net gross 含税 税率 税后 税前",
     "courier dhl ups fedex pickup shipping shipped collect 快递 自提 物流 邮寄 配送",
     "supplier suppliers vendor vendors buy purchase buying provider manufacturer 供应 采购 厂家 供货 进货 购买 order",
@@ -142,7 +142,7 @@ const MATTERS: &[&str] = &[
     "prefix suffix filename filenames naming 前缀 后缀 命名 文件",
     // How work is done.
     "commit commits committing squash rebase merge merged fixup amend cherry-pick git check-in gitignore 提交 合并 变基 版本 入库 squashed separate single version",
-    "branch branches master develop trunk feature-branch push pushing fork 分支 主干 推送 topic",
+    "branch branches master develop trunk feature-branch push pushing fork 分支 主干 推送 topic main",
     "pr pull-request pull-requests review reviewed self-merge patch 评审 合并 审查",
     "staging production prod canary rollout 生产 预发 线上 灰度",
     "cluster laptop workstation locally local remote cloud aws gcp azure on-prem kubernetes k8s vm bare-metal 集群 本地 云上 机房 容器 电脑 本机 desktop 作站",

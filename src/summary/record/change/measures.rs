@@ -30,6 +30,9 @@ pub(super) fn value_at(tokens: &[WordToken], at: usize) -> Option<(ValueMeasure,
     if is_time_of_day(word) {
         return Some((ValueMeasure::TimeOfDay, word.to_owned(), 1));
     }
+    if let Some(period) = period(word) {
+        return Some((ValueMeasure::Time, period.to_owned(), 1));
+    }
     if is_scientific(word) {
         return Some((ValueMeasure::Number, word.to_owned(), 1));
     }
@@ -84,10 +87,30 @@ pub(super) fn value_at(tokens: &[WordToken], at: usize) -> Option<(ValueMeasure,
 
 /// Returns a number in digits, also if it is spelled out.
 pub(super) fn number_of(word: &str) -> Option<String> {
-    const SPELLED: [&str; 13] =
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
-    if let Some(number) = SPELLED.iter().skip(2).position(|spelled| *spelled == word) {
-        return Some((number + 2).to_string());
+    const SPELLED: [(&str, u32); 20] = [
+        ("two", 2),
+        ("three", 3),
+        ("four", 4),
+        ("five", 5),
+        ("six", 6),
+        ("seven", 7),
+        ("eight", 8),
+        ("nine", 9),
+        ("ten", 10),
+        ("eleven", 11),
+        ("twelve", 12),
+        ("fifteen", 15),
+        ("twenty", 20),
+        ("thirty", 30),
+        ("forty", 40),
+        ("fifty", 50),
+        ("sixty", 60),
+        ("ninety", 90),
+        ("hundred", 100),
+        ("thousand", 1_000),
+    ];
+    if let Some((_, number)) = SPELLED.iter().find(|(spelled, _)| *spelled == word) {
+        return Some(number.to_string());
     }
     if word.bytes().any(|byte| byte.is_ascii_digit()) {
         let number = word.trim_start_matches(['$', '€', '£']).replace(',', "");
@@ -106,6 +129,17 @@ pub(super) fn number_of(word: &str) -> Option<String> {
         }
     }
     (!word.is_empty()).then(|| (total + last.unwrap_or(0)).to_string())
+}
+
+/// Returns the time between events: an hour for `hourly`.
+fn period(word: &str) -> Option<&'static str> {
+    match word {
+        "hourly" | "每小时" => Some("1 h"),
+        "daily" | "nightly" => Some("1 day"),
+        "weekly" => Some("1 week"),
+        "monthly" => Some("1 month"),
+        _ => None,
+    }
 }
 
 /// `14th`.

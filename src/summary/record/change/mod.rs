@@ -99,7 +99,8 @@ impl ClaimHistory {
     /// assumption, or gives another value. A request corrects nothing: `add 12 tests`.
     pub(super) fn corrects(&self, reply: &Claim, statement: &Claim, is_assumption: bool) -> bool {
         let share = reply.shared_matter(statement, self);
-        let differs = share >= Self::RELATED_SHARE && reply.values_differ(statement);
+        // A value that differs makes the share larger by itself.
+        let differs = share >= 1.5 * Self::RELATED_SHARE && reply.values_differ(statement);
         share > 0.0
             && reply.may_correct()
             && (differs
@@ -118,6 +119,7 @@ impl ClaimHistory {
         if claim.is_brief() {
             let words =
                 claim.subject.iter().chain(claim.former.iter().flat_map(WordSet::iter)).chain(claim.choice.iter());
+            let words = words.chain(claim.numbers.iter());
             words.for_each(|word| found.extend(last_with(word)));
             let matters = claim.matters.iter().map(|(_, matter)| matter);
             matters.for_each(|matter| found.extend(latest(self.by_matter.get(matter))));
@@ -207,7 +209,7 @@ impl ClaimHistory {
         (claim.corrects, claim.reports) = (corrects, reports);
         claim.clauses.truncate(clauses);
         let claim = with_question.unwrap_or(claim);
-        for word in claim.subject.iter().chain(claim.choice.iter()) {
+        for word in claim.subject.iter().chain(claim.choice.iter()).chain(claim.numbers.iter()) {
             self.by_word.entry(word.clone()).or_default().push(self.all.len());
         }
         for (_, matter) in &claim.matters {

@@ -214,7 +214,7 @@ const COMMON_WORDS: &str = "a an the and or but if then of to in on at for from 
     one again really after before until back amount number value total everything anything something nothing thing well maybe think \
     goes become becomes available fine allowed per each much dude man shit fuck fucking damn jesus christ wtf omg omfg alright haha lol yep yeah nope nah nice cool hmm hm hey btw pls plz ty thx fyi \
     inside within got gets end ends kind sort bit lot first last next own same else help appreciate understand hope hoping believe glad \
-    possible proceed provide come comes came";
+    look looks looked looking seem seems seemed possible proceed provide come comes came";
 
 /// Whether a word opens a request without being its verb.
 pub(super) fn is_polite(word: &str) -> bool {
