@@ -22,15 +22,15 @@ pub(super) struct Note {
     pub(super) statement: Option<usize>,
     /// Whether something signals that the later statement changed it.
     pub(super) is_changed: bool,
-    /// How much of its matter the later statement is about.
-    pub(super) share: f64,
+    /// How likely the later statement means it.
+    pub(super) rank: f64,
 }
 
 impl Sentence {
     /// Splits a text into sentences. A line of an earlier summary can have notes, which stay with their sentence.
     pub(super) fn all(text: &str, is_carried: bool) -> Vec<Sentence> {
         let mut all: Vec<Sentence> = Vec::new();
-        let carried = |text: String| Note { text, statement: None, is_changed: true, share: f64::INFINITY };
+        let carried = |text: String| Note { text, statement: None, is_changed: true, rank: f64::INFINITY };
         for text in sentences(text) {
             let is_note = is_carried && [EARLIER, FORMERLY].iter().any(|opening| text.starts_with(opening.trim()));
             match all.last_mut().filter(|_| is_note) {

@@ -185,6 +185,8 @@ impl UserStatements {
             before = Some(context);
             self.positions.push(Position { line: at, sentence: place, note_of: None });
             if has_question {
+                // The subject of a question is not what the answer changes.
+                changes.retain(|changed| changed.about.is_none());
                 changes.iter_mut().for_each(|changed| changed.kind = ChangeKind::Related);
             }
             let changes = repeated.into_iter().chain(changes);
@@ -244,12 +246,12 @@ impl UserStatements {
         if !is_replaced {
             let text = format!("{opening}{question}{})", earlier_sentence.text);
             let is_changed = changed.kind != ChangeKind::Alike;
-            notes.push(Note { text, statement: Some(index), is_changed, share: changed.share });
+            notes.push(Note { text, statement: Some(index), is_changed, rank: changed.rank() });
         }
         /// The share of a statement from which on the new one is also about what it changed.
         const MOSTLY: f64 = 0.6;
         // What follows a replaced statement was never replaced itself.
-        let is_mostly = changed.share >= MOSTLY;
+        let is_mostly = changed.share() >= MOSTLY;
         let belongs = |note: &Note| {
             let matches = |note| is_replaced || new.matching.contains(&note);
             note.is_changed && is_mostly || note.statement.is_none_or(matches)
@@ -286,7 +288,7 @@ impl UserStatements {
         let notes = self.lines.get(line).map_or(&[][..], |line| &line.sentences[sentence].notes);
         let matches = |index: usize| new.matching.contains(&index);
         let follows =
-            |note: &Note| note.is_changed && note.share < changed.share && note.statement == Some(changed.index);
+            |note: &Note| note.is_changed && note.rank < changed.rank() && note.statement == Some(changed.index);
         notes.iter().filter_map(|note| note.statement).all(matches)
             && (matches(index) || new.touching.contains(&index) && notes.iter().any(follows))
     }
@@ -297,9 +299,9 @@ impl UserStatements {
         let Some(line) = self.lines.get_mut(line) else { return };
         let notes = &mut line.sentences[sentence].notes;
         let Some(place) = notes.iter().position(|note| note.statement == Some(changed.index)) else { return };
-        if notes[place].share < changed.share && new.sentence.has_room_for(&notes[place..=place]) {
+        if notes[place].rank < changed.rank() && new.sentence.has_room_for(&notes[place..=place]) {
             let is_changed = changed.kind != ChangeKind::Alike;
-            let taken = Note { is_changed, share: changed.share, ..notes.remove(place) };
+            let taken = Note { is_changed, rank: changed.rank(), ..notes.remove(place) };
             let is_replaced = changed.kind == ChangeKind::Replaced;
             self.attach(changed.index, (!is_replaced).then_some(taken).into_iter().collect(), new);
         }

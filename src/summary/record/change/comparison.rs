@@ -3,7 +3,6 @@
 //! A statement is dropped only if it certainly no longer holds; otherwise both stay.
 
 use crate::summary::record::change::claim::Claim;
-use crate::summary::record::change::matters::Matter;
 use crate::summary::record::change::measures::ValueMeasure;
 use crate::summary::record::change::words::{Word, WordSet, is_identifier, is_light, stem};
 
@@ -18,15 +17,6 @@ pub(super) enum Relation {
     Continues,
     /// The later one replaces it.
     Replaces,
-}
-
-/// How rare words and matters are among the statements so far. Statements that share a rare one are about one thing.
-pub(super) trait Rarity {
-    fn of_word(&self, word: &str) -> f64;
-    fn of_matter(&self, matter: Matter) -> f64;
-    /// Whether so many statements have a word that two with it need not be about one thing.
-    fn is_frequent(&self, word: &str) -> bool;
-    fn is_frequent_matter(&self, matter: Matter) -> bool;
 }
 
 impl Claim {
@@ -78,93 +68,6 @@ impl Claim {
             || is_whole && says_enough
             || self.subject == earlier.subject
             || !earlier.restricts && self.former.iter().any(|former| earlier.mentions(former))
-    }
-
-    /// Returns how much of the matter of an earlier statement it is about, weighted by the rarity of shared words: 1 is
-    /// all of it, and 1.5 times as much if something signals a change. The code does not understand meaning; similar
-    /// lines in a row are a list.
-    pub(super) fn shared_matter(&self, earlier: &Claim, rarity: &impl Rarity) -> f64 {
-        /// The factor of a light verb, that of another word for the same matter, and that of a sign of change.
-        const LIGHT: f64 = 0.5;
-        const OTHER_WORD: f64 = 0.75;
-        const CHANGED: f64 = 1.5;
-        /// The factor of another value.
-        const VALUES: f64 = 1.5;
-        /// The factor of a question that asks for a favor: most questions ask for information.
-        const FAVOR: f64 = 0.4;
-        /// The factor of a noun after an article in both.
-        const NOUN: f64 = 1.5;
-        let comes_up = |word: &&Word| {
-            self.subject.contains(word)
-                || self.has_identifier && self.subject.iter().any(|other| is_name_variant(word, other))
-        };
-        let shared_words: Vec<&Word> = earlier.subject.iter().filter(comes_up).collect();
-        let compares = !self.asks && !self.adds && self.is_brief() && earlier.is_brief();
-        if !compares {
-            return 0.0;
-        }
-        if self.names_number_of(earlier) {
-            return 1.0;
-        }
-        let mut other_words: Vec<(&Word, Matter)> = Vec::new();
-        for (word, matter) in &earlier.matters {
-            let is_new = !shared_words.contains(&word) && other_words.iter().all(|(other, _)| *other != word);
-            if is_new && self.has_matter(*matter) {
-                other_words.push((word, *matter));
-            }
-        }
-        let changes_rule = self.signals_change_of(earlier);
-        if earlier.asks && !(earlier.asks_favor && changes_rule) {
-            return 0.0;
-        }
-        let changes = changes_rule || self.reports;
-        // A prohibition stands alone if nothing has changed.
-        if earlier.restricts && !changes_rule
-            || self.is_list_sibling(earlier)
-            || self.have_different_qualifiers(earlier)
-        {
-            return 0.0;
-        }
-        let is_thin = match (shared_words.as_slice(), other_words.as_slice()) {
-            ([], []) => return 0.0,
-            ([only], []) => rarity.is_frequent(only) && !self.permits && !self.values_differ(earlier),
-            ([], other) => {
-                !(self.revises() || self.permits || self.reports)
-                    || other.iter().all(|(_, matter)| rarity.is_frequent_matter(*matter))
-            }
-            _ => false,
-        };
-        if is_thin {
-            return 0.0;
-        }
-        let weight = |word: &Word| rarity.of_word(word) * if is_light(word) { LIGHT } else { 1.0 };
-        let is_noun = |word: &Word| {
-            [self, earlier].iter().all(|claim| claim.noun_phrases.iter().flatten().any(|noun| noun == word))
-        };
-        let whole: f64 = earlier.subject.iter().map(weight).sum();
-        // Chinese words overlap, so that each has half as much weight.
-        let factor = if self.corrects || earlier.is_in_chinese() { 1.0 } else { OTHER_WORD };
-        let other_words =
-            other_words.into_iter().map(|(word, matter)| factor * weight(word).min(rarity.of_matter(matter)));
-        let shared: f64 = shared_words
-            .into_iter()
-            .map(|word| weight(word) * if is_noun(word) { NOUN } else { 1.0 })
-            .chain(other_words)
-            .sum();
-        let factors = [(changes, CHANGED), (self.values_differ(earlier), VALUES), (earlier.asks, FAVOR)];
-        factors.into_iter().filter(|(holds, _)| *holds).fold(shared / whole, |share, (_, factor)| share * factor)
-    }
-
-    /// Whether it names a long number of an earlier statement and gives another: `8080 is taken, use 8081`.
-    fn names_number_of(&self, earlier: &Claim) -> bool {
-        let has = |claim: &Claim, number: &Word| claim.numbers.contains(number);
-        self.numbers.iter().any(|number| has(earlier, number))
-            && self.numbers.iter().any(|number| !has(earlier, number))
-    }
-
-    /// Whether one of its words belongs to a matter.
-    fn has_matter(&self, matter: Matter) -> bool {
-        self.matters.iter().any(|(_, own)| *own == matter)
     }
 
     /// Whether both give values of things with different numbers: order 12, order 14; or one is about the other thing.
@@ -345,7 +248,7 @@ impl Claim {
     }
 
     /// Whether both name things of one kind with different qualifiers: the hotel budget, the flight budget.
-    fn have_different_qualifiers(&self, earlier: &Claim) -> bool {
+    pub(super) fn have_different_qualifiers(&self, earlier: &Claim) -> bool {
         let apart = |one: &[Word], other: &[Word]| {
             let [one_words @ .., one_head] = one else { return false };
             let [other_words @ .., other_head] = other else { return false };
@@ -413,7 +316,7 @@ impl Claim {
     }
 
     /// Whether both are the same sentence except for the words that distinguish them, like lines of a list.
-    fn is_list_sibling(&self, earlier: &Claim) -> bool {
+    pub(super) fn is_list_sibling(&self, earlier: &Claim) -> bool {
         let equal_words = self.stems.iter().zip(&earlier.stems).filter(|(one, other)| one == other).count();
         self.stems.len() == earlier.stems.len() && !self.corrects && equal_words * 2 >= self.stems.len()
     }
@@ -446,7 +349,7 @@ fn share_opening(one: &str, other: &str) -> bool {
 }
 
 /// Whether two names differ only in their second half: `shop-old`, `shop-new`.
-fn is_name_variant(one: &str, other: &str) -> bool {
+pub(super) fn is_name_variant(one: &str, other: &str) -> bool {
     is_identifier(one)
         && is_identifier(other)
         && share_opening(one, other)

@@ -10,6 +10,7 @@ mod claim;
 mod comparison;
 mod matters;
 mod measures;
+mod shared_matter;
 mod words;
 
 use std::collections::{BTreeSet, HashMap};
@@ -18,13 +19,26 @@ use std::hash::BuildHasher;
 use foldhash::fast::RandomState;
 
 pub(super) use claim::{Claim, Context};
-use comparison::{Rarity, Relation};
+use comparison::Relation;
 use matters::Matter;
+use shared_matter::{Rarity, SharedMatter};
 pub(in crate::summary) use words::is_common;
 pub(super) use words::stem;
 use words::{Word, WordSet};
 
 /// The statements of one speaker so far. Finds those that a new one replaces.
+impl ClaimChange {
+    /// The share of the earlier statement's matter that the new one is about.
+    pub(super) fn share(&self) -> f64 {
+        self.matter.share
+    }
+
+    /// How likely the new statement means the earlier one rather than another.
+    pub(super) fn rank(&self) -> f64 {
+        self.matter.rank
+    }
+}
+
 #[derive(Default)]
 pub(super) struct ClaimHistory {
     /// `None` for those that were replaced, which are not compared again.
@@ -55,8 +69,8 @@ pub(super) struct ClaimChange {
     pub(super) index: usize,
     /// The effect.
     pub(super) kind: ChangeKind,
-    /// The share of the earlier statement's matter that the new one is about, greater with a sign of change.
-    pub(super) share: f64,
+    /// How much of the earlier statement's matter the new one is about.
+    matter: SharedMatter,
     /// The subject of the earlier statement, if the new one names none itself.
     pub(super) about: Option<String>,
 }
@@ -81,8 +95,6 @@ impl ClaimHistory {
     const MOST_COMPARED: usize = 16;
     /// The share of an earlier statement's matter that a later one must be about to be shown with it.
     const RELATED_SHARE: f64 = 0.25;
-    /// The share of a statement that is replaced or doubted.
-    const WHOLE: f64 = 2.0;
     /// The number of statements with a word from which on it is frequent.
     const MANY: usize = 3;
 
@@ -92,15 +104,14 @@ impl ClaimHistory {
         let key = self.by_text.hasher().hash_one(sentence);
         let index = self.by_text.insert(key, next)?;
         let claim = self.all[index].take()?;
-        Some((*claim, ClaimChange { index, kind: ChangeKind::Replaced, share: Self::WHOLE, about: None }))
+        Some((*claim, ClaimChange { index, kind: ChangeKind::Replaced, matter: SharedMatter::WHOLE, about: None }))
     }
 
     /// Whether a reply corrects a statement that its reader just made: it states something else on the matter of an
     /// assumption, or gives another value. A request corrects nothing: `add 12 tests`.
     pub(super) fn corrects(&self, reply: &Claim, statement: &Claim, is_assumption: bool) -> bool {
-        let share = reply.shared_matter(statement, self);
-        // A value that differs makes the share larger by itself.
-        let differs = share >= 1.5 * Self::RELATED_SHARE && reply.values_differ(statement);
+        let SharedMatter { share, .. } = reply.shared_matter(statement, self);
+        let differs = share >= Self::RELATED_SHARE && reply.values_differ(statement);
         share > 0.0
             && reply.may_correct()
             && (differs
@@ -163,17 +174,17 @@ impl ClaimHistory {
         let (context, revises) = (claim.context(), claim.revises());
         let mut continued = false;
         // The earlier statement with the largest share of its matter in the new one.
-        let mut related: Option<(usize, f64)> = None;
+        let mut related: Option<(usize, SharedMatter)> = None;
         let (mut matching, mut touching) = (Vec::new(), Vec::new());
         for index in candidates.into_iter().rev() {
             let Some(before) = self.all[index].as_deref() else { continue };
             let kind = match claim.relation_to(before) {
                 Relation::Independent => {
-                    let share = claim.shared_matter(before, self);
-                    if share >= Self::RELATED_SHARE {
+                    let matter = claim.shared_matter(before, self);
+                    if matter.share >= Self::RELATED_SHARE {
                         matching.push(index);
-                        related = related.filter(|(_, most)| *most >= share).or(Some((index, share)));
-                    } else if share > 0.0 {
+                        related = related.filter(|(_, most)| most.rank >= matter.rank).or(Some((index, matter)));
+                    } else if matter.share > 0.0 {
                         touching.push(index);
                     }
                     continue;
@@ -192,17 +203,17 @@ impl ClaimHistory {
                 self.all[index] = None;
             }
             matching.push(index);
-            found.push(ClaimChange { index, kind, share: Self::WHOLE, about });
+            found.push(ClaimChange { index, kind, matter: SharedMatter::WHOLE, about });
         }
         if found.is_empty() && related.is_none() && claim.has_pronoun {
-            related = self.last_with_value(&claim).map(|index| (index, Self::WHOLE));
+            related = self.last_with_value(&claim).map(|index| (index, SharedMatter::WHOLE));
             matching.extend(related.map(|(index, _)| index));
         }
         if found.is_empty() {
-            found.extend(related.map(|(index, share)| {
+            found.extend(related.map(|(index, matter)| {
                 let changes = self.all[index].as_deref().is_some_and(|earlier| claim.signals_change_of(earlier));
                 let kind = if changes { ChangeKind::Related } else { ChangeKind::Alike };
-                ClaimChange { index, kind, share, about: None }
+                ClaimChange { index, kind, matter, about: None }
             }));
         }
         // Later statements are compared with the sentence itself.
