@@ -125,7 +125,9 @@ impl ModelStatements {
         {
             text = format!("{text} (earlier: {earlier})");
         }
-        if let Some(earlier) = (!is_option).then(|| self.take_superseded(&text)).flatten() {
+        // A repetition tells nothing new.
+        let is_new = !self.times.contains_key(&self.state.hash_one(&text));
+        if let Some(earlier) = (is_new && !is_option).then(|| self.take_superseded(&text)).flatten() {
             text = format!("{text} (earlier: {earlier})");
         }
         let has_content = content_words(&text).next().is_some() || names(&text).next().is_some();

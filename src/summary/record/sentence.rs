@@ -50,7 +50,7 @@ impl Sentence {
     }
 
     /// Whether these notes can follow it, too.
-    pub(super) fn has_room_for(&self, notes: &[Note]) -> bool {
+    pub(super) fn has_room_for<'n>(&'n self, notes: impl IntoIterator<Item = &'n Note>) -> bool {
         /// Most bytes of all notes after a sentence.
         const LONGEST: usize = 300;
         self.notes.iter().chain(notes).map(|note| note.text.len()).sum::<usize>() <= LONGEST

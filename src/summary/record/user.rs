@@ -33,6 +33,20 @@ struct UserLine {
     sentences: Vec<Sentence>,
 }
 
+impl UserLine {
+    /// Whether it is an answer of which one sentence is no small talk.
+    fn is_whole_answer(&self, place: usize) -> bool {
+        let mut others = self.sentences.iter().enumerate().filter(|(at, _)| *at != place);
+        self.entry.about.starts_with('“') && others.all(|(_, other)| is_small_talk(&other.text))
+    }
+
+    /// Whether a sentence of it may follow a later line as a note. Words in a rejection stay in their place. An answer
+    /// moves with its question, but not to the answer of another.
+    fn may_follow(&self, later: &RecordEntry, is_whole_answer: bool) -> bool {
+        self.entry.about.is_empty() || is_whole_answer && !later.about.starts_with('“')
+    }
+}
+
 /// A sentence that is added.
 struct NewSentence<'s> {
     sentence: &'s mut Sentence,
@@ -196,6 +210,7 @@ impl UserStatements {
                 entry.about = about;
             }
         }
+        sentences.shrink_to_fit();
         self.lines.push(UserLine { entry, sentences });
     }
 
@@ -214,70 +229,56 @@ impl UserStatements {
             self.take_note(&changed, index, new);
             return None;
         }
-        let &Position { line, sentence: place, .. } = self.positions.get(index)?;
-        let is_opening = line == 0;
-        let line = self.lines.get_mut(line)?;
+        // Of a sentence with notes, only a note would be replaced.
+        let is_replaced = changed.kind == ChangeKind::Replaced && !is_note;
+        let &Position { line: at, sentence: place, .. } = self.positions.get(index)?;
+        let line = self.lines.get_mut(at)?;
         // Sentences of one message do not replace each other, unless the message corrects itself. The same holds for an
         // earlier summary.
         let together = line.entry.earlier == entry.earlier && (entry.earlier || line.entry.index == entry.index);
-        if together && (changed.kind != ChangeKind::Replaced || !new.revises || is_note) {
+        if together && !(is_replaced && new.revises) {
             return None;
         }
-        let is_answer = line.entry.about.starts_with('“');
-        let others = line.sentences.iter().enumerate().filter(|(at, _)| *at != place);
-        let is_whole_answer = is_answer && others.map(|(_, other)| &other.text).all(|other| is_small_talk(other));
-        let earlier_sentence =
-            line.sentences.get_mut(place).filter(|earlier_sentence| !earlier_sentence.is_replaced)?;
-        let opening = match changed.kind {
-            ChangeKind::Doubted if !is_note => FORMERLY,
-            _ => EARLIER,
-        };
-        // The opening of a conversation and words in a rejection stay in their place. An answer moves with its question,
-        // but not to the answer of another.
-        let may_move = match entry.about.starts_with('“') {
-            _ if is_opening => false,
-            true => line.entry.about.is_empty(),
-            false => line.entry.about.is_empty() || is_whole_answer,
-        };
-        // Of a sentence with notes, only a note would be replaced.
-        let is_replaced = changed.kind == ChangeKind::Replaced && !is_note;
+        let is_whole_answer = line.is_whole_answer(place);
+        let may_move = at > 0 && line.may_follow(entry, is_whole_answer);
         let question = if is_whole_answer { format!("{} → ", line.entry.about) } else { String::new() };
-        let mut notes = Vec::new();
-        if !is_replaced {
-            let text = format!("{opening}{question}{})", earlier_sentence.text);
-            let is_changed = changed.kind != ChangeKind::Alike;
-            notes.push(Note { text, statement: Some(index), is_changed, rank: changed.rank() });
-        }
+        let sentence = line.sentences.get_mut(place).filter(|sentence| !sentence.is_replaced)?;
         /// The share of a statement from which on the new one is also about what it changed.
         const MOSTLY: f64 = 0.6;
-        // What follows a replaced statement was never replaced itself.
         let is_mostly = changed.share() >= MOSTLY;
+        // What follows a replaced statement was never replaced itself.
         let belongs = |note: &Note| {
             let matches = |note| is_replaced || new.matching.contains(&note);
             note.is_changed && is_mostly || note.statement.is_none_or(matches)
         };
-        if earlier_sentence.notes.iter().any(|note| note.is_changed && !belongs(note)) {
+        if sentence.notes.iter().any(|note| note.is_changed && !belongs(note)) {
             return None;
         }
         // A note on another matter that nothing changed stands for itself again.
-        let (follow, apart): (Vec<Note>, Vec<Note>) =
-            std::mem::take(&mut earlier_sentence.notes).into_iter().partition(belongs);
-        notes.extend(follow);
-        if (is_replaced || may_move) && new.sentence.has_room_for(&notes) {
-            earlier_sentence.is_replaced = true;
-            if is_whole_answer {
-                line.sentences.iter_mut().for_each(|other| other.is_replaced = true);
-            }
-            if !is_replaced {
-                entry.weight = entry.weight.max(line.entry.weight);
-            }
-            self.attach(index, notes, new);
-            apart.iter().filter_map(|note| note.statement).for_each(|note| self.release(note));
-        } else {
-            earlier_sentence.is_doubted |= matches!(changed.kind, ChangeKind::Replaced | ChangeKind::Doubted);
-            earlier_sentence.notes =
-                notes.into_iter().filter(|note| note.statement != Some(index)).chain(apart).collect();
+        let (mut notes, apart): (Vec<Note>, Vec<Note>) =
+            std::mem::take(&mut sentence.notes).into_iter().partition(belongs);
+        let own = (!is_replaced).then(|| {
+            let opening = if changed.kind == ChangeKind::Doubted && !is_note { FORMERLY } else { EARLIER };
+            let is_changed = changed.kind != ChangeKind::Alike;
+            let text = format!("{opening}{question}{})", sentence.text);
+            Note { text, statement: Some(index), is_changed, rank: changed.rank() }
+        });
+        if !(is_replaced || may_move) || !new.sentence.has_room_for(own.iter().chain(&notes)) {
+            sentence.is_doubted |= matches!(changed.kind, ChangeKind::Replaced | ChangeKind::Doubted);
+            notes.extend(apart);
+            sentence.notes = notes;
+            return changed.about;
         }
+        sentence.is_replaced = true;
+        match is_replaced {
+            true => sentence.text = String::new(),
+            false => entry.weight = entry.weight.max(line.entry.weight),
+        }
+        if is_whole_answer {
+            line.sentences.iter_mut().for_each(|other| other.is_replaced = true);
+        }
+        self.attach(index, own.into_iter().chain(notes), new);
+        apart.iter().filter_map(|note| note.statement).for_each(|note| self.release(note));
         changed.about
     }
 
@@ -299,16 +300,16 @@ impl UserStatements {
         let Some(line) = self.lines.get_mut(line) else { return };
         let notes = &mut line.sentences[sentence].notes;
         let Some(place) = notes.iter().position(|note| note.statement == Some(changed.index)) else { return };
-        if notes[place].rank < changed.rank() && new.sentence.has_room_for(&notes[place..=place]) {
+        if notes[place].rank < changed.rank() && new.sentence.has_room_for([&notes[place]]) {
             let is_changed = changed.kind != ChangeKind::Alike;
             let taken = Note { is_changed, rank: changed.rank(), ..notes.remove(place) };
             let is_replaced = changed.kind == ChangeKind::Replaced;
-            self.attach(changed.index, (!is_replaced).then_some(taken).into_iter().collect(), new);
+            self.attach(changed.index, (!is_replaced).then_some(taken), new);
         }
     }
 
     /// Adds notes to the last statement: an earlier one, unless it is replaced, and its notes.
-    fn attach(&mut self, earlier: usize, notes: Vec<Note>, new: &mut NewSentence<'_>) {
+    fn attach(&mut self, earlier: usize, notes: impl IntoIterator<Item = Note>, new: &mut NewSentence<'_>) {
         new.sentence.notes.extend(notes);
         self.positions[earlier].note_of = self.positions.len().checked_sub(1).filter(|last| *last > earlier);
     }
