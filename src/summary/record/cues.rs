@@ -128,7 +128,7 @@ cues! {
     /// A person wants something done, or says what cannot be.
     WISHES: Cue = r"\b(?:please|task|goal|want|wants|need|needs|implement|fix|cannot|can['’]t|help|could you|can you|would like)\b|请|帮我|需要|希望|目标|任务";
     /// The speaker corrects an earlier statement.
-    CORRECTS: Cue = r"\b(?:correction|corrected|mis(?:read|typed|took|remembered|spoke)|my (?:mistake|bad|fault)|typo|scratch (?:that|it)|scrap|forget (?:about )?(?:it|that|what|the)|on (?:second thought|reflection)|chang(?:e|ed) of (?:plans?|heart|mind)|chang(?:e|ed) (?:my|his|her|their|our) mind|plans? (?:has |have )?changed|new plan|turn(?:s|ed)? out|after all|no longer|not [a-z' ]{0,24}any ?more|any ?more|(?:from|as of|starting|since|effective) (?:now|today|tonight|tomorrow|this (?:morning|week)|monday|next)|useless|is wrong|was wrong|were wrong|ruled (?:it |that )?out|moves to|moved to|shift(?:ed)? (?:it |that )?(?:to|back)|(?:can you |please )?(?:shift|move|push|pull) (?:the|it|that)|bumped|doubled|halved|sorry for the (?:churn|noise|confusion|mess|trouble|back)|re-?considered|overrul[a-z]+|nope|back to|rather than|instead|had to|has to be|exception|un-?(?:mute|freeze|block|pin|do)[a-z]*|decommission[a-z]*|deprecat[a-z]*|discontinu[a-z]*|(?:don['’]?t|do not|stop) (?:use|using) (?:that|this|the|it)|new policy|i was wrong|not .{2,30} but)\b|抱歉|看错|说错|搞错|记错|写错|更正|算了|改[到为成用回]|挪到|换[到成]|调到|调整|不再|放宽|推迟|提前|离职|作废|取消|统一|撞车|最后一次|还是|才对|原来说";
+    CORRECTS: Cue = r"\b(?:correction|corrected|mis(?:read|typed|took|remembered|spoke)|my (?:mistake|bad|fault)|typo|scratch (?:that|it)|scrap|forget (?:about )?(?:it|that|what|the)|on (?:second thought|reflection)|chang(?:e|ed) of (?:plans?|heart|mind)|chang(?:e|ed) (?:my|his|her|their|our) mind|plans? (?:has |have )?changed|changed(?:[:,.]| to\b)|new plan|after all|no longer|not [a-z' ]{0,24}any ?more|any ?more|(?:from|as of|starting|since|effective) (?:now|today|tonight|tomorrow|this (?:morning|week)|monday|next)|useless|is wrong|was wrong|were wrong|ruled (?:it |that )?out|moves to|moved to|shift(?:ed)? (?:it |that )?(?:to|back)|(?:shift|move|push|pull) (?:the|it|that)\b[^.,;]{0,40}\b(?:to|back|by|until|into|later|earlier)\b|bumped|doubled|halved|sorry for the (?:churn|noise|confusion|mess|trouble|back)|re-?considered|overrul[a-z]+|nope|back to|rather than|instead|exception|un-?(?:mute|freeze|block|pin|do)[a-z]*|decommission[a-z]*|deprecat[a-z]*|discontinu[a-z]*|(?:don['’]?t|do not|stop) (?:use|using) (?:that|this|the|it)|new policy|i was wrong|not .{2,30} but)\b|抱歉|看错|说错|搞错|记错|写错|更正|算了|改[到为成用回]|挪到|换[到成]|调到|调整|不再|放宽|推迟|提前|离职|作废|取消|统一|撞车|最后一次|还是|才对|原来说";
     /// A decision or an event is reported.
     REPORTS: Cue = r"\b(?:decided|decision|decides|wants|asks? for|asked (?:for|us|me)|insists?|requires?|announced|approved|agreed|confirmed|told (?:me|us)|called|replied|talk(?:ed|ing) to|spoke (?:to|with)|accepts?|allows?|won['’]t allow|is gone|are gone|wrote (?:again|back|me)|came back|heard (?:back|from)|left (?:the (?:company|team|project)|us)|gets? (?:switched off|shut down|archived|removed|retired|dropped|replaced|deprecated)|(?:is|are) (?:being |getting )?(?:retired|archived|phased out|shut down|switched off|ready)|got (?:pushed|moved|changed|postponed|bumped|promoted|switched)|becomes?|became|joins?|joined|good news|bad news|cut (?:it|them|that) down|after the [a-z ]{0,24}(?:meeting|call|review|discussion|vote)|policy|in the meantime|meanwhile|by now)\b|定了|决定|更正|离职|要关|关了|要求|通知|来电|来信|回复|好了|就绪|批了|签字|说";
     /// Somebody is restricted.
@@ -190,19 +190,23 @@ cues! {
     /// The model announces a step.
     PLANS: Cue = r"^(?:(?:so|then|now|first)\b,? )*(?:the )?(?:next|plan)\b|\b(?:i['’]?ll|i will|i['’]?m (?:going|about) to|i (?:plan|intend|want) to|i['’]?d (?:rather |like to )?|let me|let['’]s)\b|计划|打算|接下来|下一步|我将|我会|我准备|我要|我先";
     /// The user refuses something.
-    REFUSES: Cue = r"^(?:(?:no|nope|wait|stop|please|hey|but|ok(?:ay)?|sorry|hold on|thanks)\b[\s,.!–—-]*)*(?:don['’]?t|do not|never|no\b|not\b|no need|there['’]?s no need|you (?:don['’]?t|needn['’]t|do not)|i don['’]?t want|skip|leave|stop|keep|rather not)|^(?:先?别|不要|不用|不必|不需要|别急|不许|先不)";
-    /// Something that was done or fixed no longer is.
-    RELAPSES: Cue = r"\b(?:(?:is|are|came|comes|it['’]s) back|again|returned|returns|reappear[a-z]*|recur[a-z]*|only hid|no longer|not fixed|wasn['’]t fixed|still (?:there|fails?|happens|broken))\b|又(?:出现|来|坏|报|失败)|复发|重现|没修好|再次";
-    /// Something is to be as it was.
-    UNDOES: Cue = r"\b(?:back|again|undo|revert|restore|instead|no longer)\b|恢复|还原|改回|加回";
+    REFUSES: Cue = r"^(?:(?:no|nope|wait|please|hey|but|ok(?:ay)?|sorry|hold on|thanks)\b[\s,.!–—-]*)*(?:don['’]?t|do not|no need|there['’]?s no need|i don['’]?t want|rather not|leave .{2,40} alone)\b|^no [a-z-]+(?: [a-z-]+)?(?:,|\.| please)|^(?:先?别|不要|不用|不必|不需要|别急|不许|先不)";
+    /// The user has nothing against something.
+    HAS_NO_OBJECTION: Cue = r"^no (?:problem|worr[a-z]+|doubt|rush|hurry|objection[a-z]*|wonder|idea|issue[a-z]*|stress|pressure)\b";
+    /// The user thanks, or confirms what was proposed.
+    CONFIRMS: Cue = r"\b(?:proceed|i confirm|confirmed|thanks|thank you|please do|that works|works for me|sounds good|i(?:['’]m| am) (?:fine|ok(?:ay)?|happy) with)\b|谢谢|就这样";
+    /// The user lets the model do what was proposed.
+    GO_AHEAD: Cue = r"\b(?:go ahead|go for it|do (?:it|that|so))\b|没问题|同意|继续";
+    /// Something that was fixed no longer is.
+    RELAPSES: Cue = r"\b(?:(?:is|are|came|comes) back|returned|reappear[a-z]*|recur[a-z]*|only hid|not fixed|wasn['’]t fixed)\b|又(?:出现|来|坏|报|失败)|复发|重现|没修好";
     /// A question that asks for something to be done.
     ASKS_FAVOR: Cue = r"^(?:(?:please|and|also|so|then|ok(?:ay)?|hey|hi)\b,? )*(?:could|would|can|will|may|might|should)\b|\bplease\b|能不能|能否|可以|麻烦|请";
     /// A sentence that negates something.
-    NEGATES: Cue = r"\b(?:never|not|no|cannot|without|neither|nor|[a-z]+n['’]t)\b|不|没|无法|别";
-    /// Something replaced or removed what was there.
-    ENDS: Cue = r"\b(?:(?:is|are|was|were) (?:gone|removed|dropped|replaced|unnecessary)|no longer|no more|for good|properly|instead)\b|去掉|移除|不再|不需要";
+    NEGATES: Cue = r"\b(?:never|not|no|cannot|neither|nor|[a-z]+n['’]t)\b|不|没|无法|别";
     /// Something was measured once more.
-    MEASURES_AGAIN: Cue = r"\b(?:re-?(?:count|measur|check|ran|run|calculat|test|tri)[a-z]*|again|now|actually|in fact|correct[a-z]*|updated?|latest)\b|重新|重测|重跑|再测|再跑|现在|更正|实际";
+    MEASURES_AGAIN: Cue = r"\b(?:re-?(?:count|measur|check|ran|run|calculat|test)[a-z]*|correct(?:ed|ion))\b|重新|重测|重跑|再测|再跑|更正";
+    /// A word by which one thing is told from another of its kind.
+    TELLS_APART: Cue = r"\b(?:first|second|third|last|next|other|another|old|new|with|without|before|after)\b|第|另|前|后";
     /// The user speaks of what the model said or assumed.
     YOUR_CLAIM: Cue = r"\b(?:your (?:assumption|guess|theory|claim|statement|idea)|you (?:assumed|guessed|claimed|said|wrote|wrongly))\b|你(?:之前|刚才|前面)?(?:说|猜|假设|以为)";
     /// The user agrees with the model.
@@ -210,7 +214,7 @@ cues! {
     /// A sentence about another thing, or one more.
     ANOTHER: Cue = r"\b(?:other|another|second|too|also|as well|more)\b|另|也";
     /// A sentence that adds something and changes nothing.
-    ADDS: Cue = r"\b(?:also|in addition|additionally|besides|moreover|furthermore)\b|另外|此外|还有";
+    ADDS: Cue = r"\b(?:one more (?:rule|thing|point|task|request|wish|question)|another (?:rule|thing|point|task|request|wish|question)|also|in addition|additionally|besides|moreover|furthermore)\b|另外|此外|还有";
     /// The user's request in Chinese, whose verbs are not recognized by their place.
     ASKS_FOR: Cue = r"请|把|帮|修|加|删|写|跑|清|改|用|做|给";
     /// The user calls the model's statement wrong.

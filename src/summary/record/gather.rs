@@ -1,5 +1,6 @@
 //! Gathers the record of a history in one pass over its turns.
 
+use crate::summary::record::change::Claim;
 use crate::summary::record::history_turns::{self, HistoryTurn, Speaker};
 use crate::summary::record::literals::literals;
 use crate::summary::record::model::ModelStatements;
@@ -105,6 +106,7 @@ impl Gatherer<'_, '_> {
                 .any(|sentence| cues::DENIES.is_in(sentence) || cues::YOUR_CLAIM.is_in(sentence));
         let opening = sentences(text).into_iter().find(|sentence| !is_small_talk(sentence));
         let contradicts = || opening.is_some_and(|opening| cues::CONTRADICTS.is_in(opening));
+        let is_denial = is_denial && !opening.is_some_and(|opening| cues::REFUSES.is_in(opening));
         let question = before.as_ref().and_then(|asked| answered_question(asked, text));
         let retracted = match before {
             // `No` answers the question, and calls nothing wrong.
@@ -112,12 +114,15 @@ impl Gatherer<'_, '_> {
             Some(_) if is_denial => self.model.retract_denied(text),
             Some(_) => {
                 let assumption = if contradicts() { self.model.retract_assumption() } else { None };
-                assumption.or_else(|| self.model.take_corrected(self.user.corrections(text)))
+                let refusal =
+                    opening.filter(|opening| cues::REFUSES.is_in(opening) && !cues::HAS_NO_OBJECTION.is_in(opening));
+                assumption
+                    .or_else(|| self.model.take_corrected(self.user.corrections(text)))
+                    .or_else(|| self.model.take_refused(&Claim::parse(refusal?)))
             }
             None => None,
         };
         question.iter().for_each(|question| self.model.drop_question(question));
-        self.model.drop_contradicted(text);
         self.user.add_message(self.turns[at].index, text, question, retracted.as_deref());
         self.last_answer = Some(at);
         if !is_only_small_talk(text) {

@@ -173,7 +173,7 @@ impl ModelStatements {
     }
 
     /// Removes and returns the latest statement of an earlier message that a new one supersedes: it gives another value
-    /// of the same thing, or says that something fixed has come back or is gone.
+    /// of the same thing, or says that something fixed has come back.
     fn take_superseded(&mut self, text: &str) -> Option<String> {
         /// The share of the words of the earlier statement that the new one has, if something signals a change or not.
         const SHARE: f64 = 0.6;
@@ -181,11 +181,11 @@ impl ModelStatements {
         // The number of a list item is no value.
         let gives_number =
             text.bytes().any(|byte| byte.is_ascii_digit()) && !text.starts_with(|c: char| c.is_ascii_digit());
-        let (relapses, ends) = (cues::RELAPSES.is_in(text), cues::ENDS.is_in(text));
-        if !gives_number && !relapses && !ends {
+        let relapses = cues::RELAPSES.is_in(text);
+        if !gives_number && !relapses {
             return None;
         }
-        let is_signaled = relapses || ends || cues::MEASURES_AGAIN.is_in(text);
+        let is_signaled = relapses || cues::MEASURES_AGAIN.is_in(text);
         let number = self.index.covered_by(text, if is_signaled { SHARE } else { WHOLE }).pop()?;
         let at = self.all.binary_search_by_key(&number, |statement| statement.number).ok()?;
         let earlier = &self.all[at];
@@ -193,34 +193,11 @@ impl ModelStatements {
         if earlier.turn == self.turns || !is_statement(text) || !is_statement(&earlier.entry.text) {
             return None;
         }
-        let is_superseded = ends
-            || relapses && cues::DONE.is_in(&earlier.entry.text)
-            || Claim::parse(text).gives_new_value_of(&Claim::parse(&earlier.entry.text));
+        let tells_apart =
+            || cues::TELLS_APART.is_in(&earlier.entry.text) || cues::TELLS_APART.is_in(text) && !is_signaled;
+        let is_superseded = relapses && cues::DONE.is_in(&earlier.entry.text)
+            || !tells_apart() && Claim::parse(text).gives_new_value_of(&Claim::parse(&earlier.entry.text));
         is_superseded.then(|| self.all.remove(at).entry.text)
-    }
-
-    /// Removes the statements that the user contradicts or wants undone.
-    pub(super) fn drop_contradicted(&mut self, text: &str) {
-        /// The share of the words of the statement that the user's sentence has, if it negates the statement.
-        const SHARE: f64 = 0.66;
-        const WHOLE: f64 = 1.0;
-        let typed: Vec<Paragraph> = paragraphs(text);
-        let all = typed.iter().flat_map(|paragraph| sentences(&paragraph.text));
-        for sentence in all.filter(|sentence| !sentence.ends_with(['?', '？'])) {
-            let negates = cues::NEGATES.is_in(sentence);
-            if !negates && !cues::UNDOES.is_in(sentence) {
-                continue;
-            }
-            for number in self.index.covered_by(sentence, if negates { SHARE } else { WHOLE }) {
-                let Ok(at) = self.all.binary_search_by_key(&number, |statement| statement.number) else { continue };
-                let statement = &self.all[at].entry;
-                let is_opposite = negates != cues::NEGATES.is_in(&statement.text);
-                if statement.kind != FactKind::Open && (is_opposite || !negates) && literals(&statement.text).is_empty()
-                {
-                    self.all.remove(at);
-                }
-            }
-        }
     }
 
     /// Notes that the user answered the last message.
@@ -258,7 +235,8 @@ impl ModelStatements {
         /// The latest statements that are searched.
         const LATEST: usize = 64;
         let turn = self.turns;
-        let denial = Claim::parse(denial);
+        let is_denial = |sentence: &&str| cues::DENIES.is_in(sentence) || cues::YOUR_CLAIM.is_in(sentence);
+        let denial = sentences(denial).into_iter().find(is_denial).map(Claim::parse).unwrap_or_default();
         let is_denied = |statement: &Statement| denial.shares_matter(&Claim::parse(&statement.entry.text));
         let of_last = self.all.iter().rev().take_while(|statement| statement.turn == turn);
         if !of_last.clone().any(is_denied) {
@@ -284,6 +262,16 @@ impl ModelStatements {
         let turn = self.turns;
         let is_last = |statement: &mut Statement| statement.turn == turn && cues::ASSUMES.is_in(&statement.entry.text);
         self.all.pop_if(is_last).map(|statement| statement.entry.text)
+    }
+
+    /// Removes and returns the announcement of the last message that shares most words with a refusal.
+    pub(super) fn take_refused(&mut self, refusal: &Claim) -> Option<String> {
+        let turn = self.turns;
+        let of_last = self.all.iter().enumerate().rev().take_while(|(_, statement)| statement.turn == turn);
+        let plans = of_last.filter(|(_, statement)| cues::PLANS.is_in(&statement.entry.text));
+        let shares = plans.map(|(at, statement)| (refusal.shared_words(&Claim::parse(&statement.entry.text)), at));
+        let (shared, at) = shares.max()?;
+        (shared > 0).then(|| self.all.remove(at).entry.text)
     }
 
     /// Removes the statements of the last message that the user corrects, and returns them with a gap in between.

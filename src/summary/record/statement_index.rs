@@ -51,12 +51,17 @@ impl StatementIndex {
         shared.chunk_by(|one, other| one == other).filter(is_covered).map(|same| same[0].0).collect()
     }
 
-    /// Returns the hashes of the content words of a text, without numbers, each once.
+    /// Returns the hashes of the content words of a text, without numbers, each once. An identifier is one word.
     fn words_of(&self, text: &str) -> Vec<u64> {
         let is_content = |word: &String| {
             (word.len() > 2 || !word.is_ascii()) && !is_common(word) && !word.starts_with(|c: char| c.is_ascii_digit())
         };
-        let words = words_of(text).map(|word| word.to_lowercase()).filter(is_content);
+        let parts = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        let words = parts.flat_map(|part| match part.contains('_') {
+            true => vec![part.to_owned()],
+            false => words_of(part).collect(),
+        });
+        let words = words.map(|word| word.to_lowercase()).filter(is_content);
         let mut found: Vec<u64> = words.map(|word| self.state.hash_one(stem(&word).as_ref())).collect();
         found.sort_unstable();
         found.dedup();

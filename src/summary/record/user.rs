@@ -86,21 +86,22 @@ impl UserStatements {
         let agrees = cues::AGREES.is_in(message);
         let replies = sentences(message).into_iter().filter(|reply| !agrees && !is_small_talk(reply));
         let mut replies: Vec<Claim> = replies.take(MOST_REPLIES).filter(is_correction).map(Claim::parse).collect();
+        // A rule denies nothing.
+        let is_denial = |reply: &&str| cues::NEGATES.is_in(reply) && !cues::RULES.is_in(reply) && !reply.ends_with('?');
+        let denials: Vec<Claim> =
+            sentences(message).into_iter().take(MOST_REPLIES).filter(is_denial).map(Claim::parse).collect();
         replies.retain(Claim::may_correct);
         let gives_value = replies.iter().any(Claim::has_values);
-        let refusal = sentences(message).into_iter().find(|reply| !is_small_talk(reply));
-        let refusal = refusal.filter(|reply| cues::REFUSES.is_in(reply)).map(Claim::parse);
         move |statement| {
-            if let Some(refusal) = &refusal
-                && cues::PLANS.is_in(statement)
-            {
-                return refusal.shares_matter(&Claim::parse(statement));
-            }
             let is_assumption = !replies.is_empty() && cues::ASSUMES.is_in(statement);
-            if !is_assumption && !gives_value {
+            let can_be_denied = !denials.is_empty() && !cues::NEGATES.is_in(statement);
+            if !is_assumption && !gives_value && !can_be_denied {
                 return false;
             }
             let statement = Claim::parse(statement);
+            if can_be_denied && denials.iter().any(|denial| denial.covers(&statement)) {
+                return true;
+            }
             replies.iter().any(|reply| self.statements.corrects(reply, &statement, is_assumption))
         }
     }
@@ -176,6 +177,7 @@ impl UserStatements {
     fn push(&mut self, mut entry: RecordEntry, text: &str, may_change: bool) {
         let at = self.lines.len();
         let mut sentences = Sentence::all(text, entry.earlier);
+        let agrees = sentences.first().is_some_and(|first| cues::AGREES.is_in(&first.text));
         let mut before: Option<Context> = None;
         for (place, sentence) in sentences.iter_mut().enumerate().filter(|_| may_change) {
             let text = &sentence.text;
@@ -198,6 +200,11 @@ impl UserStatements {
                 self.statements.add(claim, with_question, before.as_ref());
             before = Some(context);
             self.positions.push(Position { line: at, sentence: place, note_of: None });
+            // Who agrees changes nothing.
+            let confirms = cues::CONFIRMS.is_in(text) || agrees && cues::GO_AHEAD.is_in(text);
+            if confirms || has_question && agrees {
+                changes.retain(|changed| changed.kind == ChangeKind::Replaced && !has_question);
+            }
             if has_question {
                 // The subject of a question is not what the answer changes.
                 changes.retain(|changed| changed.about.is_none());

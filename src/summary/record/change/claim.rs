@@ -127,7 +127,7 @@ impl Claim {
             return;
         };
         let has_object =
-            object.first().is_some_and(|word| !matches!(word.text.as_str(), "to" | "over" | "back" | "from"));
+            object.first().is_some_and(|word| !matches!(word.text.as_str(), "of" | "to" | "over" | "back" | "from"));
         let Some(rest) = sentence.to_lowercase().split_once(verb.as_str()).map(|(_, rest)| rest.to_owned()) else {
             return;
         };
@@ -204,6 +204,8 @@ impl Claim {
             let word = token.text.as_str();
             if matches!(word, "the" | "our" | "my" | "your" | "this") {
                 self.noun_phrases.extend(noun.replace(Vec::new()).filter(|noun| !noun.is_empty()));
+            } else if matches!(word, "new" | "old" | "same" | "other" | "first" | "last" | "next") && noun.is_some() {
+                // An adjective of a noun.
             } else if is_common(word) {
                 self.noun_phrases.extend(noun.take().filter(|noun| !noun.is_empty()));
             } else {

@@ -50,6 +50,12 @@ impl Claim {
     /// Returns its relation to an earlier statement, which is dropped only if it certainly no longer holds.
     pub(super) fn relation_to(&self, earlier: &Claim) -> Relation {
         match self.likely_relation_to(earlier) {
+            // A permission for one thing leaves a prohibition of others.
+            Relation::Replaces
+                if self.permits && earlier.restricts && self.covered_core(earlier) < earlier.core.len() =>
+            {
+                Relation::Independent
+            }
             Relation::Replaces if !self.is_surely_about(earlier) => Relation::MayReplace,
             Relation::Continues if !self.values_differ(earlier) => Relation::MayReplace,
             relation => relation,
@@ -113,6 +119,7 @@ impl Claim {
             && has_names
             && self.values_differ(earlier)
             && !self.have_different_qualifiers(earlier)
+            && !self.names_another(earlier)
     }
 
     /// Whether it gives a value.
@@ -134,7 +141,7 @@ impl Claim {
     }
 
     fn likely_relation_to(&self, earlier: &Claim) -> Relation {
-        if self.names_another(earlier) || self.adds {
+        if self.names_another(earlier) || self.adds || self.asks && !self.asks_favor {
             return Relation::Independent;
         }
         let same = !self.subject.is_empty() && self.subject == earlier.subject;
@@ -283,6 +290,16 @@ impl Claim {
             if self.transforms { share_opening(one, other) } else { is_name_variant(one, other) }
         };
         self.subject.iter().any(|one| earlier.subject.iter().any(|other| alike(one, other)))
+    }
+
+    /// Whether it has all words of a statement, which has more than one.
+    pub(in crate::summary::record) fn covers(&self, statement: &Claim) -> bool {
+        statement.subject.len() > 1 && statement.subject.is_subset(&self.subject)
+    }
+
+    /// Returns how many words it shares with a statement.
+    pub(in crate::summary::record) fn shared_words(&self, statement: &Claim) -> usize {
+        self.subject.intersection(&statement.subject).count()
     }
 
     /// Whether both have a word that is no verb that fits anything.

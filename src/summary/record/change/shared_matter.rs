@@ -55,7 +55,10 @@ impl Claim {
             ([only], []) => rarity.is_frequent(only) && !self.permits && !self.values_differ(earlier),
             ([], other) => {
                 let is_frequent = other.iter().all(|(_, matter)| rarity.is_frequent_matter(*matter));
-                !(self.revises() || self.reports) || is_frequent
+                !(self.corrects || self.transforms)
+                    || is_frequent
+                    || !self.former.is_empty()
+                    || self.has_other_noun(earlier)
             }
             _ => false,
         };
@@ -119,6 +122,14 @@ impl Claim {
         let has = |claim: &Claim, number: &Word| claim.numbers.contains(number);
         self.numbers.iter().any(|number| has(earlier, number))
             && self.numbers.iter().any(|number| !has(earlier, number))
+    }
+
+    /// Whether both have a noun after an article that belongs to no matter.
+    fn has_other_noun(&self, earlier: &Claim) -> bool {
+        [self, earlier].iter().all(|claim| {
+            let is_matter = |noun: &Word| claim.matters.iter().any(|(word, _)| word == noun);
+            claim.noun_phrases.iter().flatten().any(|noun| !is_matter(noun))
+        })
     }
 
     /// Whether one of its words belongs to a matter.

@@ -211,10 +211,10 @@ const COMMON_WORDS: &str = "a an the and or but if then of to in on at for from 
     changing longer anymore now new moved move raise raised lower lowered bump increase increased decrease reduce reduced \
     extend extended postpone postponed switch switched replace replaced update updated correction set say said sorry wait \
     i'd i'm i've we've we're that's it's there's use using go going get got try max maximum min minimum exactly still \
-    one again really after before until back amount number value total everything anything something nothing thing well maybe think \
+    one again really after before until back amount number value total everything anything something thing well maybe think \
     goes become becomes available fine allowed per each much dude man shit fuck fucking damn jesus christ wtf omg omfg alright haha lol yep yeah nope nah nice cool hmm hm hey btw pls plz ty thx fyi \
     inside within got gets end ends kind sort bit lot first last next own same else help appreciate understand hope hoping believe glad \
-    look looks looked looking seem seems seemed possible proceed provide come comes came";
+    possible proceed provide come comes came";
 
 /// Whether a word opens a request without being its verb.
 pub(super) fn is_polite(word: &str) -> bool {
@@ -240,7 +240,7 @@ pub(super) fn is_light(word: &str) -> bool {
     LIGHT.contains(word)
 }
 
-const LIGHT_WORDS: &str = "put take give run call name write show send ask tell target pin sample mute deploy ship store save \
+const LIGHT_WORDS: &str = "nothing put take give run call name write show send ask tell target pin sample mute deploy ship store save \
     read open close keep leave stay work bother touch edit reach aim pick choose call called named listen listens live lives \
     plenty enough good great nice fine better best ready should must stop start begin add create default hold holds limit \
     limited cap budget spend cost absolutely please kindly simply currently later soon";

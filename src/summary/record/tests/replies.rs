@@ -133,3 +133,87 @@ fn statements_that_are_not_corrected_stay() {
         assert!(text.contains(statement) && text.contains(next) && !is_quoted, "{text}");
     }
 }
+
+/// Only the announcement that is refused stands in front of the refusal.
+#[test]
+fn a_refused_step_is_no_plan() {
+    let cases = [
+        (
+            "The code is tangled.\nNext I rewrite src/spawn.rs from scratch.",
+            "Don't rewrite it, patch it.",
+            "rewrite src",
+        ),
+        ("Plan: I rewrite the encoder in Rust.", "No rewrite please, patch the encoder.", "Plan: I rewrite"),
+        ("我打算把 plot.R 整个重写。", "不用重写，把两个坏的函数修好就行。", "整个重写"),
+        ("I'll write the notes. I will also tag the release.", "Don't tag the release yet.", "I will also tag"),
+    ];
+    for (plan, refusal, refused) in cases {
+        let text = summary_of(&[message("user", "Clean up."), message("assistant", plan), message("user", refusal)]);
+        let with_plan: Vec<&str> = text.lines().filter(|line| line.contains(refused)).collect();
+        assert!(matches!(with_plan.as_slice(), [one] if one.contains(&format!("” → {refusal}"))), "{text}");
+    }
+    let agreed = [
+        ("I'll write a test for the parser first.", "No problem, write the test first."),
+        ("I'll rewrite the tokenizer of the parser.", "Keep going, the parser is important."),
+        ("I'll use POST for the endpoint.", "Never log what the endpoint gets."),
+    ];
+    for (plan, reply) in agreed {
+        let text = summary_of(&[message("user", "Clean up."), message("assistant", plan), message("user", reply)]);
+        assert!(!text.contains("” →"), "{text}");
+    }
+}
+
+#[test]
+fn what_the_user_denies_in_its_own_words_is_quoted() {
+    let text = summary_of(&[
+        message("user", "Mend the search."),
+        message("assistant", "The search filter works on all pages."),
+        message("user", "it doesn't work on the archive pages, the search filter shows nothing there"),
+    ]);
+    assert!(text.contains("“The search filter works on all pages.” → it doesn't"), "{text}");
+    let text = summary_of(&[
+        message("user", "Check the numbers."),
+        message("assistant", "I assume that a loan number is unique in the county."),
+        message("user", "Fine, go on."),
+        message("assistant", "The import has 40 files."),
+        message("user", "About your assumption, loan numbers repeat from town to town."),
+    ]);
+    assert!(text.contains("“I assume that a loan number is unique in the county.” → About your assumption"), "{text}");
+}
+
+/// A later measurement of the model has the former behind it; those of different things both stand.
+#[test]
+fn measurements_of_one_thing_stand_together() {
+    let with = |first: &str, second: &str| {
+        summary_of(&[
+            message("user", "Watch the numbers."),
+            message("assistant", first),
+            message("user", "Go on."),
+            message("assistant", second),
+            message("user", "And write it down."),
+        ])
+    };
+    let same = [
+        ("The hit rate is 12 percent.", "The hit rate is 91 percent now."),
+        ("There are 187 duplicate records in the dump.", "Recounted without the demo: 283 duplicate records."),
+        (
+            "The overflow of the ring buffer is fixed.",
+            "The overflow of the ring buffer is back, the patch only hid it.",
+        ),
+    ];
+    for (first, second) in same {
+        let text = with(first, second);
+        assert!(text.contains(&format!("{second} (earlier: {first})")), "{text}");
+    }
+    let different = [
+        ("In core, 3 tests fail.", "In web, 7 tests fail now."),
+        ("src contains 40 files.", "tests contains 22 files now."),
+        ("With compression, the file has 12 MB.", "Without compression, the file has 55 MB now."),
+        ("The first request takes 900 ms.", "The second request takes 30 ms now."),
+        ("The table users has 120 rows.", "The table users_old has 80 rows now."),
+        ("The crash in the editor is fixed.", "The editor can be opened again without a crash."),
+    ];
+    for (first, second) in different {
+        assert!(!with(first, second).contains("(earlier:"), "{first} {second}");
+    }
+}

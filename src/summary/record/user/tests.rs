@@ -90,3 +90,81 @@ fn what_was_changed_is_gone() {
         ["Keep it small.", "Make that five retries for uploads."]
     );
 }
+
+/// Returns the lines after a conversation of these messages, with an opening before.
+fn lines_after(messages: &[&str]) -> Vec<String> {
+    let mut user = UserStatements::default();
+    user.add_message(0, "We get the spring release ready.", None, None);
+    messages.iter().enumerate().for_each(|(at, text)| user.add_message(at + 1, text, None, None));
+    user.lines(false).map(|entry| entry.text).skip(1).collect()
+}
+
+/// A change in other words is recognized by the everyday matter that both are about, or by a number.
+#[test]
+fn a_change_in_other_words_has_the_earlier_statement_behind_it() {
+    let cases = [
+        ("Ship it with the dark theme.", "Scrap that, the light look is the default after all."),
+        ("Answer in bullet points.", "I changed my mind, paragraphs instead."),
+        ("Deploy it to staging.", "Change of plan, it goes to production."),
+        ("界面用深色。", "算了，还是浅色。"),
+        ("Put the dashboard on port 8123.", "8123 belongs to grafana, so 5311."),
+        (
+            "Could the preview start in dark mode?",
+            "Several testers complained, so let the preview start in light mode.",
+        ),
+        ("The hall has 156 chairs.", "I counted the chairs in the hall again, 170 chairs."),
+    ];
+    for (earlier, later) in cases {
+        assert_eq!(lines_after(&[earlier, later]), [format!("{later} (earlier: {earlier})")]);
+    }
+}
+
+/// One matter in common is not enough: what each statement is about must not differ, and something must have changed.
+#[test]
+fn decisions_about_different_things_share_a_matter_and_both_stand() {
+    let cases = [
+        ("The header is blue.", "The links can be green."),
+        ("The export should be CSV.", "Our config files are YAML now."),
+        ("Use short paragraphs in the introduction.", "Bullet points in the summary of risks instead of prose."),
+        ("The new user gets a serial number.", "Use UUIDs as the key of the orders table instead."),
+        ("Never push to main.", "Go ahead and open the pull request from the feature branch."),
+        ("Never log passwords.", "The login may take two seconds."),
+        ("Do not email the customers.", "You can post the summary on Slack."),
+        ("The workshop moved to Thursday.", "The invoice for the venue has to be paid by Friday."),
+        ("The backend is written in Python.", "Scripts in Bash instead of Perl."),
+        ("Ask me before you delete anything.", "The pull request is approved by Kim now, merge it."),
+        ("The log of this morning is in var/log/worker.log.", "One more rule: names must not appear in a log line."),
+    ];
+    for (earlier, later) in cases {
+        assert_eq!(lines_after(&[earlier, later]), [earlier, later]);
+    }
+}
+
+/// Who thanks or agrees changes nothing, and a question states nothing.
+#[test]
+fn confirmations_and_questions_take_no_earlier_statement() {
+    let cases = [
+        ("I'd like to upgrade the ticket to economy class.", "Yes, please proceed with the upgrade of the ticket."),
+        ("Book the table for the team.", "Thanks for booking the table!"),
+        ("Start with the dry run of the import.", "Perfect, go ahead with the import."),
+        ("The link color is 8abeb7.", "Wait, do we only have a single link color?"),
+    ];
+    for (earlier, later) in cases {
+        assert_eq!(lines_after(&[earlier, later]), [earlier, later]);
+    }
+}
+
+/// A statement that became the note of one that only shares a word with it is found again by what changes it.
+#[test]
+fn a_note_moves_to_the_statement_that_changes_it() {
+    let (reviews, moved) =
+        ("Tote reviews happen on Mondays.", "Mondays are full now, tote reviews happen on Thursdays.");
+    let lines = lines_after(&[reviews, "Keep the tote enum closed rather than open.", moved]);
+    assert!(!lines.iter().any(|line| line.starts_with(reviews)), "{lines:?}");
+    let lines = lines_after(&[
+        "The crate copy is read only.",
+        "Cap the crate thumbnails at 146 px.",
+        "Make the crate thumbnails 288 px wide.",
+    ]);
+    assert!(!lines.iter().any(|line| line.starts_with("Cap")), "{lines:?}");
+}
