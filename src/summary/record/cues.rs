@@ -194,7 +194,7 @@ cues! {
     /// The user has nothing against something.
     HAS_NO_OBJECTION: Cue = r"^no (?:problem|worr[a-z]+|doubt|rush|hurry|objection[a-z]*|wonder|idea|issue[a-z]*|stress|pressure)\b";
     /// The user thanks, or confirms what was proposed.
-    CONFIRMS: Cue = r"\b(?:proceed|i confirm|confirmed|thanks|thank you|please do|that works|works for me|sounds good|i(?:['’]m| am) (?:fine|ok(?:ay)?|happy) with)\b|谢谢|就这样";
+    CONFIRMS: Cue = r"\b(?:proceed|i confirm|confirmed|thanks|thank you|that works|works for me|sounds good|i(?:['’]m| am) (?:fine|ok(?:ay)?|happy) with)\b|谢谢|就这样";
     /// The user lets the model do what was proposed.
     GO_AHEAD: Cue = r"\b(?:go ahead|go for it|do (?:it|that|so))\b|没问题|同意|继续";
     /// Something that was fixed no longer is.

@@ -122,6 +122,8 @@ impl Gatherer<'_, '_> {
             }
             None => None,
         };
+        let is_reply = question.is_some() || retracted.is_some();
+        let retracted = if is_reply { retracted } else { self.model.take_outdated(text) };
         question.iter().for_each(|question| self.model.drop_question(question));
         self.user.add_message(self.turns[at].index, text, question, retracted.as_deref());
         self.last_answer = Some(at);

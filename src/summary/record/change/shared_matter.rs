@@ -118,7 +118,7 @@ impl Claim {
     }
 
     /// Whether it names a long number of an earlier statement and gives another: `8080 is taken, use 8081`.
-    fn names_number_of(&self, earlier: &Claim) -> bool {
+    pub(in crate::summary::record) fn names_number_of(&self, earlier: &Claim) -> bool {
         let has = |claim: &Claim, number: &Word| claim.numbers.contains(number);
         self.numbers.iter().any(|number| has(earlier, number))
             && self.numbers.iter().any(|number| !has(earlier, number))

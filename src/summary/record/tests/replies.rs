@@ -172,6 +172,14 @@ fn what_the_user_denies_in_its_own_words_is_quoted() {
     ]);
     assert!(text.contains("“The search filter works on all pages.” → it doesn't"), "{text}");
     let text = summary_of(&[
+        message("user", "Count the people."),
+        message("assistant", "The census has 132 persons."),
+        message("user", "Go on."),
+        message("assistant", "The tables are in."),
+        message("user", "132 counts the header as well, the census has 117 persons."),
+    ]);
+    assert!(text.contains("“The census has 132 persons.” → 132 counts the header"), "{text}");
+    let text = summary_of(&[
         message("user", "Check the numbers."),
         message("assistant", "I assume that a loan number is unique in the county."),
         message("user", "Fine, go on."),
