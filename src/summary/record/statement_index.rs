@@ -13,6 +13,8 @@ use crate::summary::record::segmentation::words_of;
 pub(super) struct StatementIndex {
     /// The latest statements with a word: the number of each and how many words it has.
     with_word: HashMap<u64, Vec<(usize, usize)>, RandomState>,
+    /// The latest statement with a number of at least three digits.
+    with_number: HashMap<Box<str>, usize, RandomState>,
     state: RandomState,
 }
 
@@ -27,6 +29,7 @@ impl StatementIndex {
         if text.len() > Self::LONGEST {
             return;
         }
+        self.with_number.extend(long_numbers(text).map(|long| (long.into(), number)));
         let words = self.words_of(text);
         for word in &words {
             let numbers = self.with_word.entry(*word).or_default();
@@ -35,6 +38,11 @@ impl StatementIndex {
             }
             numbers.push((number, words.len()));
         }
+    }
+
+    /// Returns the latest statement with one of the numbers of a sentence.
+    pub(super) fn with_number_of(&self, sentence: &str) -> Option<usize> {
+        long_numbers(sentence).find_map(|number| self.with_number.get(number).copied())
     }
 
     /// Returns the numbers of the statements of which a sentence has at least a share of the words, and two words.
@@ -67,4 +75,11 @@ impl StatementIndex {
         found.dedup();
         found
     }
+}
+
+/// Returns the numbers of at least three digits in a text.
+fn long_numbers(text: &str) -> impl Iterator<Item = &str> {
+    const LONG: usize = 3;
+    let is_number = |word: &&str| word.len() >= LONG && word.bytes().all(|byte| byte.is_ascii_digit());
+    text.split(|c: char| !c.is_alphanumeric()).filter(is_number)
 }

@@ -262,6 +262,8 @@ impl Claim {
             one_head == other_head
                 && !one_words.is_empty()
                 && !other_words.is_empty()
+                // The cheapest courier and the fastest one are no two things.
+                && !one_words.iter().chain(other_words).all(|word| word.ends_with("est"))
                 && one_words.iter().all(|word| !other_words.contains(word) && !earlier.subject.contains(word))
                 && !other_words.iter().any(|word| self.subject.contains(word))
         };

@@ -79,7 +79,7 @@ const MATTERS: &[&str] = &[
     "mp4 resolution 720p 1080p 4k fps framerate subtitle subtitles captions video 分辨 字幕 帧率 视频",
     // Order, number, time.
     "sort sorted sorting ascending descending newest oldest latest earliest alphabetical alphabetically alphabet chronological chronologically sequence top bottom 排序 升序 降序 倒序 正序 最新 最早 最旧 最上 最下 顺序 字母 排在 第一 最后 新的 旧的",
-    "hourly daily nightly weekly biweekly fortnightly monthly quarterly yearly annually 每天 每周 每月 每年 每小 每晚 每季 每日 overnight weekday weekdays 一次",
+    "hourly daily nightly weekly biweekly fortnightly monthly quarterly yearly annually 每天 每周 每月 每年 每小 每晚 每季 每日 overnight weekday weekdays 一次 night nights",
     "deadline due deliver delivery delivered launch release ship hurry rush urgent urgently asap eod eow tomorrow tonight noon midnight 截止 交付 上线 发布 着急 不急 月底 月初 周末 季度 明天 今晚 年底 期限 日期 交稿 shipping launched postponed 中旬 上旬 下旬 交货 提交 完工",
     "morning afternoon evening noon lunchtime night 上午 下午 早上 晚上 中午 傍晚",
     "parallel parallelize concurrent concurrently concurrency sequential sequentially serial threads thread workers worker async asynchronous sync synchronous 并行 串行 并发 线程 异步 同步 进程",
@@ -90,7 +90,7 @@ const MATTERS: &[&str] = &[
     "pagination paginate paging page-size infinite scroll scrolling load-more 分页 翻页 滚动",
     "seats guests attendees participants persons headcount capacity 人数 名额 座位 参会 来宾",
     // People and channels.
-    "ask contact consult owner owns owned responsible business approve approves approval approver sign-off signoff reviewer reviewers reviews maintainer belongs assign assigned assignee supervise 负责 联系 审批 确认 签字 签名 归口 有事 疑问 问她 问他 对接 找她 找他 把关 decide 问我 找我 决定 点头 拍板 自己 turn",
+    "ask contact consult owner owns owned responsible business approve approves approval approver sign-off signoff reviewer reviewers reviews maintainer belongs assign assigned assignee supervise 负责 联系 审批 确认 签字 签名 归口 有事 疑问 问她 问他 对接 找她 找他 把关 decide 问我 找我 决定 点头 拍板 自己 turn check checking",
     "email emails e-mail mail mails slack teams phone sms letter whatsapp telegram signal fax discord 邮件 电话 微信 钉钉 飞书 短信 群里 来信 letters mailing newsletter inform 通知 消息 来电",
     "meeting meet online remote remotely onsite on-site zoom video-call in-person office room venue hall 会议 线上 线下 现场 远程 会场 办公 地点 场地 workshop location 食堂",
     "first-person third-person passive active pronoun 第一 第三 人称",
@@ -133,6 +133,7 @@ const MATTERS: &[&str] = &[
     "sample sampling subset random randomly entire 抽样 全量 随机 部分 整个",
     "train training validation validate test split fold folds holdout cross-validation 训练 验证 划分 折交",
     "adam sgd adamw optimizer learning-rate epochs epoch batch-size 学习 优化 轮次",
+    "schema schemas migration migrations ddl 改表 表结 数据库 结构 迁移",
     "cache cached caching ttl memoize memoization 缓存",
     "backup backups snapshot snapshots archive archived retention retain purge erase 备份 归档 删除 清理 留存 快照 temp temporary leftovers 临时 留着",
     "undo undone revert reverse reversing rollback roll-back restore redo irreversible 撤销 回退 还原 恢复 回滚 反悔",

@@ -33,6 +33,9 @@ pub(super) fn value_at(tokens: &[WordToken], at: usize) -> Option<(ValueMeasure,
     if let Some(period) = period(word) {
         return Some((ValueMeasure::Time, period.to_owned(), 1));
     }
+    if word == "once" && matches!(next(1), "a" | "per" | "every") && is_period(next(2)) {
+        return Some((ValueMeasure::Time, format!("1 {}", canonical(next(2))), 2));
+    }
     if is_scientific(word) {
         return Some((ValueMeasure::Number, word.to_owned(), 1));
     }
@@ -129,6 +132,10 @@ pub(super) fn number_of(word: &str) -> Option<String> {
         }
     }
     (!word.is_empty()).then(|| (total + last.unwrap_or(0)).to_string())
+}
+
+fn is_period(word: &str) -> bool {
+    matches!(word, "hour" | "day" | "night" | "week" | "month" | "quarter" | "year")
 }
 
 /// Returns the time between events: an hour for `hourly`.

@@ -117,11 +117,14 @@ impl Claim {
         found
     }
 
-    /// Whether it names a long number of an earlier statement and gives another: `8080 is taken, use 8081`.
+    /// Whether it names a long number of an earlier statement and gives another: `8080 is taken, use 8081`. A year is
+    /// shared by many statements.
     pub(in crate::summary::record) fn names_number_of(&self, earlier: &Claim) -> bool {
-        let has = |claim: &Claim, number: &Word| claim.numbers.contains(number);
-        self.numbers.iter().any(|number| has(earlier, number))
-            && self.numbers.iter().any(|number| !has(earlier, number))
+        let is_year = |number: &Word| number.len() == 4 && (number.starts_with("19") || number.starts_with("20"));
+        let is_meant = |number: &Word| self.revises() || self.stems.first() == Some(number);
+        let named = |number: &&Word| earlier.numbers.contains(number) && !is_year(number) && is_meant(number);
+        self.numbers.iter().any(|number| named(&number))
+            && self.numbers.iter().any(|number| !earlier.numbers.contains(number))
     }
 
     /// Whether both have a noun after an article that belongs to no matter.

@@ -71,17 +71,19 @@ impl ModelStatements {
         /// Sentences at the start of a message that can be about a statement of the model.
         const MOST: usize = 3;
         const WHOLE: f64 = 1.0;
-        sentences(text).into_iter().take(MOST).filter(|sentence| !sentence.ends_with(['?', '？'])).find_map(
-            |sentence| {
-                let number = self.index.covered_by(sentence, WHOLE).pop()?;
-                let at = self.all.binary_search_by_key(&number, |statement| statement.number).ok()?;
-                let statement = Claim::parse(&self.all[at].entry.text);
-                let reply = Claim::parse(sentence);
-                let is_outdated = !is_label(&self.all[at].entry.text)
-                    && (reply.gives_new_value_of(&statement) || reply.names_number_of(&statement));
-                is_outdated.then(|| self.all.remove(at).entry.text)
-            },
-        )
+        let replies = sentences(text).into_iter().take(MOST).filter(|sentence| !sentence.ends_with(['?', '？']));
+        for reply in replies {
+            let with_words = self.index.covered_by(reply, WHOLE).pop();
+            let Some(number) = with_words.or_else(|| self.index.with_number_of(reply)) else { continue };
+            let Ok(at) = self.all.binary_search_by_key(&number, |statement| statement.number) else { continue };
+            let (reply, statement) = (Claim::parse(reply), Claim::parse(&self.all[at].entry.text));
+            let is_outdated =
+                with_words.is_some() && reply.gives_new_value_of(&statement) || reply.names_number_of(&statement);
+            if is_outdated && !is_label(&self.all[at].entry.text) {
+                return Some(self.all.remove(at).entry.text);
+            }
+        }
+        None
     }
 
     /// Removes what the user called wrong, and returns it: an earlier assumption if the denial has a word of that and

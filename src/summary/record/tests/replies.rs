@@ -180,6 +180,14 @@ fn what_the_user_denies_in_its_own_words_is_quoted() {
     ]);
     assert!(text.contains("“The census has 132 persons.” → 132 counts the header"), "{text}");
     let text = summary_of(&[
+        message("user", "Set up the dashboard."),
+        message("assistant", "The dashboard listens on 7395."),
+        message("user", "Go on."),
+        message("assistant", "The tables are in."),
+        message("user", "7395 belongs to grafana, so 5315"),
+    ]);
+    assert!(text.contains("“The dashboard listens on 7395.” → 7395 belongs"), "{text}");
+    let text = summary_of(&[
         message("user", "Check the numbers."),
         message("assistant", "I assume that a loan number is unique in the county."),
         message("user", "Fine, go on."),

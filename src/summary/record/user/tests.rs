@@ -112,6 +112,7 @@ fn a_change_in_other_words_has_the_earlier_statement_behind_it() {
             "Could the preview start in dark mode?",
             "Several testers complained, so let the preview start in light mode.",
         ),
+        ("Take the cheapest courier for the samples.", "For the samples take the fastest courier, they melt."),
         ("The hall has 156 chairs.", "I counted the chairs in the hall again, 170 chairs."),
     ];
     for (earlier, later) in cases {
@@ -133,6 +134,7 @@ fn decisions_about_different_things_share_a_matter_and_both_stand() {
         ("The workshop moved to Thursday.", "The invoice for the venue has to be paid by Friday."),
         ("The backend is written in Python.", "Scripts in Bash instead of Perl."),
         ("Ask me before you delete anything.", "The pull request is approved by Kim now, merge it."),
+        ("The report for 2024 has 310 pages.", "In 2024 we changed the shop 145 times."),
         ("The log of this morning is in var/log/worker.log.", "One more rule: names must not appear in a log line."),
     ];
     for (earlier, later) in cases {
