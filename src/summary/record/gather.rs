@@ -116,9 +116,10 @@ impl Gatherer<'_, '_> {
                 let assumption = if contradicts() { self.model.retract_assumption() } else { None };
                 let refusal =
                     opening.filter(|opening| cues::REFUSES.is_in(opening) && !cues::HAS_NO_OBJECTION.is_in(opening));
-                assumption
-                    .or_else(|| self.model.take_corrected(self.user.corrections(text)))
-                    .or_else(|| self.model.take_refused(&Claim::parse(refusal?)))
+                let corrected = assumption.or_else(|| self.model.take_corrected(self.user.corrections(text)));
+                let refused = refusal.and_then(|refusal| self.model.take_refused(&Claim::parse(refusal)));
+                let quoted: Vec<String> = corrected.into_iter().chain(refused).collect();
+                (!quoted.is_empty()).then(|| quoted.join(" … "))
             }
             None => None,
         };

@@ -247,7 +247,8 @@ impl UserStatements {
             return None;
         }
         let is_whole_answer = line.is_whole_answer(place);
-        let may_move = at > 0 && line.may_follow(entry, is_whole_answer);
+        // The request that opens a conversation stays in its place.
+        let may_move = (at > 0 || place > 0) && line.may_follow(entry, is_whole_answer);
         let question = if is_whole_answer { format!("{} → ", line.entry.about) } else { String::new() };
         let sentence = line.sentences.get_mut(place).filter(|sentence| !sentence.is_replaced)?;
         /// The share of a statement from which on the new one is also about what it changed.
