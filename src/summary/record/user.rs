@@ -56,6 +56,8 @@ struct NewSentence<'s> {
     touching: &'s [usize],
     /// Whether it says that something changed.
     revises: bool,
+    /// Whether it certainly corrects something.
+    corrects: bool,
 }
 
 /// The place of a statement.
@@ -196,7 +198,7 @@ impl UserStatements {
             if has_question {
                 claim = with_question.take().unwrap_or(claim);
             }
-            let AddedClaim { mut changes, matching, touching, context, revises } =
+            let AddedClaim { mut changes, matching, touching, context, revises, corrects } =
                 self.statements.add(claim, with_question, before.as_ref());
             before = Some(context);
             self.positions.push(Position { line: at, sentence: place, note_of: None });
@@ -211,7 +213,7 @@ impl UserStatements {
                 changes.iter_mut().for_each(|changed| changed.kind = ChangeKind::Related);
             }
             let changes = repeated.into_iter().chain(changes);
-            let mut new = NewSentence { sentence, matching: &matching, touching: &touching, revises };
+            let mut new = NewSentence { sentence, matching: &matching, touching: &touching, revises, corrects };
             let abouts = changes.filter_map(|changed| self.apply_change(changed, &mut entry, &mut new));
             if let Some(about) = abouts.reduce(|first, _| first).filter(|about| !about.is_empty()) {
                 entry.about = about;
@@ -247,8 +249,8 @@ impl UserStatements {
             return None;
         }
         let is_whole_answer = line.is_whole_answer(place);
-        // The request that opens a conversation stays in its place.
-        let may_move = (at > 0 || place > 0) && line.may_follow(entry, is_whole_answer);
+        // The opening of a conversation stays in its place, but for what is corrected beside the request.
+        let may_move = (at > 0 || place > 0 && new.corrects) && line.may_follow(entry, is_whole_answer);
         let question = if is_whole_answer { format!("{} → ", line.entry.about) } else { String::new() };
         let sentence = line.sentences.get_mut(place).filter(|sentence| !sentence.is_replaced)?;
         /// The share of a statement from which on the new one is also about what it changed.

@@ -87,6 +87,8 @@ pub(super) struct AddedClaim {
     pub(super) context: Context,
     /// Whether it says that something changed, or the sentence before it does.
     pub(super) revises: bool,
+    /// Whether it certainly corrects something.
+    pub(super) corrects: bool,
 }
 
 impl ClaimHistory {
@@ -227,7 +229,7 @@ impl ClaimHistory {
             self.by_matter.entry(*matter).or_default().push(self.all.len());
         }
         self.all.push(Some(Box::new(claim)));
-        AddedClaim { changes: found, matching, touching, context, revises }
+        AddedClaim { changes: found, matching, touching, context, revises, corrects }
     }
 }
 

@@ -170,3 +170,14 @@ fn a_note_moves_to_the_statement_that_changes_it() {
     ]);
     assert!(!lines.iter().any(|line| line.starts_with("Cap")), "{lines:?}");
 }
+
+/// The request that opens a conversation stays; what stands beside it is corrected like any other statement.
+#[test]
+fn the_opening_request_stays_where_it_is() {
+    let mut user = UserStatements::default();
+    user.add_message(0, "Build the booking page. The header should be dark blue. Never push to main.", None, None);
+    user.add_message(1, "Scrap that, the header is orange after all.", None, None);
+    let lines: Vec<String> = user.lines(false).map(|entry| entry.text).collect();
+    let corrected = "Scrap that, the header is orange after all. (earlier: The header should be dark blue.)";
+    assert_eq!(lines, ["Build the booking page. … Never push to main.", corrected]);
+}
