@@ -94,9 +94,12 @@ impl ModelStatements {
     }
 
     fn add(&mut self, index: usize, mut text: String, is_option: bool, acts: bool, position: f64, used: &NameUsage) {
-        if cues::TAKES_BACK.is_in(&text)
-            && let Some(earlier) = self.retract(&text)
-        {
+        let retracted = match () {
+            () if cues::TAKES_BACK.is_in(&text) => self.retract(&text),
+            () if cues::RULES_OUT.is_in(&text) => self.take_most_shared(&text),
+            () => None,
+        };
+        if let Some(earlier) = retracted {
             text = format!("{text} (earlier: {earlier})");
         }
         // A repetition tells nothing new.

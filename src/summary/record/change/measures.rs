@@ -33,6 +33,7 @@ pub(super) fn value_at(tokens: &[WordToken], at: usize) -> Option<(ValueMeasure,
     if let Some(period) = period(word) {
         return Some((ValueMeasure::Time, period.to_owned(), 1));
     }
+    // The unit stays a word of the sentence: `once a night` is also about the night.
     if word == "once" && matches!(next(1), "a" | "per" | "every") && is_period(next(2)) {
         return Some((ValueMeasure::Time, format!("1 {}", canonical(next(2))), 2));
     }
@@ -141,7 +142,7 @@ fn is_period(word: &str) -> bool {
 /// Returns the time between events: an hour for `hourly`.
 fn period(word: &str) -> Option<&'static str> {
     match word {
-        "hourly" | "每小时" => Some("1 h"),
+        "hourly" => Some("1 h"),
         "daily" | "nightly" => Some("1 day"),
         "weekly" => Some("1 week"),
         "monthly" => Some("1 month"),

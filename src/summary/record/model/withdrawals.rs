@@ -10,18 +10,24 @@ use crate::summary::record::segmentation::sentences;
 use crate::summary::record::{FactKind, cues};
 
 impl ModelStatements {
+    /// The latest statements that are searched. The searches would be quadratic without a limit.
+    const LATEST: usize = 64;
+
     /// Removes earlier statements that share a name with a sentence that retracts something. Returns and removes the
     /// last one of those that share most words with it.
     pub(super) fn retract(&mut self, text: &str) -> Option<String> {
-        /// The share of the content words of the shorter of both that they have in common.
-        const SHARE: f64 = 0.33;
-        /// The latest statements that are searched. The searches would be quadratic without a limit.
-        const LATEST: usize = 64;
-        let first = self.all.len().saturating_sub(LATEST);
+        let first = self.all.len().saturating_sub(Self::LATEST);
         let retracted_names: Vec<&str> = names(text).collect();
         let has_name =
             |statement: &mut Statement| names(&statement.entry.text).any(|name| retracted_names.contains(&name));
         self.all.extract_if(first.., has_name).for_each(drop);
+        self.take_most_shared(text)
+    }
+
+    /// Removes and returns the last one of the earlier statements that share most words with a sentence.
+    pub(super) fn take_most_shared(&mut self, text: &str) -> Option<String> {
+        /// The share of the content words of the shorter of both that they have in common.
+        const SHARE: f64 = 0.33;
         let is_matter = |word: &String| !cues::MISTAKES.is_in(word);
         let retracted_words: HashSet<String> = content_words(text).filter(is_matter).collect();
         let share = |statement: &Statement| {
@@ -30,7 +36,7 @@ impl ModelStatements {
             let shorter = words.len().min(retracted_words.len()).max(1);
             if statement.turn == self.turns { 0.0 } else { shared / shorter as f64 }
         };
-        let first = self.all.len().saturating_sub(LATEST);
+        let first = self.all.len().saturating_sub(Self::LATEST);
         let shares = (first..).zip(self.all[first..].iter().map(share));
         let (at, _) = shares
             .max_by(|(_, one), (_, other)| one.total_cmp(other))
@@ -89,8 +95,6 @@ impl ModelStatements {
     /// Removes what the user called wrong, and returns it: an earlier assumption if the denial has a word of that and
     /// none of the last message, otherwise the last message.
     pub(in crate::summary::record) fn retract_denied(&mut self, denial: &str) -> Option<String> {
-        /// The latest statements that are searched.
-        const LATEST: usize = 64;
         let turn = self.turns;
         let is_denial = |sentence: &&str| cues::DENIES.is_in(sentence) || cues::YOUR_CLAIM.is_in(sentence);
         let denial = sentences(denial).into_iter().find(is_denial).map(Claim::parse).unwrap_or_default();
@@ -98,7 +102,7 @@ impl ModelStatements {
         let of_last = self.all.iter().rev().take_while(|statement| statement.turn == turn);
         if !of_last.clone().any(is_denied) {
             let is_assumption = |statement: &&Statement| cues::ASSUMES.is_in(&statement.entry.text);
-            let mut latest = self.all.iter().rev().take(LATEST).filter(is_assumption);
+            let mut latest = self.all.iter().rev().take(Self::LATEST).filter(is_assumption);
             let assumption = latest.find(|statement| is_denied(statement)).map(|statement| statement.number);
             if let Some(number) = assumption {
                 let at = self.all.binary_search_by_key(&number, |statement| statement.number).ok()?;

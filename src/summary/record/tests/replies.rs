@@ -233,3 +233,19 @@ fn measurements_of_one_thing_stand_together() {
         assert!(!with(first, second).contains("(earlier:"), "{first} {second}");
     }
 }
+
+/// What was not the cause takes one statement behind it; others about the same file still hold.
+#[test]
+fn what_did_not_help_leaves_other_findings() {
+    let text = summary_of(&[
+        message("user", "Find the deadlock."),
+        message("assistant", "src/lock.rs takes two locks in line 40."),
+        message("user", "Go on."),
+        message("assistant", "Raising the timeout in src/lock.rs solved the deadlock."),
+        message("user", "Go on."),
+        message("assistant", "The larger timeout did not help against the deadlock in src/lock.rs."),
+        message("user", "And then?"),
+    ]);
+    assert!(text.contains("takes two locks in line 40"), "{text}");
+    assert!(text.contains("(earlier: Raising the timeout"), "{text}");
+}
