@@ -101,19 +101,15 @@ impl ModelStatements {
         let is_denied = |statement: &Statement| denial.shares_matter(&Claim::parse(&statement.entry.text));
         let of_last = self.all.iter().rev().take_while(|statement| statement.turn == turn);
         if !of_last.clone().any(is_denied) {
-            let is_assumption = |statement: &&Statement| cues::ASSUMES.is_in(&statement.entry.text);
-            let mut latest = self.all.iter().rev().take(Self::LATEST).filter(is_assumption);
-            let assumption = latest.find(|statement| is_denied(statement)).map(|statement| statement.number);
-            if let Some(number) = assumption {
-                let at = self.all.binary_search_by_key(&number, |statement| statement.number).ok()?;
+            let is_assumption = |statement: &Statement| cues::ASSUMES.is_in(&statement.entry.text);
+            let mut latest = self.all.iter().enumerate().rev().take(Self::LATEST);
+            let assumption = latest.find(|(_, statement)| is_assumption(statement) && is_denied(statement));
+            if let Some((at, _)) = assumption {
                 return Some(self.all.remove(at).entry.text);
             }
         }
-        let last = self.all.iter().rev().take_while(|statement| statement.turn == turn);
-        let last_text = last
-            .filter(|statement| statement.entry.kind != FactKind::Open)
-            .map(|statement| statement.entry.text.clone())
-            .next();
+        let mut of_last = of_last.filter(|statement| statement.entry.kind != FactKind::Open);
+        let last_text = of_last.next().map(|statement| statement.entry.text.clone());
         self.all.retain(|statement| statement.turn != turn || statement.entry.kind == FactKind::Open);
         last_text
     }
