@@ -1,7 +1,6 @@
 //! The model's statements: decisions with their reasons, rejected options, findings, its last report and next steps.
-//!
-//! A statement is a whole sentence, together with the one before if it refers back to that.
 
+mod split;
 mod withdrawals;
 
 use std::collections::{HashMap, HashSet};
@@ -13,12 +12,12 @@ use crate::summary::record::change::is_common;
 use crate::summary::record::cues;
 use crate::summary::record::literals::{LiteralClass, literals};
 use crate::summary::record::names::{NameUsage, names};
-use crate::summary::record::segmentation::{GAP, Paragraph, clip_middle, paragraphs, sentences, words_of};
+use crate::summary::record::segmentation::words_of;
 use crate::summary::record::statement_index::StatementIndex;
 use crate::summary::record::{FactKind, RecordEntry};
 
-/// Most characters of a statement.
-const LONGEST: usize = 320;
+use split::{MessageStatement, statements};
+
 /// Statements that are kept; if there are twice as many, those with the least weight are dropped.
 const MOST_STATEMENTS: usize = 8_192;
 
@@ -59,20 +58,9 @@ impl ModelStatements {
     /// Adds a message. `acts` is whether it makes calls; `position` is its place in the history, from 0 to 1.
     pub(super) fn add_message(&mut self, index: usize, text: &str, acts: bool, position: f64, used: &NameUsage) {
         let before = self.all.len();
-        let paragraphs_of_text: Vec<Paragraph> =
-            paragraphs(text).into_iter().filter(|paragraph| !paragraph.is_heading).collect();
         self.turns += 1;
-        let several = paragraphs_of_text.iter().filter(|paragraph| paragraph.is_item).count() > 1;
-        for (at, paragraph) in paragraphs_of_text.iter().enumerate() {
-            let options = several && paragraph.is_item;
-            let mut texts =
-                paragraph_statements(paragraph, at.checked_sub(1).map(|before| &paragraphs_of_text[before]));
-            if at + 1 == paragraphs_of_text.len() {
-                join_question_context(&mut texts);
-            }
-            for text in texts {
-                self.add(index, text, options, acts, position, used);
-            }
+        for MessageStatement { text, is_option } in statements(text) {
+            self.add(index, text, is_option, acts, position, used);
         }
         // Text before a call is no report.
         if self.all.last().is_some_and(|statement| statement.turn == self.turns) {
@@ -258,49 +246,6 @@ impl ModelStatements {
             Some(entry)
         })
     }
-}
-
-/// Joins the sentences before a final question to it, while they are short: `I am done with this. Shall I …?`
-fn join_question_context(texts: &mut Vec<String>) {
-    while let [.., before, asked] = texts.as_slice()
-        && asked.ends_with(['?', '？'])
-        && before.chars().count() + asked.chars().count() < LONGEST * 2 / 3
-        && !cues::AHEAD.is_in(before)
-    {
-        let between = if before.ends_with(|c: char| c >= '\u{2e80}') { "" } else { " " };
-        let joined = format!("{before}{between}{asked}");
-        texts.truncate(texts.len() - 2);
-        texts.push(joined);
-    }
-}
-
-/// Returns the statements of a paragraph; `before` is the previous paragraph.
-fn paragraph_statements(paragraph: &Paragraph, before: Option<&Paragraph>) -> Vec<String> {
-    let is_announcement = |text: &str| text.trim_end_matches([GAP, ' ']).ends_with([':', '：', ',', '，']);
-    if paragraph.is_item && paragraph.text.chars().count() <= LONGEST {
-        return if is_announcement(&paragraph.text) { Vec::new() } else { vec![paragraph.text.clone()] };
-    }
-    let mut found: Vec<String> = Vec::new();
-    for sentence in sentences(&paragraph.text) {
-        let points_back = cues::REFERS.is_in(sentence) || cues::LEANS.is_in(sentence);
-        match found.last_mut().filter(|last| points_back && last.chars().count() + sentence.chars().count() < LONGEST) {
-            Some(last) => {
-                if !last.ends_with(|c: char| c >= '\u{2e80}') {
-                    last.push(' ');
-                }
-                last.push_str(sentence);
-            }
-            None => {
-                let context = before
-                    .filter(|before| points_back && found.is_empty() && before.text.chars().count() < LONGEST / 2);
-                let text = context.map_or_else(|| sentence.to_owned(), |before| format!("{} {sentence}", before.text));
-                found.push(clip_middle(&text, LONGEST));
-            }
-        }
-    }
-    // An announcement of what follows states nothing.
-    found.retain(|text| !is_announcement(text));
-    found
 }
 
 /// Whether a text is a name or a label and not a statement.

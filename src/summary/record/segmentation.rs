@@ -17,6 +17,10 @@ pub(in crate::summary) struct Paragraph {
     pub(in crate::summary) is_item: bool,
     /// Whether it is a short heading, which states nothing by itself.
     pub(in crate::summary) is_heading: bool,
+    /// Whether it is marked as a heading by `#`, whatever its length.
+    pub(in crate::summary) is_title: bool,
+    /// The columns before it, by which an item is told from those of the list around it.
+    pub(in crate::summary) indent: usize,
 }
 
 /// Splits a text into paragraphs.
@@ -25,8 +29,8 @@ pub(in crate::summary) fn paragraphs(text: &str) -> Vec<Paragraph> {
     let mut block: Vec<&str> = Vec::new();
     let mut code: Option<Vec<&str>> = None;
     for line in text.lines() {
-        let line = line.trim();
-        if line.starts_with("```") {
+        let line = line.trim_end();
+        if line.trim_start().starts_with("```") {
             block_paragraphs(&std::mem::take(&mut block), &mut paragraphs_so_far);
             code = match code.take() {
                 None => Some(Vec::new()),
@@ -38,7 +42,7 @@ pub(in crate::summary) fn paragraphs(text: &str) -> Vec<Paragraph> {
             continue;
         }
         match &mut code {
-            Some(lines) => lines.push(line),
+            Some(lines) => lines.push(line.trim_start()),
             None if line.is_empty() => block_paragraphs(&std::mem::take(&mut block), &mut paragraphs_so_far),
             None => block.push(line),
         }
@@ -53,7 +57,7 @@ fn block_paragraphs(lines: &[&str], paragraphs_so_far: &mut Vec<Paragraph>) {
     const PASTED: usize = 3;
     /// The least width of a line that an editor may have wrapped.
     const WRAPPED: usize = 34;
-    let is_typed: Vec<bool> = lines.iter().map(|line| is_prose(&strip_tags(line))).collect();
+    let is_typed: Vec<bool> = lines.iter().map(|line| is_prose(&strip_tags(line.trim_start()))).collect();
     let first = is_typed.iter().position(|is_typed| !is_typed).unwrap_or(lines.len());
     let rest = &is_typed[first..];
     let pasted_lines = rest.iter().filter(|is_typed| !**is_typed).count();
@@ -61,8 +65,11 @@ fn block_paragraphs(lines: &[&str], paragraphs_so_far: &mut Vec<Paragraph>) {
     let mut line_width = 0;
     let mut starts_new = true;
     for line in &lines[..end] {
-        let line = strip_tags(line);
+        let bare = line.trim_start();
+        let indent = line.len() - bare.len();
+        let line = strip_tags(bare);
         let (text, is_item) = strip_list_marks(&line);
+        let is_title = line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
         let is_heading =
             has_heading_mark(&line) && words_of(&text).nth(3).is_none() && !text.ends_with(['.', '!', '?']);
         let length = text.chars().map(|c| if c < '\u{2e80}' { 1 } else { 2 }).sum::<usize>();
@@ -70,14 +77,16 @@ fn block_paragraphs(lines: &[&str], paragraphs_so_far: &mut Vec<Paragraph>) {
             starts_new = true;
             continue;
         }
-        if is_heading {
-            paragraphs_so_far.push(Paragraph { text: text.into_owned(), is_item, is_heading });
+        if is_heading || is_title {
+            paragraphs_so_far.push(Paragraph { text: text.into_owned(), is_item, is_heading, is_title, indent });
             starts_new = true;
             continue;
         }
         let continues =
             !starts_new && !is_item && (line_width >= WRAPPED || text.starts_with(|c: char| c.is_ascii_lowercase()));
-        match paragraphs_so_far.last_mut().filter(|last| continues || !starts_new && last.text.ends_with([':', '：']))
+        match paragraphs_so_far
+            .last_mut()
+            .filter(|last| continues || !starts_new && !is_item && last.text.ends_with([':', '：']))
         {
             Some(last) if last.text.len() < LONGEST_PARAGRAPH => {
                 if !last.text.ends_with(|c: char| c >= '\u{2e80}') || !text.starts_with(|c: char| c >= '\u{2e80}') {
@@ -85,7 +94,7 @@ fn block_paragraphs(lines: &[&str], paragraphs_so_far: &mut Vec<Paragraph>) {
                 }
                 last.text.push_str(&text);
             }
-            _ => paragraphs_so_far.push(Paragraph { text: text.into_owned(), is_item, is_heading }),
+            _ => paragraphs_so_far.push(Paragraph { text: text.into_owned(), is_item, is_heading, is_title, indent }),
         }
         line_width = length;
         starts_new = false;

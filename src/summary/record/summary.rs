@@ -117,7 +117,7 @@ impl BudgetShares {
 
 /// The shares if the work involves files and commands.
 const CODING_SHARES: BudgetShares =
-    BudgetShares { open: 0.2, user: (0.5, 0.4), files: 0.12, commands: 0.2, report: 0.15, decisions: 0.2 };
+    BudgetShares { open: 0.2, user: (0.5, 0.4), files: 0.12, commands: 0.2, report: 0.25, decisions: 0.2 };
 /// The shares for conversations and tools that return values. A model that serves a person repeats these in its
 /// answers.
 const TALK_SHARES: BudgetShares =
@@ -178,9 +178,16 @@ impl<'e> EntrySelection<'e> {
             None => size(&format!("- {}\n", entry_line(entry, style)), counter),
         };
         let costs: Vec<f64> = entries.iter().map(cost).collect();
-        let worth = |at: usize| entries[at].weight / (costs[at] + 6.0).sqrt();
+        // A report is read from its beginning, and its shortest lines are not its best.
+        let typical = |at: usize| if entries[at].kind == FactKind::Report { REPORT_LINE } else { costs[at] };
+        let worth = |at: usize| entries[at].weight / (typical(at) + 6.0).sqrt();
+        let is_report = |at: usize| entries[at].kind == FactKind::Report;
         let mut order: Vec<usize> = (0..entries.len()).collect();
-        order.sort_by(|a, b| worth(*b).total_cmp(&worth(*a)).then(b.cmp(a)));
+        order.sort_by(|a, b| {
+            worth(*b)
+                .total_cmp(&worth(*a))
+                .then_with(|| if is_report(*a) && is_report(*b) { a.cmp(b) } else { b.cmp(a) })
+        });
         EntrySelection { entries, chosen: Vec::new(), is_chosen: vec![false; entries.len()], costs, order }
     }
 
@@ -223,6 +230,8 @@ impl<'e> EntrySelection<'e> {
     }
 }
 
+/// The tokens that a line of the report counts as when it is compared.
+const REPORT_LINE: f64 = 20.0;
 /// The weight up to which entries have no share, and that of remarks, which come last.
 const LEAST_WEIGHT: f64 = 1.0;
 const CLAIM_WEIGHT: f64 = 2.0;

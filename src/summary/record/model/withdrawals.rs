@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 
 use crate::summary::record::change::Claim;
-use crate::summary::record::model::{LONGEST, ModelStatements, Statement, content_words, is_label};
+use crate::summary::record::model::split::LONGEST;
+use crate::summary::record::model::{ModelStatements, Statement, content_words, is_label};
 use crate::summary::record::names::names;
 use crate::summary::record::segmentation::sentences;
 use crate::summary::record::{FactKind, cues};

@@ -64,6 +64,17 @@ pub(super) fn counts_failures(line: &str) -> Option<bool> {
     found
 }
 
+/// Whether a line counts something, and not only the time it took.
+pub(super) fn counts_something(line: &str) -> bool {
+    const UNITS: [&str; 12] =
+        ["ms", "s", "sec", "secs", "second", "seconds", "m", "min", "mins", "minute", "minutes", "h"];
+    let words: Vec<&str> = line.split(|c: char| c.is_whitespace() || "=(),;".contains(c)).collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    let is_count = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b','));
+    let is_unit = |word: &&str| UNITS.contains(&word.trim_end_matches('.'));
+    words.iter().enumerate().any(|(at, word)| is_count(word) && !words.get(at + 1).is_some_and(is_unit))
+}
+
 /// Whether a line names an error.
 pub(in crate::summary::record) fn names_error(line: &str) -> bool {
     literals(line).iter().any(|literal| literal.class == LiteralClass::Error)
@@ -142,9 +153,9 @@ pub(super) fn line_rank(line: &str) -> u8 {
 pub(in crate::summary::record) fn is_code(line: &str) -> bool {
     let numbered = line.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(['→', '\t', ':', '-', '|'])
         && line.starts_with(|c: char| c.is_ascii_digit());
-    const OPENINGS: [&str; 23] = [
-        "+", "-", "> ", "def ", "class ", "import ", "from ", "return", "if ", "raise ", "except", "try", "with ",
-        "func ", "fn ", "let ", "const ", "//", "#", "assert", "* ", "\"", "'",
+    const OPENINGS: [&str; 24] = [
+        "+", "-", "drwx", "> ", "def ", "class ", "import ", "from ", "return", "if ", "raise ", "except", "try",
+        "with ", "func ", "fn ", "let ", "const ", "//", "#", "assert", "* ", "\"", "'",
     ];
     let called = line.ends_with(')') && (line.contains("(\"") || line.contains("('") || !line.contains(' '))
         || line.contains(" := ");

@@ -11,8 +11,8 @@ use crate::summary::record::segmentation::clip_to;
 
 pub(super) use frames::OutputFrames;
 use lines::{
-    LONGEST_LOOKED_AT, counts_failures, is_diagnostic, is_document_fragment, is_sentence, line_rank, line_start,
-    reports_failure, shorten_line, without_decoration, without_digits,
+    LONGEST_LOOKED_AT, counts_failures, counts_something, is_diagnostic, is_document_fragment, is_sentence, line_rank,
+    line_start, reports_failure, shorten_line, without_decoration, without_digits,
 };
 pub(super) use lines::{is_code, names_error, reports_success};
 
@@ -74,12 +74,10 @@ impl CommandOutcome {
         if self.failed == Some(true) {
             let status = self.status.filter(|status| *status != 0);
             let code = status.map_or_else(|| "failed".to_owned(), |_| format!("failed, {}", self.status_text));
-            let went_well =
-                |line: &str| line.split_whitespace().any(|word| matches!(word, "ok" | "PASS" | "PASSED" | "passed"));
             // A trace repeats its first line at its end.
             let repeats_line =
                 |before: &str| self.lines.first().is_some_and(|line| line_start(line) == line_start(before));
-            let before = self.lines.get(1).filter(|line| line_rank(line) > 1 || !went_well(line));
+            let before = self.lines.get(1).filter(|line| line_rank(line) > 1 || !tells_success(line));
             let before = before.filter(|line| !repeats_line(line));
             return Some(match (line, before) {
                 (Some(line), Some(before)) => format!("{code}: {before} … {line}"),
@@ -106,6 +104,7 @@ fn head_and_tail(output: &str) -> String {
 }
 
 fn relevant_lines(output: &str, failed: bool) -> (Vec<String>, bool) {
+    let place_of = |line: &str| line.as_ptr() as usize - output.as_ptr() as usize;
     let mut seen = HashSet::new();
     let mut found: Vec<(u8, usize, String)> = Vec::new();
     let mut line_end = 0;
@@ -120,6 +119,7 @@ fn relevant_lines(output: &str, failed: bool) -> (Vec<String>, bool) {
         let start = output[..at].rfind('\n').map_or(0, |before| before + 1);
         line_end = output[at..].find('\n').map_or(output.len(), |length| at + length);
         let line = without_decoration(&output[start..line_end]);
+        let start = place_of(line);
         let is_status = line.len() < SHORT_LINE && cues::STATUS.is_in(line);
         let is_title = !line.contains(' ') && !line.bytes().any(|byte| byte.is_ascii_digit());
         let is_advice = !failed && line.get(..7).is_some_and(|opening| opening.eq_ignore_ascii_case("warning"));
@@ -132,12 +132,12 @@ fn relevant_lines(output: &str, failed: bool) -> (Vec<String>, bool) {
         {
             continue;
         }
-        // A count of zero failures does not explain a failure.
-        let rank = if failed && counts_failures(line) == Some(false) { 0 } else { line_rank(line) };
+        let rank = if failed { failure_rank(line) } else { success_rank(line) };
         if rank > 0 && seen.insert(without_digits(line)) {
             found.push((rank, start, shorten_line(line)));
         }
     }
+    let is_explained = found.iter().any(|(rank, ..)| *rank >= 2);
     if failed {
         // In a short output, a sentence with a name explains the failure, whatever its words.
         let few = output.lines().nth(FEW_LINES).is_none();
@@ -146,17 +146,18 @@ fn relevant_lines(output: &str, failed: bool) -> (Vec<String>, bool) {
         };
         let lines = output.lines().map(str::trim).filter(says);
         for line in lines.take(MOST_LINES) {
-            if seen.insert(without_digits(line)) {
-                found.push((2, line.as_ptr() as usize - output.as_ptr() as usize, shorten_line(line)));
+            if failure_rank(line) > 0 && seen.insert(without_digits(line)) {
+                found.push((2, place_of(line), shorten_line(line)));
             }
         }
     }
     let short = output.lines().filter(|line| !line.trim().is_empty()).take(SHORT_OUTPUT + 1).count() <= SHORT_OUTPUT;
-    let last_line_text = last_line(output).filter(|line| line.bytes().any(|byte| byte.is_ascii_digit()));
-    let has_result_line = short || !found.is_empty() || !failed && last_line_text.is_some();
-    if found.is_empty() || failed && found.iter().all(|(rank, ..)| *rank < 2) {
-        let last_line_text = last_line(output).filter(|line| found.iter().all(|(_, _, known)| known != line));
-        found.extend(last_line_text.map(|line| (1, usize::MAX, line)));
+    let last = if failed { last_lines(output).next() } else { result_line(output) };
+    let has_number = |line: &str| line.bytes().any(|byte| byte.is_ascii_digit());
+    let has_result_line = short || !found.is_empty() || !failed && last.is_some_and(has_number);
+    if let Some(last) = last.filter(|_| !is_explained) {
+        found.retain(|(_, place, _)| *place != place_of(last));
+        found.push((2, usize::MAX, shorten_line(last)));
     }
     // Of equally important lines the last one sums up the others.
     found.sort_by_key(|(rank, place, _)| std::cmp::Reverse((*rank, *place)));
@@ -164,31 +165,50 @@ fn relevant_lines(output: &str, failed: bool) -> (Vec<String>, bool) {
     (found.into_iter().map(|(_, _, line)| line).collect(), has_result_line)
 }
 
+/// Returns the importance of a line for a failure. A line that reports a success, or a count of zero failures, does not
+/// explain one.
+fn failure_rank(line: &str) -> u8 {
+    let counted = counts_failures(line);
+    if counted == Some(false) || counted.is_none() && tells_success(line) { 0 } else { line_rank(line) }
+}
+
+/// Returns the importance of a line for a success: only counts are results.
+fn success_rank(line: &str) -> u8 {
+    let rank = line_rank(line);
+    if rank == 2 && counts_failures(line).is_none() { 1 } else { rank }
+}
+
+/// Whether a line reports that something went well: `parse ok`, but not `not ok`.
+fn tells_success(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    !line.contains("not ok") && words.any(|word| matches!(word, "ok" | "OK" | "PASS" | "PASSED" | "passed"))
+}
+
 /// Most lines of an output that is read in full.
 const FEW_LINES: usize = 20;
 /// Most lines of an output whose last line is its result.
 const SHORT_OUTPUT: usize = 4;
 
-/// Returns the last line with words that is no frame, tag or code.
-fn last_line(output: &str) -> Option<String> {
-    const LONGEST: usize = 100;
-    output
-        .lines()
-        .rev()
-        .map(without_decoration)
-        .take(40)
-        .find(|line| {
-            let is_status = line.len() < SHORT_LINE && cues::STATUS.is_in(line);
-            let is_other = is_code(line) || line.starts_with('<') || is_document_fragment(line) || is_status;
-            // Some programs print `(no output)` for nothing.
-            let says_nothing =
-                line.starts_with('(') && line.ends_with(')') && line.to_lowercase().contains("no output");
-            !is_other
-                && !says_nothing
-                && line.chars().filter(|c| c.is_alphanumeric()).count() > 2
-                && line.len() <= LONGEST_LOOKED_AT
-        })
-        .map(|line| clip_to(line, LONGEST))
+/// Returns the line of an output that sums it up: of its last lines, the last one that counts something, else the last.
+fn result_line(output: &str) -> Option<&str> {
+    /// Most lines that programs print after their result.
+    const CLOSING_LINES: usize = 3;
+    last_lines(output).take(CLOSING_LINES).find(|line| counts_something(line)).or_else(|| last_lines(output).next())
+}
+
+/// Returns the lines with words that are no frame, tag or code, the last one first.
+fn last_lines(output: &str) -> impl Iterator<Item = &str> {
+    const MOST: usize = 40;
+    output.lines().rev().map(without_decoration).take(MOST).filter(|line| {
+        let is_status = line.len() < SHORT_LINE && cues::STATUS.is_in(line);
+        let is_other = is_code(line) || line.starts_with('<') || is_document_fragment(line) || is_status;
+        // Some programs print `(no output)` for nothing.
+        let says_nothing = line.starts_with('(') && line.ends_with(')') && line.to_lowercase().contains("no output");
+        !is_other
+            && !says_nothing
+            && line.chars().filter(|c| c.is_alphanumeric()).count() > 2
+            && line.len() <= LONGEST_LOOKED_AT
+    })
 }
 
 #[cfg(test)]
@@ -237,6 +257,24 @@ mod tests {
         assert!(kept.starts_with("An error occurred: ") && kept.ends_with("timed out after 60 seconds"), "{kept}");
         assert!(kept.chars().count() <= LONGEST_LINE, "{kept}");
         assert!(parse(&"errörs".repeat(200)).lines.iter().all(|line| line.chars().count() <= LONGEST_LINE));
+    }
+
+    #[test]
+    fn the_result_is_the_last_count_and_no_duration() {
+        let noise = "wake antenna ok (40572)\nsend beacon ok (77644)\ndrwxr-xr-x 3 me staff 40418 Feb 7 11:33 mast\n\
+            send mast ok (1234)\n";
+        for (output, result) in [
+            ("> Task :radar:test\n462 tests completed\nBUILD SUCCESSFUL in 5s", "462 tests completed"),
+            ("Succeeded : 470\nDuration : 79m", "Succeeded : 470"),
+            ("Flash: used 470 kB\n[SUCCESS] Took 3.2 seconds", "Flash: used 470 kB"),
+            (&format!("{noise}all 480 checks good"), "all 480 checks good"),
+            (&format!("{noise}490 links alive"), "490 links alive"),
+            ("compiled\nfinished in 0.4 s", "finished in 0.4 s"),
+        ] {
+            assert_eq!(parse(&format!("{output}\nexit code 0")).lines.first().map(String::as_str), Some(result));
+        }
+        let failed = |output: &str| parse(&format!("{noise}{output}\nexit code 1")).describe(true);
+        assert_eq!(failed("157 dead links").as_deref(), Some("failed, exit code 1: 157 dead links"));
     }
 
     #[test]

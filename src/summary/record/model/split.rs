@@ -1,0 +1,234 @@
+//! Splits a message of the model into statements.
+//!
+//! A statement is a whole sentence, together with the one before if it refers back to that, or an item of a list. Short
+//! items state little alone, so they stand in one statement with what announces them: `It is safe because: nothing
+//! writes; all reads come later`.
+
+use crate::summary::record::cues;
+use crate::summary::record::segmentation::{GAP, Paragraph, clip_middle, paragraphs, sentences, words_of};
+
+/// Most characters of a statement.
+pub(super) const LONGEST: usize = 320;
+
+/// A statement as its message has it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct MessageStatement {
+    pub(super) text: String,
+    /// Whether it is one of several items, which may be options.
+    pub(super) is_option: bool,
+}
+
+/// Splits a message into statements.
+pub(super) fn statements(text: &str) -> Vec<MessageStatement> {
+    let all = paragraphs(text);
+    let is_option = all.iter().filter(|paragraph| paragraph.is_item).count() > 1;
+    let mut splitter = Splitter { is_option, ..Splitter::default() };
+    for (at, paragraph) in all.iter().enumerate() {
+        splitter.is_last = at + 1 == all.len();
+        splitter.add(paragraph);
+    }
+    splitter.finish_list();
+    splitter.found
+}
+
+/// The statements so far, and what the next paragraph may need.
+#[derive(Default)]
+struct Splitter<'p> {
+    found: Vec<MessageStatement>,
+    is_option: bool,
+    /// Whether this is the last paragraph.
+    is_last: bool,
+    /// The heading of the paragraphs that follow, if none has it yet.
+    heading: Option<&'p str>,
+    /// The sentence that announces what follows, which states nothing alone.
+    announcement: Option<String>,
+    /// The short items that are not a statement yet.
+    list: Option<ShortItems>,
+    /// The paragraph before, if the next can refer to it.
+    before: Option<&'p Paragraph>,
+}
+
+/// Short items of a list, joined.
+struct ShortItems {
+    text: String,
+    /// The indentation of the last of them.
+    indent: usize,
+}
+
+impl<'p> Splitter<'p> {
+    fn add(&mut self, paragraph: &'p Paragraph) {
+        if paragraph.is_heading || paragraph.is_title {
+            self.finish_list();
+            (self.heading, self.announcement, self.before) = (Some(paragraph.text.as_str()), None, None);
+            return;
+        }
+        if paragraph.is_item && is_short_item(&paragraph.text) {
+            self.add_short_item(paragraph);
+            self.before = None;
+        } else {
+            self.finish_list();
+            self.add_sentences(paragraph);
+            self.before = Some(paragraph);
+        }
+    }
+
+    fn add_short_item(&mut self, Paragraph { text, indent, .. }: &Paragraph) {
+        /// Most characters of items in one statement.
+        const LONGEST_LIST: usize = 240;
+        let fits = |list: &&mut ShortItems| {
+            *indent >= list.indent && list.text.chars().count() + text.chars().count() <= LONGEST_LIST
+        };
+        if let Some(list) = self.list.as_mut().filter(fits) {
+            list.text.push_str(if *indent > list.indent { ": " } else { "; " });
+            list.text.push_str(text);
+            list.indent = *indent;
+            return;
+        }
+        self.finish_list();
+        let heading = self.heading.take();
+        let lead = self.announcement.take().or_else(|| heading.map(str::to_owned));
+        let text = lead.map_or_else(|| text.clone(), |lead| join(&lead, text));
+        self.list = Some(ShortItems { text, indent: *indent });
+    }
+
+    /// Ends the list, which becomes a statement.
+    fn finish_list(&mut self) {
+        if let Some(ShortItems { text, .. }) = self.list.take() {
+            self.found.push(MessageStatement { text, is_option: self.is_option });
+        }
+    }
+
+    fn add_sentences(&mut self, paragraph: &Paragraph) {
+        let mut texts = self.sentences_of(paragraph);
+        self.announcement = texts.pop_if(|text| is_announcement(text));
+        // An announcement of something else than a list states nothing.
+        texts.retain(|text| !is_announcement(text));
+        if self.is_last {
+            join_question_context(&mut texts);
+        }
+        if let (Some(first), Some(heading)) =
+            (texts.first_mut(), self.heading.filter(|heading| says_something(heading)))
+        {
+            let joined = join(heading, first);
+            if joined.chars().count() <= LONGEST {
+                *first = joined;
+            }
+        }
+        if !texts.is_empty() {
+            self.heading = None;
+        }
+        let is_option = self.is_option && paragraph.is_item;
+        self.found.extend(texts.into_iter().map(|text| MessageStatement { text, is_option }));
+    }
+
+    /// Returns the sentences of a paragraph, each with those that refer to it.
+    fn sentences_of(&self, paragraph: &Paragraph) -> Vec<String> {
+        if paragraph.is_item && paragraph.text.chars().count() <= LONGEST {
+            return vec![paragraph.text.clone()];
+        }
+        let mut found: Vec<String> = Vec::new();
+        for sentence in sentences(&paragraph.text) {
+            let points_back = cues::REFERS.is_in(sentence) || cues::LEANS.is_in(sentence);
+            let may_join =
+                |last: &&mut String| points_back && last.chars().count() + sentence.chars().count() < LONGEST;
+            if let Some(last) = found.last_mut().filter(may_join) {
+                if !last.ends_with(|c: char| c >= '\u{2e80}') {
+                    last.push(' ');
+                }
+                last.push_str(sentence);
+                continue;
+            }
+            let context = self
+                .before
+                .filter(|before| points_back && found.is_empty() && before.text.chars().count() < LONGEST / 2);
+            let text = context.map_or_else(|| sentence.to_owned(), |before| format!("{} {sentence}", before.text));
+            found.push(clip_middle(&text, LONGEST));
+        }
+        found
+    }
+}
+
+/// Joins an announcement or a heading to what follows it.
+fn join(lead: &str, text: &str) -> String {
+    let between = if lead.ends_with([':', '?', '!']) {
+        " "
+    } else if lead.ends_with(['：', '？', '！']) {
+        ""
+    } else {
+        ": "
+    };
+    format!("{lead}{between}{text}")
+}
+
+/// Whether an item of a list is too short to be a statement. What is still to be done stays on its own.
+fn is_short_item(text: &str) -> bool {
+    const SHORT: usize = 120;
+    const ENDS: [char; 10] = ['.', '!', '?', '。', '！', '？', ':', '：', '；', GAP];
+    text.chars().count() <= SHORT && !text.ends_with(ENDS) && !cues::AHEAD.is_in(text) && !cues::UNSOLVED.is_in(text)
+}
+
+/// Whether a heading says more than what kind of text follows.
+fn says_something(heading: &str) -> bool {
+    words_of(heading).nth(3).is_some()
+}
+
+fn is_announcement(text: &str) -> bool {
+    text.trim_end_matches([GAP, ' ']).ends_with([':', '：', ',', '，'])
+}
+
+/// Joins the sentences before a final question to it, while they are short: `I am done with this. Shall I …?`
+fn join_question_context(texts: &mut Vec<String>) {
+    while let [.., before, asked] = texts.as_slice()
+        && asked.ends_with(['?', '？'])
+        && before.chars().count() + asked.chars().count() < LONGEST * 2 / 3
+        && !cues::AHEAD.is_in(before)
+    {
+        let between = if before.ends_with(|c: char| c >= '\u{2e80}') { "" } else { " " };
+        let joined = format!("{before}{between}{asked}");
+        texts.truncate(texts.len() - 2);
+        texts.push(joined);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(message: &str) -> Vec<String> {
+        statements(message).into_iter().map(|statement| statement.text).collect()
+    }
+
+    #[test]
+    fn short_items_stand_with_what_announces_them() {
+        let message = "You could remove the lock because:\n- All writes happen before `main()`\n\
+            - All reads happen after it\n\nBut I would keep it.";
+        let expected = [
+            "You could remove the lock because: All writes happen before `main()`; All reads happen after it",
+            "But I would keep it.",
+        ];
+        assert_eq!(texts(message), expected);
+    }
+
+    #[test]
+    fn nested_items_stand_with_their_item() {
+        let message = "### Changes made\n\n1. **Modern sorting** in `registry.go`\n   - `sort.Slice` is `slices.Sort`\n\
+            \x20  - Fixed a warning\n2. A test";
+        let expected = [
+            "Changes made: 1. Modern sorting in `registry.go`: `sort.Slice` is `slices.Sort`; Fixed a warning",
+            "2. A test",
+        ];
+        assert_eq!(texts(message), expected);
+    }
+
+    #[test]
+    fn a_heading_that_says_something_stands_with_its_first_sentence() {
+        let message = "## Summary\n\nIt works.\n\n## Why is the lock still there?\n\nIt costs nothing. It is clear.";
+        assert_eq!(texts(message), ["It works.", "Why is the lock still there? It costs nothing. It is clear."]);
+    }
+
+    #[test]
+    fn whole_sentences_and_open_items_are_statements_of_their_own() {
+        let message = "State:\n- The parser is done.\n- The tests are not done\n- Docs\n- Examples";
+        assert_eq!(texts(message), ["The parser is done.", "The tests are not done", "Docs; Examples"]);
+    }
+}
