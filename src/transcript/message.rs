@@ -165,6 +165,11 @@ impl<'a> Message<'a> {
         self.calls.is_empty() && self.results.is_empty() && parts.iter().all(|part| is_readable(&part.kind))
     }
 
+    /// Whether Claude Code marks it as written by its program in the user's place, as the text of a slash command is.
+    pub(crate) fn is_marked_as_inserted(&self) -> bool {
+        self.json.get("isMeta").is_some_and(|is_meta| is_meta.raw() == "true")
+    }
+
     /// Whether this is a turn of the user: a user message with more than tool results.
     pub(crate) fn is_user_turn(&self) -> bool {
         self.role == Role::User

@@ -6,16 +6,42 @@ use crate::transcript::tools::shell::{open_quote, steps};
 /// Most characters of a command in a summary.
 const LONGEST_COMMAND: usize = 110;
 /// Programs that only read or move files. Their outcome is reported only if they fail.
-const READ_ONLY_PROGRAMS: [&str; 30] = [
+const READ_ONLY_PROGRAMS: [&str; 53] = [
     "ls", "cat", "grep", "rg", "find", "sed", "head", "tail", "awk", "wc", "echo", "pwd", "cd", "source", "which",
     "tree", "diff", "sleep", "nl", "cp", "mkdir", "rm", "export", "touch", "mv", "printf", "true", "rmdir", "[",
-    "test",
+    "test", "jq", "file", "stat", "du", "df", "ps", "env", "date", "uname", "whoami", "hostname", "less", "more",
+    "sort", "uniq", "cut", "tr", "xxd", "strings", "readlink", "realpath", "basename", "dirname",
 ];
 /// Keywords of a shell, before the program that a loop or a condition runs.
 const SHELL_KEYWORDS: [&str; 13] =
     ["for", "while", "until", "do", "done", "if", "then", "else", "elif", "fi", "case", "esac", "function"];
-/// Subcommands of git that change nothing.
-const READ_ONLY_GIT: [&str; 9] = ["log", "diff", "status", "show", "blame", "branch", "remote", "grep", "ls-files"];
+/// Subcommands that change nothing, by their program.
+const READ_ONLY_SUBCOMMANDS: [(&str, &[&str]); 4] = [
+    (
+        "git",
+        &[
+            "log",
+            "diff",
+            "status",
+            "show",
+            "blame",
+            "branch",
+            "remote",
+            "grep",
+            "ls-files",
+            "rev-parse",
+            "rev-list",
+            "describe",
+            "ls-remote",
+            "merge-base",
+            "shortlog",
+            "cat-file",
+        ],
+    ),
+    ("gh", &["view", "list", "diff", "checks", "status", "search"]),
+    ("kubectl", &["get", "describe", "logs", "top"]),
+    ("docker", &["ps", "images", "logs", "inspect"]),
+];
 
 /// Whether a command does more than read. Its output is then summarized by its outcome.
 pub(super) fn does_more_than_read(command: &str) -> bool {
@@ -36,12 +62,26 @@ fn without_shell_keywords(step: &str) -> &str {
 pub(super) fn is_read_only(step: &str) -> bool {
     let mut words = without_shell_keywords(step).split_whitespace().filter(|word| !word.contains('='));
     let program = words.next().unwrap_or("");
-    let argument = words.find(|word| !word.starts_with('-')).unwrap_or("");
+    let arguments: Vec<&str> = words.filter(|word| !word.starts_with('-')).take(2).collect();
+    let has_read_only_subcommand = || {
+        let known = READ_ONLY_SUBCOMMANDS.iter().find(|(known, _)| *known == program);
+        // `gh pr view` has its verb behind its noun.
+        let verb = if program == "gh" { arguments.last() } else { arguments.first() };
+        known.zip(verb).is_some_and(|((_, read_only), verb)| read_only.contains(verb))
+    };
     program.is_empty()
         || READ_ONLY_PROGRAMS.contains(&program)
         || SHELL_KEYWORDS.contains(&program)
-        || program == "git" && READ_ONLY_GIT.contains(&argument)
+        || has_read_only_subcommand()
+        || is_github_query(step)
         || step.contains("<<")
+}
+
+/// Whether a step asks GitHub for something and sends nothing.
+fn is_github_query(step: &str) -> bool {
+    const SENDING: [&str; 7] = ["-f", "-F", "-X", "--field", "--raw-field", "--method", "--input"];
+    let sends = |word: &str| SENDING.iter().any(|flag| word.starts_with(flag));
+    without_shell_keywords(step).starts_with("gh api ") && !step.split_whitespace().any(sends)
 }
 
 /// Returns a command as a summary shows it: its first step that does more than read, without redirections and filters
@@ -69,4 +109,21 @@ pub(super) fn step_label(command: &str, step: &str) -> String {
 fn first_line_after<'c>(command: &'c str, step: &str) -> &'c str {
     let behind = command.find(step).map_or("", |at| &command[at + step.len()..]);
     behind.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_reads() {
+        for step in ["git rev-parse HEAD", "gh pr view 158 --comments", "gh api repos/a/b/pulls/1/comments --paginate"]
+        {
+            assert!(is_read_only(step), "{step}");
+        }
+        for step in ["git commit -m x", "gh pr create", "gh api repos/a/b/issues -f title=x", "docker compose up", "gh"]
+        {
+            assert!(!is_read_only(step), "{step}");
+        }
+    }
 }

@@ -154,7 +154,7 @@ cues! {
     /// The model announces or offers something.
     TALK: Cue = r"^(?:now,? |first,? |next,? |then,? |so |but )*(?:let me|i['’]ll|i will|let['’]s|i need to|i should|i can|if you|please (?:let|confirm|provide)|could you|would you|how can i)\b|^(?:让我|我来|我将|请问)";
     /// A sentence that is only filler, possibly after the name of the speaker.
-    FILLERS: Cue = r"^(?:(?:(?:i (?:know|see|guess(?: so)?|think so|hope so)|me too|u+m+|u+h+|h+m+|oh|ah|well|so|ok(?:ay)?|yeah|yep|yes|no|nope|right|really|sure|exactly|fine|great|good|perfect|wonderful|awesome|hi|hello|hey|there|again|good (?:morning|afternoon|evening|question|point|catch|idea|call)|done|absolutely|certainly|you['’]re (?:absolutely )?right|of course|thanks?|thank you|got it|understood|not at all|you['’]re welcome|(?:can|could|would|will) you (?:please )?(?:help|assist) me(?: out)?(?: with (?:this|that|it|something|just [^.!?]{1,30}))?(?: please)?|how are you(?: doing)?(?: today)?)\b[\s,.!?…-]*)+|#?\w+#?:\s+(?:(?:i (?:know|see|think so)|u+m+|u+h+|h+m+|oh|ah|hi|hello|hey|there|thanks?|thank you|bye)\b[\s,.!?…-]*)+)$";
+    FILLERS: Cue = r"^(?:(?:(?:i (?:know|see|guess(?: so)?|think so|hope so)|me too|u+m+|u+h+|h+m+|oh|ah|well|so|ok(?:ay)?|yeah|yep|yes|no|nope|right|really|sure|exactly|fine|great|good|perfect|wonderful|awesome|hi|hello|hey|there|again|good (?:morning|afternoon|evening)|(?:[a-z]+ )?(?:question|point|catch|idea|call|news|find|work|job)|done|absolutely|certainly|you['’]re (?:absolutely )?right|of course|thanks?|thank you|got it|understood|not at all|you['’]re welcome|(?:can|could|would|will) you (?:please )?(?:help|assist) me(?: out)?(?: with (?:this|that|it|something|just [^.!?]{1,30}))?(?: please)?|how are you(?: doing)?(?: today)?)\b[\s,.!?…-]*)+|#?\w+#?:\s+(?:(?:i (?:know|see|think so)|u+m+|u+h+|h+m+|oh|ah|hi|hello|hey|there|thanks?|thank you|bye)\b[\s,.!?…-]*)+)$";
     /// A permission.
     PERMITS: Cue = r"\b(?:(?:you|we|they|it|part|may|can) (?:can|may)|can now|may now|(?:is|are|was|['’]s|['’]re) (?:now )?(?:fine|ok(?:ay)?|allowed|alright to|all right to)|feel free|free to|freely|exception|go ahead|go for it|no need|need not|needn['’]t|not have to|don['’]?t have to|may|can)\b|可以|允许|不必|不用等|随便|也行|就行|放开";
     /// Words by which one thing becomes another.
@@ -165,6 +165,8 @@ cues! {
     REJECTS: PlacedCue = r"\b(?:user|human|operator|person|reviewer)\b[^.\n]{0,60}?\b(?:reject[a-z]*|den(?:y|ied|ies)|declin[a-z]+|refus[a-z]+|disapprov[a-z]+|does(?:n['’]t| not) want|did(?:n['’]t| not) (?:want|allow|approve|accept)|said no|cancel[a-z]*|stopped|blocked|vetoed)\b|\b(?:rejected|denied|declined|refused|not approved|vetoed|cancel(?:l)?ed) by (?:the )?(?:user|human|operator|reviewer)\b|用户[^。\n]{0,12}?(?:拒绝|否决|取消|不同意|没有批准|驳回)";
     /// The words before a quotation of the user.
     SAYING: PlacedCue = r"\b(?:the )?(?:user|human|they|he|she|reviewer|operator)?['’]?s? ?(?:said|says|wrote|writes|feedback|reason(?: given)?|comment(?:ed)?|message|instruction(?:s)?|explanation|note|told you|answered|replied)\b[^:：\n]{0,30}[:：]|(?:说|反馈|原因|理由|意见|留言|备注|批注)[^:：\n]{0,6}[:：]";
+    /// What a program tells the model after a rejection.
+    TOLD_TO_MODELS: Cue = r"\b(?:tool (?:use|call) was|tell you how to proceed|wait for (?:the user|(?:further )?instructions))\b";
     /// A tool failed.
     UNDONE: Cue = r"\b(?:error|failed|failure|cannot|can['’]t|could not|couldn['’]t|unable|denied|not found|not unique|no (?:match[a-z]*|change[s]?|such file|replacement)|does not (?:exist|match)|did not (?:match|apply)|not (?:written|applied|changed|saved)|refused|invalid|conflict)\b|错误|失败|无法|未找到|不存在";
     /// A tool reports that it changed nothing.
@@ -225,6 +227,10 @@ cues! {
     CHOOSES: Cue = r"\b(?:decid[a-z]+|chose|chosen|choos(?:e|ing)|going with|go(?:es)? with|went with|opt(?:ed)? for|settled? (?:on|for)|instead of|rather than|reject[a-z]*|rul(?:ed?|ing) (?:it |this |that )?out|(?:is|are) out\b|discard[a-z]*|dismiss[a-z]*|not worth|drawback|downside|trade-?off|my pick|i(?:['’]d| would) (?:take|pick|use|choose|go|prefer)|prefer[a-z]*|recommend[a-z]*|agreed|we (?:take|use|keep|stay)|stick(?:ing)? (?:to|with)|the (?:first|second|third|last|other) (?:option|way|approach|one)|option [0-9a-c]\b|either)\b|决定|选择|采用|倾向|放弃|否决|不用|而不是|方案|优点|缺点|两种|推荐";
     /// A reason or a finding is given.
     REASONS: Cue = r"\b(?:because|since|root cause|the (?:cause|reason|culprit|problem|issue|bug|fix|trick)|caus(?:ed|es)|comes? from|came from|due to|turns? out|turned out|so that|that is why|which is why|explains?|solved by|fixed by|is fixed|was fixed|found (?:that|out)|means that|belongs? to|needs?|must|has to|have to|the wrong)\b|原因|因为|由于|来自|导致|其实|发现|已修|修好|属于|必须|需要|要先";
+    /// The heading of a conclusion.
+    CONCLUSION: Cue = r"\b(?:tl;?dr|verdict|conclusions?|summary|bottom line|recommendations?|takeaways?|answer|root cause|decision)\b|结论|总结|小结|建议|根因";
+    /// The opening of a conclusion.
+    CONCLUDES: Cue = r"^(?:so,? )?(?:tl;?dr|bottom line|in short|in summary|to (?:summari[sz]e|sum up)|in conclusion|overall|all in all|long story short|the (?:verdict|upshot|bottom line))\b|^(?:总之|综上|总的来说|简而言之|结论)";
     /// The status of something.
     STATUS_WORDS: Cue = r"\b(?:done|finished|complete[a-z]*|works?|working|passes|passing|pass|green|fixed|solved|resolved|implemented|merged|deployed|not (?:yet|done|started|solved|working|fixed|finished)|unsolved|unfinished|still|left|remain[a-z]*|missing|blocked|broken|fails?|failing|half|so far|skipped|reverted|covered)\b|完成|通过|已|还没|没有解决|未|失败|剩下|仍|没做|做了";
 }

@@ -286,6 +286,7 @@ fn speaker(message: &Message<'_>, text: &str, prefix: &str, has_acted: bool) -> 
     }
     match message.role {
         Role::System | Role::Developer => Speaker::Instructions,
+        Role::User if message.results.is_empty() && message.is_marked_as_inserted() => Speaker::Instructions,
         Role::User if message.is_user_turn() && !text.trim().is_empty() && !(has_acted && is_observation(text)) => {
             Speaker::User
         }

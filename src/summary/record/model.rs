@@ -32,6 +32,8 @@ struct Statement {
     key: u64,
     /// Whether nobody would miss it: `Found it.`
     is_thin: bool,
+    /// Whether the user answered it, and not only its message.
+    is_answered: bool,
 }
 
 /// All statements of the model.
@@ -59,8 +61,8 @@ impl ModelStatements {
     pub(super) fn add_message(&mut self, index: usize, text: &str, acts: bool, position: f64, used: &NameUsage) {
         let before = self.all.len();
         self.turns += 1;
-        for MessageStatement { text, is_option } in statements(text) {
-            self.add(index, text, is_option, acts, position, used);
+        for statement in statements(text) {
+            self.add(index, statement, acts, position, used);
         }
         // Text before a call is no report.
         if self.all.last().is_some_and(|statement| statement.turn == self.turns) {
@@ -81,7 +83,8 @@ impl ModelStatements {
         }
     }
 
-    fn add(&mut self, index: usize, mut text: String, is_option: bool, acts: bool, position: f64, used: &NameUsage) {
+    fn add(&mut self, index: usize, statement: MessageStatement, acts: bool, position: f64, used: &NameUsage) {
+        let MessageStatement { mut text, is_option, concludes } = statement;
         let retracted = match () {
             () if cues::TAKES_BACK.is_in(&text) => self.retract(&text),
             () if cues::RULES_OUT.is_in(&text) => self.take_most_shared(&text),
@@ -112,7 +115,7 @@ impl ModelStatements {
             () if is_talk => (FactKind::Next, 0.3),
             () if about_error => (FactKind::Finding, 6.0),
             () if cues::UNSOLVED.is_in(&text) => (FactKind::Finding, 5.0),
-            () if cues::CHOOSES.is_in(&text) => (FactKind::Decision, 5.0),
+            () if concludes || cues::CHOOSES.is_in(&text) => (FactKind::Decision, 5.0),
             // A list item that is only a name states nothing.
             () if is_option && is_label(&text) => (FactKind::Finding, 0.5),
             () if is_option => (FactKind::Decision, 3.0),
@@ -133,20 +136,39 @@ impl ModelStatements {
         let mut entry = RecordEntry::new(kind, index, String::new(), text);
         entry.weight = weight * name_factor * (0.7 + 0.6 * position);
         self.index.add(self.next_number, &entry.text);
-        self.all.push(Statement { entry, number: self.next_number, turn: self.turns, key, is_thin });
+        self.all.push(Statement {
+            entry,
+            number: self.next_number,
+            turn: self.turns,
+            key,
+            is_thin,
+            is_answered: false,
+        });
         self.next_number += 1;
     }
 
-    /// Notes that the user answered the last message.
+    /// Notes that the user answered the last message: all of a short one, and what shares a word in a long one.
     pub(super) fn mark_answered(&mut self, answer: &str) {
         const SHORT: usize = 320;
-        let shares = |statement: &Statement| {
-            let words: HashSet<String> = content_words(&statement.entry.text).collect();
-            content_words(answer).any(|word| words.contains(&word))
-        };
-        let of_last = self.all.iter().rev().take_while(|statement| statement.turn == self.turns);
-        if answer.len() <= SHORT && of_last.clone().any(shares) {
-            self.answered.insert(self.turns);
+        const FEW_STATEMENTS: usize = 8;
+        if answer.len() > SHORT {
+            return;
+        }
+        let turn = self.turns;
+        let first = self.all.iter().rposition(|statement| statement.turn != turn).map_or(0, |before| before + 1);
+        let of_last = &mut self.all[first..];
+        let answer_words: HashSet<String> = content_words(answer).collect();
+        let shares =
+            |statement: &Statement| content_words(&statement.entry.text).any(|word| answer_words.contains(&word));
+        let is_short = of_last.len() <= FEW_STATEMENTS;
+        if is_short && !of_last.iter().any(shares) {
+            return;
+        }
+        for statement in of_last {
+            if is_short || shares(statement) {
+                statement.is_answered = true;
+                self.answered.insert(turn);
+            }
         }
     }
 
@@ -209,9 +231,11 @@ impl ModelStatements {
         const TOO_OFTEN: u32 = 4;
         const REMARK: f64 = 3.4;
         let ModelStatements { all, times, answered, last, last_acts, turns, .. } = self;
+        let report = || all.iter().filter(|statement| statement.turn == last).map(|statement| statement.number);
+        let (first, end) = (report().next(), report().next_back());
         let mut seen_keys: HashSet<u64, RandomState> = HashSet::default();
         all.into_iter().filter_map(move |statement| {
-            let Statement { mut entry, turn, key, is_thin, .. } = statement;
+            let Statement { mut entry, number, turn, key, is_thin, is_answered } = statement;
             let of_last = turn == last;
             if is_thin && !of_last && !answered.contains(&turn) && entry.kind != FactKind::Open {
                 return None;
@@ -234,12 +258,18 @@ impl ModelStatements {
                 (_, true) => {
                     let is_plan = cues::AHEAD.is_in(&entry.text) && is_last && turn == turns;
                     entry.kind = if is_plan { FactKind::Next } else { FactKind::Report };
-                    entry.weight = if is_plan { 11.0 } else { 9.0 };
+                    entry.weight = match () {
+                        () if is_plan => 11.0,
+                        // A report tells first what came of the work, and last what is open.
+                        () if Some(number) == first => 9.2,
+                        () if Some(number) == end => 9.1,
+                        () => 9.0,
+                    };
                 }
                 (FactKind::Next, false) => (entry.kind, entry.weight) = (FactKind::Finding, entry.weight.min(1.0)),
                 _ => {}
             }
-            if answered.contains(&turn) && !of_last && !is_label(&entry.text) {
+            if is_answered && !of_last && !is_label(&entry.text) && (!is_talk || cues::CHOOSES.is_in(&entry.text)) {
                 entry.kind = FactKind::Decision;
                 entry.weight = entry.weight.max(5.0);
             }

@@ -89,6 +89,9 @@ pub(super) fn rejection_text(result: &str, is_marked: bool) -> Option<&str> {
         Some((saying, _)) => &behind[saying.end..],
         None => {
             let rest = &result[rejects.end..];
+            if cues::TOLD_TO_MODELS.is_in(rest) {
+                return Some("");
+            }
             rest.find(['.', ':', '\n', '。', '：'])
                 .map_or("", |at| rest[at..].trim_start_matches(['.', ':', '。', '：']))
         }
@@ -114,6 +117,8 @@ mod tests {
         assert_eq!(rejection_text("User rejected the edit: keep the name"), Some("keep the name"));
         assert_eq!(rejection_text("用户拒绝了这次修改，原因：表结构冻结"), Some("表结构冻结"));
         assert_eq!(rejection_text("The operation was rejected by the user."), Some(""));
+        let interrupted = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed.";
+        assert_eq!(super::rejection_text(interrupted, true), Some(""));
         assert_eq!(rejection_text("permission denied (publickey)"), None);
         assert_eq!(rejection_text("! [rejected] main -> main (fetch first)"), None);
     }

@@ -178,9 +178,13 @@ impl<'e> EntrySelection<'e> {
             None => size(&format!("- {}\n", entry_line(entry, style)), counter),
         };
         let costs: Vec<f64> = entries.iter().map(cost).collect();
-        // A report is read from its beginning, and its shortest lines are not its best.
-        let typical = |at: usize| if entries[at].kind == FactKind::Report { REPORT_LINE } else { costs[at] };
-        let worth = |at: usize| entries[at].weight / (typical(at) + 6.0).sqrt();
+        // The shortest statements of the model are not its best, and a report is read from its beginning.
+        let compared_cost = |at: usize| match entries[at].kind {
+            FactKind::Report => STATEMENT,
+            FactKind::Decision | FactKind::Finding => costs[at].max(STATEMENT),
+            _ => costs[at],
+        };
+        let worth = |at: usize| entries[at].weight / (compared_cost(at) + 6.0).sqrt();
         let is_report = |at: usize| entries[at].kind == FactKind::Report;
         let mut order: Vec<usize> = (0..entries.len()).collect();
         order.sort_by(|a, b| {
@@ -203,7 +207,9 @@ impl<'e> EntrySelection<'e> {
         });
         take_share(shares.user(room), &|entry| entry.kind == FactKind::User && entry.weight > LEAST_WEIGHT);
         take_share(shares.files, &|entry| entry.kind == FactKind::File && !is_read(entry));
-        take_share(shares.commands, &|entry| matches!(entry.kind, FactKind::Error | FactKind::Command));
+        take_share(shares.commands, &|entry| {
+            matches!(entry.kind, FactKind::Error | FactKind::Command) && entry.weight > LEAST_WEIGHT
+        });
         take_share(shares.report, &|entry| matches!(entry.kind, FactKind::Next | FactKind::Report));
         take_share(shares.decisions, &|entry| {
             matches!(entry.kind, FactKind::Decision | FactKind::Finding) && entry.weight > CLAIM_WEIGHT
@@ -230,8 +236,8 @@ impl<'e> EntrySelection<'e> {
     }
 }
 
-/// The tokens that a line of the report counts as when it is compared.
-const REPORT_LINE: f64 = 20.0;
+/// The tokens of a statement: a shorter one has no advantage.
+const STATEMENT: f64 = 32.0;
 /// The weight up to which entries have no share, and that of remarks, which come last.
 const LEAST_WEIGHT: f64 = 1.0;
 const CLAIM_WEIGHT: f64 = 2.0;

@@ -268,7 +268,7 @@ impl WorkState {
         };
         let mut effects = CallEffects::default();
         if has_failed {
-            let weight = if steps.iter().all(|step| is_read_only(step)) { 1.0 } else { 5.0 };
+            let weight = if steps.iter().all(|step| is_read_only(step)) { 0.7 } else { 5.0 };
             let failed = failed_step(&labels, command, result, &outcome);
             self.record_failure(&labels, failed, &outcome, weight, index);
             effects.errors.extend(outcome.lines.iter().take(4).cloned());

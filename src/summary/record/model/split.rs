@@ -10,12 +10,17 @@ use crate::summary::record::segmentation::{GAP, Paragraph, clip_middle, paragrap
 /// Most characters of a statement.
 pub(super) const LONGEST: usize = 320;
 
+/// The first statements under the heading of a conclusion that belong to it.
+const MOST_CONCLUSIONS: usize = 3;
+
 /// A statement as its message has it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MessageStatement {
     pub(super) text: String,
     /// Whether it is one of several items, which may be options.
     pub(super) is_option: bool,
+    /// Whether it concludes something, by its opening or its heading.
+    pub(super) concludes: bool,
 }
 
 /// Splits a message into statements.
@@ -38,8 +43,10 @@ struct Splitter<'p> {
     is_option: bool,
     /// Whether this is the last paragraph.
     is_last: bool,
+    /// The statements that the heading of a conclusion still promises.
+    conclusions_left: usize,
     /// The heading of the paragraphs that follow, if none has it yet.
-    heading: Option<&'p str>,
+    heading: Option<Heading>,
     /// The sentence that announces what follows, which states nothing alone.
     announcement: Option<String>,
     /// The short items that are not a statement yet.
@@ -48,25 +55,42 @@ struct Splitter<'p> {
     before: Option<&'p Paragraph>,
 }
 
+/// A heading, or an item with text below it.
+struct Heading {
+    text: String,
+    /// Whether it says more than what kind of text follows.
+    says_something: bool,
+}
+
 /// Short items of a list, joined.
 struct ShortItems {
     text: String,
     /// The indentation of the last of them.
     indent: usize,
+    /// Whether there is only one.
+    is_lone: bool,
 }
 
 impl<'p> Splitter<'p> {
     fn add(&mut self, paragraph: &'p Paragraph) {
         if paragraph.is_heading || paragraph.is_title {
             self.finish_list();
-            (self.heading, self.announcement, self.before) = (Some(paragraph.text.as_str()), None, None);
+            self.conclusions_left = if cues::CONCLUSION.is_in(&paragraph.text) { MOST_CONCLUSIONS } else { 0 };
+            let text = paragraph.text.clone();
+            let says_something = words_of(&text).nth(3).is_some();
+            (self.heading, self.announcement, self.before) = (Some(Heading { text, says_something }), None, None);
             return;
         }
         if paragraph.is_item && is_short_item(&paragraph.text) {
             self.add_short_item(paragraph);
             self.before = None;
         } else {
-            self.finish_list();
+            // A lone item is the heading of what is written below it.
+            let heads = |list: &mut ShortItems| list.is_lone && list.indent < paragraph.indent;
+            match self.list.take_if(heads) {
+                Some(item) => self.heading = Some(Heading { text: item.text, says_something: true }),
+                None => self.finish_list(),
+            }
             self.add_sentences(paragraph);
             self.before = Some(paragraph);
         }
@@ -81,44 +105,48 @@ impl<'p> Splitter<'p> {
         if let Some(list) = self.list.as_mut().filter(fits) {
             list.text.push_str(if *indent > list.indent { ": " } else { "; " });
             list.text.push_str(text);
-            list.indent = *indent;
+            (list.indent, list.is_lone) = (*indent, false);
             return;
         }
         self.finish_list();
         let heading = self.heading.take();
-        let lead = self.announcement.take().or_else(|| heading.map(str::to_owned));
+        let lead = self.announcement.take().or(heading.map(|heading| heading.text));
         let text = lead.map_or_else(|| text.clone(), |lead| join(&lead, text));
-        self.list = Some(ShortItems { text, indent: *indent });
+        self.list = Some(ShortItems { text, indent: *indent, is_lone: true });
     }
 
     /// Ends the list, which becomes a statement.
     fn finish_list(&mut self) {
         if let Some(ShortItems { text, .. }) = self.list.take() {
-            self.found.push(MessageStatement { text, is_option: self.is_option });
+            self.push(text, self.is_option);
         }
+    }
+
+    fn push(&mut self, text: String, is_option: bool) {
+        let concludes = self.conclusions_left > 0 || cues::CONCLUDES.is_in(&text);
+        self.conclusions_left = self.conclusions_left.saturating_sub(1);
+        self.found.push(MessageStatement { text, is_option, concludes });
     }
 
     fn add_sentences(&mut self, paragraph: &Paragraph) {
         let mut texts = self.sentences_of(paragraph);
-        self.announcement = texts.pop_if(|text| is_announcement(text));
+        // Code may stand between an announcement and what follows.
+        self.announcement = texts.pop_if(|text| is_announcement(text)).filter(|text| !text.ends_with(GAP));
         // An announcement of something else than a list states nothing.
         texts.retain(|text| !is_announcement(text));
         if self.is_last {
             join_question_context(&mut texts);
         }
-        if let (Some(first), Some(heading)) =
-            (texts.first_mut(), self.heading.filter(|heading| says_something(heading)))
+        if let Some(first) = texts.first_mut()
+            && let Some(heading) = self.heading.take().filter(|heading| heading.says_something)
         {
-            let joined = join(heading, first);
+            let joined = join(&heading.text, first);
             if joined.chars().count() <= LONGEST {
                 *first = joined;
             }
         }
-        if !texts.is_empty() {
-            self.heading = None;
-        }
         let is_option = self.is_option && paragraph.is_item;
-        self.found.extend(texts.into_iter().map(|text| MessageStatement { text, is_option }));
+        texts.into_iter().for_each(|text| self.push(text, is_option));
     }
 
     /// Returns the sentences of a paragraph, each with those that refer to it.
@@ -150,7 +178,7 @@ impl<'p> Splitter<'p> {
 
 /// Joins an announcement or a heading to what follows it.
 fn join(lead: &str, text: &str) -> String {
-    let between = if lead.ends_with([':', '?', '!']) {
+    let between = if lead.ends_with([':', '?', '!', GAP]) {
         " "
     } else if lead.ends_with(['：', '？', '！']) {
         ""
@@ -163,13 +191,9 @@ fn join(lead: &str, text: &str) -> String {
 /// Whether an item of a list is too short to be a statement. What is still to be done stays on its own.
 fn is_short_item(text: &str) -> bool {
     const SHORT: usize = 120;
-    const ENDS: [char; 10] = ['.', '!', '?', '。', '！', '？', ':', '：', '；', GAP];
+    const ENDS: [char; 9] = ['.', '!', '?', '。', '！', '？', ':', '：', '；'];
+    let text = text.trim_end_matches([GAP, ' ']);
     text.chars().count() <= SHORT && !text.ends_with(ENDS) && !cues::AHEAD.is_in(text) && !cues::UNSOLVED.is_in(text)
-}
-
-/// Whether a heading says more than what kind of text follows.
-fn says_something(heading: &str) -> bool {
-    words_of(heading).nth(3).is_some()
 }
 
 fn is_announcement(text: &str) -> bool {
@@ -216,6 +240,17 @@ mod tests {
         let expected = [
             "Changes made: 1. Modern sorting in `registry.go`: `sort.Slice` is `slices.Sort`; Fixed a warning",
             "2. A test",
+        ];
+        assert_eq!(texts(message), expected);
+    }
+
+    #[test]
+    fn an_item_heads_what_is_written_below_it() {
+        let message = "1. **Speed of `find()`** (registry.go:388)\n   ```go\n   for {\n   ```\n   \n   \
+            **Problem**: It makes an instance of each.\n\n2. **Names**\n   Fine as they are.";
+        let expected = [
+            "1. Speed of `find()` (registry.go:388) … Problem: It makes an instance of each.",
+            "2. Names: Fine as they are.",
         ];
         assert_eq!(texts(message), expected);
     }

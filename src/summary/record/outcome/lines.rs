@@ -70,7 +70,9 @@ pub(super) fn counts_something(line: &str) -> bool {
         ["ms", "s", "sec", "secs", "second", "seconds", "m", "min", "mins", "minute", "minutes", "h"];
     let words: Vec<&str> = line.split(|c: char| c.is_whitespace() || "=(),;".contains(c)).collect();
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    let is_count = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b','));
+    let is_count = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_digit()) && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+    };
     let is_unit = |word: &&str| UNITS.contains(&word.trim_end_matches('.'));
     words.iter().enumerate().any(|(at, word)| is_count(word) && !words.get(at + 1).is_some_and(is_unit))
 }

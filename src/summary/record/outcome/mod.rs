@@ -85,7 +85,9 @@ impl CommandOutcome {
                 (None, _) => code,
             });
         }
-        let line = line.filter(|_| self.has_result_line)?;
+        // `ok  package 0.3s` says no more than that it went well.
+        let says_only_ok = |line: &str| tells_success(line) && !counts_something(line) && !line.contains("no test");
+        let line = line.filter(|line| self.has_result_line && !says_only_ok(line))?;
         Some(match self.failed {
             // The command may have succeeded all the same.
             Some(false) if reports_failure(line) => format!("{}: {line}", self.status_text),
@@ -189,11 +191,16 @@ const FEW_LINES: usize = 20;
 /// Most lines of an output whose last line is its result.
 const SHORT_OUTPUT: usize = 4;
 
-/// Returns the line of an output that sums it up: of its last lines, the last one that counts something, else the last.
+/// Returns the line of an output that sums it up: of its last lines, the last one that counts something or reports
+/// success, else the last.
 fn result_line(output: &str) -> Option<&str> {
     /// Most lines that programs print after their result.
     const CLOSING_LINES: usize = 3;
-    last_lines(output).take(CLOSING_LINES).find(|line| counts_something(line)).or_else(|| last_lines(output).next())
+    let closing = || last_lines(output).take(CLOSING_LINES);
+    closing()
+        .find(|line| counts_something(line))
+        .or_else(|| closing().find(|line| tells_success(line)))
+        .or_else(|| last_lines(output).next())
 }
 
 /// Returns the lines with words that are no frame, tag or code, the last one first.

@@ -38,8 +38,7 @@ pub(crate) fn of_one_answer<'a>(
     let mut groups: Vec<(usize, usize)> = Vec::new();
     let mut by_id: HashMap<Cow<'_, str>, usize> = HashMap::new();
     for (index, message) in messages.iter().enumerate() {
-        let is_meta = message.json.get("isMeta").is_some_and(|meta| meta.raw() == "true");
-        if message.is_user_turn() && !is_meta {
+        if message.is_user_turn() && !message.is_marked_as_inserted() {
             by_id.clear();
         }
         let Some(id) = id(message) else { continue };
