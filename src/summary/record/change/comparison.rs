@@ -334,8 +334,13 @@ impl Claim {
         self.subject.iter().any(undone) && self.covered_core(earlier) > 0
     }
 
-    /// Whether both are the same sentence except for the words that distinguish them, like lines of a list.
+    /// Whether both are the same sentence except for the words that distinguish them, like lines of a list. What allows
+    /// something is no such line of what forbids it.
     pub(super) fn is_list_sibling(&self, earlier: &Claim) -> bool {
+        let is_mostly_about = || self.shared_words(earlier) * 2 > earlier.subject.len();
+        if self.permits && !self.restricts && earlier.restricts && is_mostly_about() {
+            return false;
+        }
         let equal_words = self.stems.iter().zip(&earlier.stems).filter(|(one, other)| one == other).count();
         self.stems.len() == earlier.stems.len() && !self.corrects && equal_words * 2 >= self.stems.len()
     }

@@ -78,6 +78,10 @@ pub(super) fn value_at(tokens: &[WordToken], at: usize) -> Option<(ValueMeasure,
         (unit, None) if !unit.is_empty() && !is_common(unit) && unit.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
             Some((ValueMeasure::Count(stem(unit).into_owned()), number, 2))
         }
+        // A single character behind a number counts things: 112 路.
+        (unit, None) if unit.chars().count() == 1 && !unit.is_ascii() => {
+            Some((ValueMeasure::Count(unit.to_owned()), number, 2))
+        }
         // In a name, the number follows: `test 1`, `user 4001`. A limit or a port has a number as its value.
         _ if is_common(before) || is_light(before) || matches!(before, "port" | "timeout") => {
             Some((ValueMeasure::Number, number, 1))

@@ -26,7 +26,6 @@ pub(in crate::summary) use words::is_common;
 pub(super) use words::stem;
 use words::{Word, WordSet};
 
-/// The statements of one speaker so far. Finds those that a new one replaces.
 impl ClaimChange {
     /// The share of the earlier statement's matter that the new one is about.
     pub(super) fn share(&self) -> f64 {
@@ -39,6 +38,7 @@ impl ClaimChange {
     }
 }
 
+/// The statements of one speaker so far. Finds those that a new one replaces.
 #[derive(Default)]
 pub(super) struct ClaimHistory {
     /// `None` for those that were replaced, which are not compared again.

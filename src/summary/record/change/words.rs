@@ -170,7 +170,11 @@ pub(super) fn join_bigrams(pairs: &[&str]) -> String {
 /// Returns the approximate stem of an English word.
 pub(in crate::summary::record) fn stem(word: &str) -> Cow<'_, str> {
     let word = word.strip_suffix("'s").or(word.strip_suffix("’s")).unwrap_or(word);
-    if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+    if let Some((before, last)) = word.rsplit_once('-').filter(|(before, last)| is_spelled(before) && is_spelled(last)) {
+        // `force-pushing` comes from `force-push`.
+        return format!("{before}-{}", stem(last)).into();
+    }
+    if word.len() < 4 || !is_spelled(word) {
         return word.into();
     }
     let cut = |end: &str, least: usize| word.strip_suffix(end).filter(|rest| rest.len() >= least);
@@ -189,6 +193,11 @@ pub(in crate::summary::record) fn stem(word: &str) -> Cow<'_, str> {
         () => word,
     };
     root.strip_suffix('e').filter(|rest| rest.len() >= 3).unwrap_or(root).into()
+}
+
+/// Whether a word has letters only.
+fn is_spelled(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
 /// Whether a word has a digit or punctuation inside, as identifiers do.
