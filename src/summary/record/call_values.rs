@@ -88,7 +88,7 @@ pub(super) fn lines_with_used_names(label: &str, output: &str, index: usize, use
         let Some(name) = used_again.next() else { continue };
         let line = line.trim();
         // The last outcome of a command shows which errors remain.
-        if line.len() > 2 * LONGEST_VALUE || is_code(line) || is_statement_of_code(line) || names_error(line) {
+        if line.len() > 2 * LONGEST_VALUE || is_code(line) || states_nothing(line) || names_error(line) {
             continue;
         }
         found.push((Some(format!("used {name}")), line_value(label, line, index, 4.0)));
@@ -96,13 +96,15 @@ pub(super) fn lines_with_used_names(label: &str, output: &str, index: usize, use
     found
 }
 
-/// Whether a line is from a program or a markup, though it does not look like one by its ends: `x = f(y)`, `</title>`.
-fn is_statement_of_code(line: &str) -> bool {
+/// Whether a line states nothing: a name alone, or a line of a program or markup that does not look like one by its
+/// ends: `x = f(y)`, `</title>`.
+fn states_nothing(line: &str) -> bool {
     let calls = || {
         let mut brackets = line.match_indices('(').filter(|(at, _)| !line[*at..].starts_with("(s)"));
         brackets.any(|(at, _)| line[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
     };
     line.contains(['{', '"'])
+        || !line.contains(' ')
         || line.starts_with(['<', '@'])
         || line.starts_with("===")
         || line.ends_with('[')

@@ -6,11 +6,12 @@ use crate::transcript::tools::shell::{open_quote, steps};
 /// Most characters of a command in a summary.
 const LONGEST_COMMAND: usize = 110;
 /// Programs that only read or move files. Their outcome is reported only if they fail.
-const READ_ONLY_PROGRAMS: [&str; 53] = [
+const READ_ONLY_PROGRAMS: [&str; 57] = [
     "ls", "cat", "grep", "rg", "find", "sed", "head", "tail", "awk", "wc", "echo", "pwd", "cd", "source", "which",
     "tree", "diff", "sleep", "nl", "cp", "mkdir", "rm", "export", "touch", "mv", "printf", "true", "rmdir", "[",
     "test", "jq", "file", "stat", "du", "df", "ps", "env", "date", "uname", "whoami", "hostname", "less", "more",
-    "sort", "uniq", "cut", "tr", "xxd", "strings", "readlink", "realpath", "basename", "dirname",
+    "sort", "uniq", "cut", "tr", "xxd", "strings", "readlink", "realpath", "basename", "dirname", "chmod", "chown",
+    "ln", "kill",
 ];
 /// Keywords of a shell, before the program that a loop or a condition runs.
 const SHELL_KEYWORDS: [&str; 13] =
@@ -75,6 +76,13 @@ pub(super) fn is_read_only(step: &str) -> bool {
         || has_read_only_subcommand()
         || is_github_query(step)
         || step.contains("<<")
+}
+
+/// Whether the outcome of a step may tell if the work is good: one of a version control system does not.
+pub(super) fn may_check(step: &str) -> bool {
+    const OTHERS: [&str; 4] = ["git", "gh", "jj", "hg"];
+    let program = without_shell_keywords(step).split_whitespace().find(|word| !word.contains('=')).unwrap_or("");
+    !OTHERS.contains(&program)
 }
 
 /// Whether a step asks GitHub for something and sends nothing.

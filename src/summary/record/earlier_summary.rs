@@ -5,7 +5,7 @@ use crate::summary::record::file_actions::FileAction;
 use crate::summary::record::outcome::is_code;
 use crate::summary::record::phrases::LAST_REQUEST;
 use crate::summary::record::phrases::{
-    DONE, ERROR_GONE, NO_RESULT, OPEN_QUESTION, OPEN_STATUSES, RAN_WELL, REPORT, SECTIONS, USER,
+    CHANGED_SINCE, DONE, ERROR_GONE, NO_RESULT, OPEN_QUESTION, OPEN_STATUSES, RAN_WELL, REPORT, SECTIONS, USER,
 };
 use crate::summary::record::user::UserStatements;
 use crate::summary::record::work_state::{FAILED_EDIT, WorkState};
@@ -40,6 +40,7 @@ pub(super) fn carry_over(
             }
             FactKind::Todo | FactKind::Done | FactKind::File | FactKind::Command => work.restore_entry(entry),
             FactKind::Error if entry.about != ERROR_GONE => work.restore_entry(entry),
+            FactKind::Open if entry.about.starts_with(CHANGED_SINCE) => work.restore_entry(entry),
             FactKind::Value => values.push(entry),
             FactKind::Open
             | FactKind::Next
@@ -255,6 +256,10 @@ fn parse_known_line(text: &str, section: Option<SummarySection>, index: usize, f
             push(kind, "", rest, index);
             return true;
         }
+    }
+    if let Some((run, files)) = text.strip_prefix(CHANGED_SINCE).and_then(|rest| rest.split_once("`: ")) {
+        push(FactKind::Open, &format!("{CHANGED_SINCE}{run}`"), files, index);
+        return true;
     }
     if let Some(error) = text.strip_prefix(ERROR_GONE).and_then(|rest| rest.strip_prefix(": ")) {
         push(FactKind::Error, ERROR_GONE, error, index);

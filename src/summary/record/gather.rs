@@ -1,7 +1,7 @@
 //! Gathers the record of a history in one pass over its turns.
 
 use crate::summary::record::change::Claim;
-use crate::summary::record::history_turns::{self, HistoryTurn, Speaker};
+use crate::summary::record::history_turns::{self, HistoryTurn, Speaker, ToolCall};
 use crate::summary::record::literals::literals;
 use crate::summary::record::model::ModelStatements;
 use crate::summary::record::name_sources::decoded_arguments;
@@ -151,11 +151,12 @@ impl Gatherer<'_, '_> {
         let Gatherer { turns, name_usage, user, mut work, model, carried, .. } = self;
         let Gatherer { last_user, last_answer, last_assistant, last_statement, .. } = self;
         let is_open = last_user.is_some() && last_user > last_assistant;
-        // The announced next step is past when the model made more than a few calls without text.
-        const FEW_ACTS: usize = 3;
-        let calls_since = |turn: usize| turns[turn + 1..].iter().filter(|turn| !turn.calls.is_empty()).count();
-        let is_last = last_statement
-            .is_some_and(|turn| last_user.is_none_or(|user| user < turn) && calls_since(turn) <= FEW_ACTS);
+        // A call after an announcement, or with it, is what was announced; its outcome tells more.
+        let has_acted = |turn: usize| {
+            let is_open = |call: &ToolCall<'_>| call.result.is_none();
+            turns[turn..].iter().flat_map(|turn| &turn.calls).any(|call| !is_open(call))
+        };
+        let is_last = last_statement.is_some_and(|turn| last_user.is_none_or(|user| user < turn) && !has_acted(turn));
         let last_index = turns.last().map_or(0, |turn| turn.index);
         let first = turns.first().map_or(0, |turn| turn.index);
         let span = turns.last().map_or(1, |turn| turn.index.saturating_sub(first) + 1) as f64;
@@ -167,6 +168,7 @@ impl Gatherer<'_, '_> {
         let is_coding =
             state.iter().any(|entry| matches!(entry.kind, FactKind::File | FactKind::Command | FactKind::Error));
         entries.extend(state);
+        entries.extend(work.take_unchecked_changes());
         entries.extend(work.take_unanswered_call().filter(|open| open.index == last_index));
         let statements: Vec<RecordEntry> = model.entries(is_last, last_statement > last_answer).collect();
         let has_report = statements.iter().any(|entry| entry.kind == FactKind::Report);

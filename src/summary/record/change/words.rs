@@ -170,7 +170,8 @@ pub(super) fn join_bigrams(pairs: &[&str]) -> String {
 /// Returns the approximate stem of an English word.
 pub(in crate::summary::record) fn stem(word: &str) -> Cow<'_, str> {
     let word = word.strip_suffix("'s").or(word.strip_suffix("’s")).unwrap_or(word);
-    if let Some((before, last)) = word.rsplit_once('-').filter(|(before, last)| is_spelled(before) && is_spelled(last)) {
+    if let Some((before, last)) = word.rsplit_once('-').filter(|(before, last)| is_spelled(before) && is_spelled(last))
+    {
         // `force-pushing` comes from `force-push`.
         return format!("{before}-{}", stem(last)).into();
     }

@@ -51,7 +51,8 @@ pub(super) fn counts_failures(line: &str) -> Option<bool> {
     let is_count = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
     let mut found = None;
     for (at, word) in words.iter().enumerate() {
-        if !(word.starts_with("fail") || matches!(*word, "error" | "errors")) {
+        let is_vague = at > 0 && words[at - 1] == "many";
+        if is_vague || !(word.starts_with("fail") || matches!(*word, "error" | "errors")) {
             continue;
         }
         let counts_after = lower[starts(word) + word.len()..].starts_with([':', '=']);
@@ -102,6 +103,7 @@ pub(super) fn is_diagnostic(line: &str) -> bool {
         && rest.trim_start_matches(['[', '(']).starts_with(|c: char| c.is_ascii_digit())
         && rest[..rest.len() - message.len()].ends_with([':', ']', ')'])
         && is_sentence(message)
+        && !message.trim_start().starts_with("too many errors")
 }
 
 /// Removes the level that a program prints before a message: `[ERROR]`, `┃ [F] →`.

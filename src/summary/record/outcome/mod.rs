@@ -86,7 +86,10 @@ impl CommandOutcome {
             });
         }
         // `ok  package 0.3s` says no more than that it went well.
-        let says_only_ok = |line: &str| tells_success(line) && !counts_something(line) && !line.contains("no test");
+        let says_only_ok = |line: &str| {
+            let is_brief = line.split_whitespace().nth(2).is_none() && !line.bytes().any(|byte| byte.is_ascii_digit());
+            is_brief || tells_success(line) && !counts_something(line) && !line.contains("no test")
+        };
         let line = line.filter(|line| self.has_result_line && !says_only_ok(line))?;
         Some(match self.failed {
             // The command may have succeeded all the same.
@@ -107,6 +110,8 @@ fn head_and_tail(output: &str) -> String {
 
 fn relevant_lines(output: &str, failed: bool) -> (Vec<String>, bool) {
     let place_of = |line: &str| line.as_ptr() as usize - output.as_ptr() as usize;
+    // The first problem that a compiler reports is often the cause of the others.
+    let before_others = |place: usize| usize::MAX - 1 - place;
     let mut seen = HashSet::new();
     let mut found: Vec<(u8, usize, String)> = Vec::new();
     let mut line_end = 0;
@@ -136,7 +141,10 @@ fn relevant_lines(output: &str, failed: bool) -> (Vec<String>, bool) {
         }
         let rank = if failed { failure_rank(line) } else { success_rank(line) };
         if rank > 0 && seen.insert(without_digits(line)) {
-            found.push((rank, start, shorten_line(line)));
+            match failed && is_diagnostic(line) {
+                true => found.push((rank.max(2), before_others(start), shorten_line(line))),
+                false => found.push((rank, start, shorten_line(line))),
+            }
         }
     }
     let is_explained = found.iter().any(|(rank, ..)| *rank >= 2);
@@ -149,7 +157,8 @@ fn relevant_lines(output: &str, failed: bool) -> (Vec<String>, bool) {
         let lines = output.lines().map(str::trim).filter(says);
         for line in lines.take(MOST_LINES) {
             if failure_rank(line) > 0 && seen.insert(without_digits(line)) {
-                found.push((2, place_of(line), shorten_line(line)));
+                let place = if is_diagnostic(line) { before_others(place_of(line)) } else { place_of(line) };
+                found.push((2, place, shorten_line(line)));
             }
         }
     }
@@ -180,6 +189,11 @@ fn success_rank(line: &str) -> u8 {
     if rank == 2 && counts_failures(line).is_none() { 1 } else { rank }
 }
 
+/// Whether a program repeats the command that it runs, or an agent's program tells of itself.
+fn is_echo(line: &str) -> bool {
+    line.starts_with("$ ") || line.starts_with('[') && line.contains("] $ ") || line.starts_with("Shell cwd was reset")
+}
+
 /// Whether a line reports that something went well: `parse ok`, but not `not ok`.
 fn tells_success(line: &str) -> bool {
     let mut words = line.split_whitespace();
@@ -208,7 +222,12 @@ fn last_lines(output: &str) -> impl Iterator<Item = &str> {
     const MOST: usize = 40;
     output.lines().rev().map(without_decoration).take(MOST).filter(|line| {
         let is_status = line.len() < SHORT_LINE && cues::STATUS.is_in(line);
-        let is_other = is_code(line) || line.starts_with('<') || is_document_fragment(line) || is_status;
+        let is_other = is_code(line)
+            || line.starts_with('<')
+            || line.ends_with(':')
+            || is_document_fragment(line)
+            || is_status
+            || is_echo(line);
         // Some programs print `(no output)` for nothing.
         let says_nothing = line.starts_with('(') && line.ends_with(')') && line.to_lowercase().contains("no output");
         !is_other

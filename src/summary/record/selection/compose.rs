@@ -1,5 +1,6 @@
 //! Writes values and names as lines.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use crate::summary::record::json_fields::JsonField;
@@ -24,6 +25,29 @@ pub(super) fn group_label(field: &JsonField) -> &str {
     field.group.rsplit('.').next().unwrap_or("")
 }
 
+/// The names and labels written so far.
+#[derive(Default)]
+struct WrittenNames {
+    labels: HashSet<u64>,
+    /// The names of the values of the object in which a name was written first.
+    objects: HashMap<u64, Vec<String>>,
+}
+
+impl WrittenNames {
+    /// Whether a value needs its name: the first of its name does, and each in an object with other values than the
+    /// first had. Otherwise its place would tell another name.
+    fn needs_name(&mut self, name: u64, object: &[String]) -> bool {
+        let first = self.objects.entry(name);
+        match first {
+            Entry::Occupied(first) => first.get() != object,
+            Entry::Vacant(none) => {
+                none.insert(object.to_vec());
+                true
+            }
+        }
+    }
+}
+
 /// A piece with its index among all.
 type IndexedPiece<'p> = (usize, &'p ValuePiece);
 
@@ -36,7 +60,7 @@ pub(super) fn compose(notes: &Notes, chosen: &[usize]) -> Vec<String> {
         let piece = &notes.pieces[at];
         of_line[piece.line as usize].push((at, piece));
     }
-    let mut written_names = HashSet::new();
+    let mut written_names = WrittenNames::default();
     let mut lines: Vec<String> = Vec::new();
     for (line, pieces) in notes.lines.iter().zip(of_line).filter(|(_, pieces)| !pieces.is_empty()) {
         let opening = line_prefix(line, notes.plain);
@@ -59,10 +83,10 @@ pub(super) fn compose(notes: &Notes, chosen: &[usize]) -> Vec<String> {
 }
 
 /// Most names on a line.
-const MOST_NAMES: usize = 6;
+const MOST_NAMES: usize = 8;
 
 /// Writes the values of a tool's calls: those of one call after its name, those of several on a line each.
-fn compose_calls(pieces: &[IndexedPiece<'_>], written_names: &mut HashSet<u64>, plain: bool) -> String {
+fn compose_calls(pieces: &[IndexedPiece<'_>], written_names: &mut WrittenNames, plain: bool) -> String {
     let mut by_call: Vec<(&str, Vec<&ValuePiece>)> = Vec::new();
     let mut place: HashMap<&str, usize> = HashMap::new();
     for (_, piece) in pieces {
@@ -84,9 +108,12 @@ fn compose_calls(pieces: &[IndexedPiece<'_>], written_names: &mut HashSet<u64>, 
 
 /// Writes values with their names: the name of a text once per tool, that of a number once per call, and none for a
 /// value that is clear without it.
-fn compose_values(pieces: &[&ValuePiece], written_names: &mut HashSet<u64>) -> String {
+fn compose_values(pieces: &[&ValuePiece], written_names: &mut WrittenNames) -> String {
     let mut text = String::new();
     let mut previous: Option<(&str, usize, bool)> = None;
+    let is_of = |piece: &&ValuePiece, field: &JsonField| {
+        piece.field.as_ref().is_some_and(|other| other.group == field.group && other.row == field.row)
+    };
     for piece in pieces {
         let Some(field) = &piece.field else {
             text.push_str(if text.is_empty() { "" } else { "; " });
@@ -94,7 +121,12 @@ fn compose_values(pieces: &[&ValuePiece], written_names: &mut HashSet<u64>) -> S
             previous = None;
             continue;
         };
-        let is_named = !piece.is_nameless && !field.key.is_empty() && written_names.insert(name_of(piece, field));
+        let object = || -> Vec<String> {
+            let of_object = pieces.iter().filter(|other| is_of(other, field) && !other.is_nameless);
+            of_object.filter_map(|other| Some(other.field.as_ref()?.key.clone())).collect()
+        };
+        let is_named =
+            !piece.is_nameless && !field.key.is_empty() && written_names.needs_name(name_of(piece, field), &object());
         let spaced = field.value.contains(' ');
         let same_group = previous.is_some_and(|(group, ..)| group == field.group);
         let same_row = previous.is_some_and(|(_, row, _)| row == field.row && (same_group || row > 0));
@@ -110,7 +142,9 @@ fn compose_values(pieces: &[&ValuePiece], written_names: &mut HashSet<u64>) -> S
             _ => "; ",
         });
         let is_known = same_row || piece.is_evident;
-        if !same_group && !group_label(field).is_empty() && (written_names.insert(label_of(piece, field)) || !is_known)
+        if !same_group
+            && !group_label(field).is_empty()
+            && (written_names.labels.insert(label_of(piece, field)) || !is_known)
         {
             text.push_str(group_label(field));
             text.push_str(": ");
