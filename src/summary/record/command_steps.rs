@@ -78,6 +78,13 @@ pub(super) fn is_read_only(step: &str) -> bool {
         || step.contains("<<")
 }
 
+/// Whether a step shows a file. Its lines are those of the file and report nothing.
+pub(super) fn shows_file(step: &str) -> bool {
+    const VIEWERS: [&str; 7] = ["cat", "sed", "nl", "head", "tail", "less", "bat"];
+    let program = without_shell_keywords(step).split_whitespace().next().unwrap_or("");
+    VIEWERS.contains(&program)
+}
+
 /// Whether the outcome of a step may tell if the work is good: one of a version control system does not.
 pub(super) fn may_check(step: &str) -> bool {
     const OTHERS: [&str; 4] = ["git", "gh", "jj", "hg"];

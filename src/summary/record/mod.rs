@@ -38,6 +38,7 @@ mod sentence;
 mod small_talk;
 mod statement_index;
 mod summary;
+mod unchecked;
 mod user;
 mod work_state;
 mod wrappers;

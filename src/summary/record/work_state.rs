@@ -6,16 +6,17 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::summary::record::call_values::{argument_values, call_label, lines_with_used_names, result_values};
-use crate::summary::record::command_steps::{command_label, is_read_only, may_check, step_label};
+use crate::summary::record::command_steps::{command_label, is_read_only, shows_file, step_label};
 use crate::summary::record::failures::{failed_step, failure_reason};
 use crate::summary::record::file_actions::{self, FileAction};
 use crate::summary::record::history_turns::{ToolCall, TurnText};
 use crate::summary::record::json_fields::LONGEST_VALUE;
 use crate::summary::record::names::NameUsage;
 use crate::summary::record::outcome::{CommandOutcome, OutputFrames, names_error};
-use crate::summary::record::phrases::{CHANGED_SINCE, ERROR_GONE};
+use crate::summary::record::phrases::ERROR_GONE;
 use crate::summary::record::replies::rejection_text;
 use crate::summary::record::segmentation::clip_to;
+use crate::summary::record::unchecked::UncheckedChanges;
 use crate::summary::record::{FactKind, FoundValue, RecordEntry};
 use crate::transcript::tools::shell::steps;
 use crate::transcript::tools::{ToolUse, argument};
@@ -40,11 +41,7 @@ pub(super) struct WorkState {
     value_places: HashMap<u64, usize, foldhash::fast::RandomState>,
     /// The last call, if it has no result.
     open: Option<RecordEntry>,
-    /// The last command that may have shown whether the work is good.
-    last_run: Option<String>,
-    /// The files changed since, and the index of the last change.
-    unchecked: Vec<String>,
-    last_change: usize,
+    unchecked: UncheckedChanges,
     order: usize,
 }
 
@@ -177,10 +174,7 @@ impl WorkState {
             }
             used => {
                 self.changes += 1;
-                self.last_change = index;
-                if !self.unchecked.contains(&path) {
-                    self.unchecked.push(path.clone());
-                }
+                self.unchecked.record_change(&path, index);
                 let file = self.file_state(path);
                 // A file that is created and then changed counts as created.
                 let was_created =
@@ -261,7 +255,8 @@ impl WorkState {
         let mut labels: Vec<String> =
             steps.iter().filter(|step| !is_read_only(step)).map(|step| step_label(command, step)).collect();
         labels.dedup();
-        if let Some(result) = result {
+        let reports = !steps.iter().any(|step| shows_file(step)) || !labels.is_empty();
+        if let Some(result) = result.filter(|_| reports) {
             let about = labels.last().cloned().unwrap_or_else(|| command_label(command));
             for (key, values) in lines_with_used_names(&about, result, index, used) {
                 self.add_value(key, values);
@@ -278,10 +273,7 @@ impl WorkState {
             self.set_command(FactKind::Command, &labels.join(" && "), NO_RESULT_YET.to_owned(), 3.0, index);
             return CallEffects::default();
         };
-        if let Some(run) = labels.iter().rfind(|label| may_check(label) && !is_read_only(label)) {
-            self.last_run = Some(run.clone());
-            self.unchecked.clear();
-        }
+        self.unchecked.record_run(&labels);
         let mut effects = CallEffects::default();
         if has_failed {
             let weight = if steps.iter().all(|step| is_read_only(step)) { 0.7 } else { 5.0 };
@@ -370,11 +362,7 @@ impl WorkState {
                 self.commands.insert(entry.about.clone(), entry);
             }
             FactKind::Todo | FactKind::Done => self.plan.push(entry),
-            FactKind::Open => {
-                let run = entry.about.strip_prefix(CHANGED_SINCE).map(|run| run.trim_end_matches('`').to_owned());
-                self.unchecked = entry.text.split(", ").map(str::to_owned).collect();
-                (self.last_run, self.last_change) = (run, entry.index);
-            }
+            FactKind::Open => self.unchecked.restore(&entry),
             FactKind::File => {
                 let order = self.order + 1;
                 let index = entry.index;
@@ -429,20 +417,7 @@ impl WorkState {
 
     /// Returns the files changed since the last run of a command.
     pub(super) fn take_unchecked_changes(&mut self) -> Option<RecordEntry> {
-        /// Most files that are named.
-        const MOST: usize = 5;
-        let run = self.last_run.take().filter(|_| !self.unchecked.is_empty())?;
-        let mut names: Vec<&str> = Vec::new();
-        for name in self.unchecked.iter().map(|path| short_path(path)) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        let more = names.len().saturating_sub(MOST);
-        names.truncate(MOST);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let about = format!("{CHANGED_SINCE}{run}`");
-        Some(RecordEntry::new(FactKind::Open, self.last_change, about, format!("{}{more}", names.join(", "))))
+        std::mem::take(&mut self.unchecked).into_entry()
     }
 
     /// Returns the last call, if it has no result.
@@ -456,8 +431,3 @@ pub(super) const NO_RESULT_YET: &str = "no result yet";
 
 /// The action of an edit that failed.
 pub(super) const FAILED_EDIT: &str = "edit failed";
-
-/// Returns a file with its folder, without the folders above.
-fn short_path(path: &str) -> &str {
-    path.rmatch_indices('/').nth(1).map_or(path, |(at, _)| &path[at + 1..])
-}

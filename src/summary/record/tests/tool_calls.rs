@@ -143,3 +143,42 @@ fn names_that_were_used_later_stand_where_they_came_from() {
     assert!(text.contains("`kubectl get pods`: shop-api-7f9 1/1 Running"), "{text}");
     assert!(text.contains("The slow request is trace 9f3e77ab, it waits for the lock."), "{text}");
 }
+
+#[test]
+fn objects_with_other_values_than_the_first_repeat_their_names() {
+    let result = r#"[{"number": "HAT057", "prices": {"economy": 141, "business": 477}}, {"number": "HAT039", "prices": {"business": 283}}]"#;
+    let text = summary_of(&tool_call("search", &json!({"origin": "JFK"}), result));
+    assert!(text.contains("HAT057 prices: economy=141 business=477; HAT039 business=283"), "{text}");
+}
+
+/// What is changed and not yet run is a next step, also after another compaction, until something runs.
+#[test]
+fn files_changed_since_the_last_run_are_named() {
+    let mut messages = vec![message("user", "Make the tests pass.")];
+    messages.extend(shell_call("make test", "1 failed\nexit code 1"));
+    messages.extend(tool_call("edit_file", &json!({"path": "/app/src/one.rs", "new_string": "x"}), "Edited."));
+    messages.extend(shell_call("git status", "modified: src/one.rs"));
+    messages.extend(shell_call("git commit -am 'Fix'", "1 file changed"));
+    let text = summary_of(&messages);
+    let line = "Changed since the last run of `make test`: src/one.rs";
+    assert!(section_of(&text, "Next steps").contains(line), "{text}");
+    let next = [
+        vec![message("user", &format!("{PREFIX}\n\n{text}"))],
+        tool_call("edit_file", &json!({"path": "/app/src/two.rs", "new_string": "x"}), "Edited.").into(),
+    ];
+    let text = summary_of(&next.concat());
+    assert!(section_of(&text, "Next steps").contains(&format!("{line}, src/two.rs")), "{text}");
+    let last = [vec![message("user", &format!("{PREFIX}\n\n{text}"))], shell_call("make test", "ok").into()].concat();
+    assert!(!summary_of(&last).contains("Changed since"), "{}", summary_of(&last));
+}
+
+#[test]
+fn a_step_announced_with_its_call_is_past() {
+    let mut messages = vec![message("user", "Make the tests pass.")];
+    let [mut call, result] = shell_call("make test", "12 passed");
+    call["content"] = "Next I run the whole suite.".into();
+    messages.extend([call.clone()]);
+    assert!(section_of(&summary_of(&messages), "Next steps").contains("Next I run the whole suite."));
+    messages.extend([result]);
+    assert!(!section_of(&summary_of(&messages), "Next steps").contains("whole suite"), "{}", summary_of(&messages));
+}
