@@ -113,15 +113,19 @@ fn patched_files<'a>(arguments: &'a str, verb: &str) -> HashSet<&'a str> {
     parts.map(|rest| rest.split(['\n', '\r', '\\', '"']).next().unwrap_or(rest).trim()).collect()
 }
 
-/// Returns the arguments of the steps of a command that delete files.
+/// Returns the arguments of the steps of a command that delete files, if no later step names them again.
 fn removed_words(command: &str) -> Vec<String> {
-    let of_step = |step: &&str| -> Vec<String> {
+    let of_step = |step: &str| -> Vec<String> {
         let mut words = step.split_whitespace().map(|word| word.trim_matches(['\'', '"']));
         let program = words.next();
         let deletes = program == Some("rm") || program == Some("git") && words.next() == Some("rm");
         if deletes { words.map(str::to_owned).collect() } else { Vec::new() }
     };
-    steps(command).iter().flat_map(of_step).collect()
+    let steps = steps(command);
+    let is_gone =
+        |at: usize, word: &str| !steps[at + 1..].iter().any(|later| later.split_whitespace().any(|w| w == word));
+    let removed = steps.iter().enumerate().flat_map(|(at, step)| of_step(step).into_iter().map(move |word| (at, word)));
+    removed.filter(|(at, word)| is_gone(*at, word)).map(|(_, word)| word).collect()
 }
 
 #[cfg(test)]
@@ -146,6 +150,10 @@ mod tests {
             one("src/a.rs", FileAction::Created)
         );
         assert_eq!(actions_of("delete_file", r#"{"path":"src/a.rs"}"#), one("src/a.rs", FileAction::Deleted));
+        assert_eq!(
+            actions_of("bash", r#"{"command":"rm -rf demo && mkdir demo && cd demo && git init"}"#),
+            one("demo", FileAction::Changed)
+        );
         assert_eq!(actions_of("move_file", r#"{"source":"a","destination":"b"}"#), one("a → b", FileAction::Renamed));
         assert_eq!(actions_of("bash", r#"{"command":"cd x && rm -f old.py"}"#), one("old.py", FileAction::Deleted));
         assert_eq!(

@@ -254,7 +254,9 @@ impl ModelStatements {
                 (FactKind::Open, _) => (entry.kind, entry.weight) = (FactKind::Finding, 0.5),
                 (FactKind::Next, true) if is_last && turn == turns => entry.weight = if is_talk { 6.0 } else { 11.0 },
                 // What the model began last tells what it was about, also if it has been done.
-                (FactKind::Next, true) if last_acts => (entry.kind, entry.weight) = (FactKind::Finding, 3.0),
+                (FactKind::Next, true) if last_acts && !is_thin => {
+                    (entry.kind, entry.weight) = (FactKind::Finding, 3.0);
+                }
                 _ if is_talk => (entry.kind, entry.weight) = (FactKind::Finding, 0.4),
                 (_, true) if last_acts => entry.weight *= 1.3,
                 (_, true) => {

@@ -82,8 +82,12 @@ fn block_paragraphs(lines: &[&str], paragraphs_so_far: &mut Vec<Paragraph>) {
             starts_new = true;
             continue;
         }
-        let continues =
-            !starts_new && !is_item && (line_width >= WRAPPED || text.starts_with(|c: char| c.is_ascii_lowercase()));
+        let is_lowercase = text.starts_with(|c: char| c.is_ascii_lowercase());
+        // A sentence can go on after a line of code: change it from `x` to `y`.
+        let follows_code = starts_new
+            && is_lowercase
+            && paragraphs_so_far.last().is_some_and(|last| last.text.ends_with('`') && last.text.contains(": `"));
+        let continues = follows_code || !starts_new && !is_item && (line_width >= WRAPPED || is_lowercase);
         match paragraphs_so_far
             .last_mut()
             .filter(|last| continues || !starts_new && !is_item && last.text.ends_with([':', '：']))

@@ -1,7 +1,7 @@
 //! The embedded summarizer: writes the record of a history within a token limit.
 //!
-//! The kinds get their shares of the limit in this order: open items and the plan, the user's words, files, commands
-//! and errors, the last report, decisions. Then come all others as far as they fit, then values and names. Every line
+//! The kinds get their shares of the limit in this order: open items and the plan, the user's words, decisions, files,
+//! commands and errors, the last report. Then come all others as far as they fit, then values and names. Every line
 //! is taken from the history, and the summary never exceeds the limit.
 
 use crate::summary::record::fallback::fallback_text;
@@ -203,17 +203,18 @@ impl<'e> EntrySelection<'e> {
             left -= self.take(left.min(room * share), wanted);
         };
         take_share(shares.open, &|entry| {
-            matches!(entry.kind, FactKind::Todo | FactKind::Open) || entry.about == LAST_REQUEST
+            matches!(entry.kind, FactKind::Todo | FactKind::Open | FactKind::Next) || entry.about == LAST_REQUEST
         });
         take_share(shares.user(room), &|entry| entry.kind == FactKind::User && entry.weight > LEAST_WEIGHT);
+        let is_claim = |entry: &RecordEntry| {
+            matches!(entry.kind, FactKind::Decision | FactKind::Finding) && entry.weight > CLAIM_WEIGHT
+        };
+        take_share(shares.decisions, &is_claim);
         take_share(shares.files, &|entry| entry.kind == FactKind::File && !is_read(entry));
         take_share(shares.commands, &|entry| {
             matches!(entry.kind, FactKind::Error | FactKind::Command) && entry.weight > LEAST_WEIGHT
         });
-        take_share(shares.report, &|entry| matches!(entry.kind, FactKind::Next | FactKind::Report));
-        take_share(shares.decisions, &|entry| {
-            matches!(entry.kind, FactKind::Decision | FactKind::Finding) && entry.weight > CLAIM_WEIGHT
-        });
+        take_share(shares.report, &|entry| entry.kind == FactKind::Report);
         take_share(1.0, &|entry| entry.weight > LEAST_WEIGHT);
     }
 

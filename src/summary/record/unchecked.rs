@@ -33,6 +33,11 @@ impl UncheckedChanges {
         }
     }
 
+    /// Notes that a file is gone.
+    pub(super) fn forget(&mut self, path: &str) {
+        self.files.retain(|known| known != with_folder(path.trim()));
+    }
+
     /// Restores the entry of an earlier summary.
     pub(super) fn restore(&mut self, entry: &RecordEntry) {
         self.last_run = entry.about.strip_prefix(CHANGED_SINCE).map(|run| run.trim_end_matches('`').to_owned());

@@ -174,7 +174,10 @@ impl WorkState {
             }
             used => {
                 self.changes += 1;
-                self.unchecked.record_change(&path, index);
+                match used {
+                    FileAction::Deleted => self.unchecked.forget(&path),
+                    _ => self.unchecked.record_change(&path, index),
+                }
                 let file = self.file_state(path);
                 // A file that is created and then changed counts as created.
                 let was_created =

@@ -90,3 +90,10 @@ fn tags_go_and_brackets_stay() {
         assert_eq!(strip_tags(line), kept, "{line}");
     }
 }
+
+#[test]
+fn a_sentence_goes_on_after_a_line_of_code() {
+    let text =
+        "Change line 602 from:\n```python\ndiff(index)\n```\nto:\n```python\ndiff(index.view())\n```\nThen run it.";
+    assert_eq!(texts(text), ["Change line 602 from: `diff(index)` to: `diff(index.view())`", "Then run it."]);
+}
