@@ -118,7 +118,7 @@ cues! {
     /// Something is done.
     DONE: Cue = r"\b(?:fixed|added|implemented|created|updated|removed|completed?|finished|refactored|renamed|moved|committed|pushed|installed|booked|cancel(?:l)?ed|all (?:[a-z0-9]+ )?tests pass[a-z]*|now pass[a-z]*|successfully|has been|have been|resolved|is done)\b|已经|已|完成了|修复了|通过";
     /// Something is still to be done.
-    AHEAD: Cue = r"\b(?:next|todo|remain(?:s|ing)?|still (?:need|have|to|fail[a-z]*)|let me|let['’]s|i['’]?ll|i will|i need to|i (?:can|could) now|plan to|now i|not yet|pending|what is left|(?:left|still|remains|yet|something|nothing) to do|to-?do:|then (?:i|we)|i (?:begin|start|go on|continue)|after that|follow(?:s|ed)? by|not done|not started|open point)\b|接下来|下一步|待办|还需|尚未|然后我|剩下|还没|没做|未完成";
+    AHEAD: Cue = r"^(?:still )?(?:missing|open|untested|blocked|unfinished|outstanding)\b|\b(?:next|todo|remain(?:s|ing)?|still (?:need|have|to|fail[a-z]*)|let me|let['’]s|i['’]?ll|i will|i need to|i (?:can|could) now|plan to|now i|not yet|pending|what is left|(?:left|still|remains|yet|something|nothing) to do|to-?do:|then (?:i|we)|i (?:begin|start|go on|continue)|after that|follow(?:s|ed)? by|not done|not started|open point)\b|接下来|下一步|待办|还需|尚未|然后我|剩下|还没|没做|未完成";
     /// A line of output that reports how something ended.
     ENDINGS: PlacedCue = r"\b(?:errors?|failed|failures?|passed|exception|panicked|fatal|warnings?|rejected|aborted|conflict|killed|exit (?:code|status)|denied|not found|no such file|cannot|timed out)\b|error\[|\w(?:error|exception)\b|(?m:^|[ \t])(?:fail|ok|pass)\s|错误|失败";
     /// A line of output that reports a failure.
@@ -227,6 +227,10 @@ cues! {
     CHOOSES: Cue = r"\b(?:decid[a-z]+|chose|chosen|choos(?:e|ing)|going with|go(?:es)? with|went with|opt(?:ed)? for|settled? (?:on|for)|instead of|rather than|reject[a-z]*|rul(?:ed?|ing) (?:it |this |that )?out|(?:is|are) out\b|discard[a-z]*|dismiss[a-z]*|not worth|drawback|downside|trade-?off|my pick|i(?:['’]d| would) (?:take|pick|use|choose|go|prefer)|prefer[a-z]*|recommend[a-z]*|agreed|we (?:take|use|keep|stay)|stick(?:ing)? (?:to|with)|the (?:first|second|third|last|other) (?:option|way|approach|one)|option [0-9a-c]\b|either)\b|决定|选择|采用|倾向|放弃|否决|不用|而不是|方案|优点|缺点|两种|推荐";
     /// A reason or a finding is given.
     REASONS: Cue = r"\b(?:because|since|root cause|the (?:cause|reason|culprit|problem|issue|bug|fix|trick)|caus(?:ed|es)|comes? from|came from|due to|turns? out|turned out|so that|that is why|which is why|explains?|solved by|fixed by|is fixed|was fixed|found (?:that|out)|means that|belongs? to|needs?|must|has to|have to|the wrong)\b|原因|因为|由于|来自|导致|其实|发现|已修|修好|属于|必须|需要|要先";
+    /// The cause of a problem is found.
+    CAUSE: Cue = r"\b(?:root cause|(?:there['’]s|here['’]s|that['’]s|that is|found|see|is|was|identified|spotted) (?:the|a|an|my|our) (?:[a-z]+ )?(?:problem|issue|bug|culprit|cause|reason)|the (?:[a-z]+ )?(?:problem|issue|bug|culprit|cause|reason|fix) (?:is|was|here|seems|lies|ensures)|turns out|this is because|that['’]s why)\b|原因是|根因|问题在于|问题出在|原来是";
+    /// The user is told what to run or to look at.
+    INSTRUCTS: Cue = r"^(?:(?:now|then|so|please|you can|just)\b,? )*(?:run|re-?run|test|try|restart|compare|look at|check out|click|visit)\b";
     /// The heading of a conclusion.
     CONCLUSION: Cue = r"\b(?:tl;?dr|verdict|conclusions?|summary|bottom line|recommendations?|takeaways?|answer|root cause|decision)\b|结论|总结|小结|建议|根因";
     /// The opening of a conclusion.

@@ -108,11 +108,14 @@ impl ModelStatements {
         let is_plan = cues::AHEAD.is_in(&text);
         let is_question = text.ends_with(['?', '？']);
         let is_talk = cues::TALK.is_in(&text);
+        let is_told = cues::INSTRUCTS.is_in(&text);
         let about_error = self.is_about_error(&text);
         let is_used = names(&text).any(|name| used.is_used_after(name, index));
         let (kind, weight) = match () {
             () if is_question => (FactKind::Open, 1.0),
             () if is_talk => (FactKind::Next, 0.3),
+            () if is_told => (FactKind::Finding, 1.5),
+            () if cues::CAUSE.is_in(&text) => (FactKind::Decision, 7.0),
             () if about_error => (FactKind::Finding, 6.0),
             () if cues::UNSOLVED.is_in(&text) => (FactKind::Finding, 5.0),
             () if concludes || cues::CHOOSES.is_in(&text) => (FactKind::Decision, 5.0),

@@ -368,13 +368,14 @@ fn line_weight(line: &str, is_opening: bool, is_material: bool, may_be_heading: 
     match () {
         () if is_small_talk(line) || words_of(line).next().is_none() => SMALL_TALK_WEIGHT,
         () if is_opening => 14.0,
-        () if cues::RULES.is_in(line) => {
-            if is_material {
-                8.0
-            } else {
-                12.0
-            }
-        }
+        // What announces a list in a long message states nothing by itself.
+        () if is_material && line.ends_with([':', '：']) => 6.0,
+        () if cues::RULES.is_in(line) => match is_material {
+            true if is_emphatic(line) && line.contains('`') => 12.0,
+            true if is_emphatic(line) => 9.0,
+            true => 8.0,
+            false => 12.0,
+        },
         () if cues::WISHES.is_in(line) => {
             if is_material {
                 7.0
@@ -387,6 +388,12 @@ fn line_weight(line: &str, is_opening: bool, is_material: bool, may_be_heading: 
         () if is_material => 3.0,
         () => 9.0,
     }
+}
+
+/// Whether a line has a word of rules in capitals: `You MUST use this command`.
+fn is_emphatic(line: &str) -> bool {
+    const WORDS: [&str; 9] = ["MUST", "NEVER", "ALWAYS", "NOT", "ONLY", "EXACT", "EXACTLY", "CANNOT", "REQUIRED"];
+    line.split(|c: char| !c.is_ascii_alphabetic()).any(|word| WORDS.contains(&word))
 }
 
 /// The weight of small talk.
