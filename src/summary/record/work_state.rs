@@ -266,8 +266,9 @@ impl WorkState {
             }
         }
         if labels.is_empty() {
-            // The outcome of a read-only command is reported only if it fails.
-            if !has_failed {
+            // The outcome of a read-only command is reported only if it fails. A search that finds nothing ends with 1.
+            let found_nothing = outcome.status == Some(1) && outcome.lines.is_empty();
+            if !has_failed || found_nothing {
                 return CallEffects::default();
             }
             labels.push(command_label(command));
