@@ -86,10 +86,7 @@ impl CommandOutcome {
             });
         }
         // `ok  package 0.3s` says no more than that it went well.
-        let says_only_ok = |line: &str| {
-            let is_brief = line.split_whitespace().nth(2).is_none() && !line.bytes().any(|byte| byte.is_ascii_digit());
-            is_brief || tells_success(line) && !counts_something(line) && !line.contains("no test")
-        };
+        let says_only_ok = |line: &str| tells_success(line) && !counts_something(line) && !line.contains("no test");
         let line = line.filter(|line| self.has_result_line && !says_only_ok(line))?;
         Some(match self.failed {
             // The command may have succeeded all the same.
