@@ -78,6 +78,16 @@ pub(super) fn is_read_only(step: &str) -> bool {
         || step.contains("<<")
 }
 
+/// Whether a command undoes all changes or sets them aside.
+pub(super) fn sets_changes_aside(command: &str) -> bool {
+    let undoes = |step: &&str| match step.split_whitespace().collect::<Vec<_>>()[..] {
+        ["git", "stash"] | ["git", "stash", "push" | "save" | "-u", ..] | ["git", "checkout" | "restore", "."] => true,
+        ["git", "reset", ref rest @ ..] => rest.contains(&"--hard"),
+        _ => false,
+    };
+    steps(command).iter().any(undoes)
+}
+
 /// Whether a step shows a file. Its lines are those of the file and report nothing.
 pub(super) fn shows_file(step: &str) -> bool {
     const VIEWERS: [&str; 7] = ["cat", "sed", "nl", "head", "tail", "less", "bat"];

@@ -157,6 +157,8 @@ pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize],
     let mut pending = PendingCalls::default();
     // No output of a command precedes the first command.
     let mut has_acted = false;
+    // The text of a slash command that the user typed is what the user wants.
+    let mut follows_command = false;
     for (place, message) in messages.iter().enumerate() {
         let index = indices.get(place).copied().unwrap_or(place);
         // A compaction is an earlier summary, even if text of the model follows.
@@ -175,9 +177,19 @@ pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize],
             }
         }
         let (texts, results) = texts_and_results(message);
+        let is_command =
+            message.role == Role::User && texts.iter().any(|text| text.decode().contains("<command-name>"));
         let interrupts = message.role == Role::User && texts.iter().any(|text| is_interruption(*text));
         let mut text = TurnText::new(texts);
-        let speaker = speaker(message, &text.read(), prefix, has_acted);
+        let mut speaker = speaker(message, &text.read(), prefix, has_acted);
+        if message.role == Role::User
+            && message.results.is_empty()
+            && message.is_marked_as_inserted()
+            && !follows_command
+        {
+            speaker = Speaker::Instructions;
+        }
+        follows_command = is_command;
         has_acted |= speaker == Speaker::Assistant;
         if speaker == Speaker::Earlier {
             let summary = without_summary_prefix(&text.read(), prefix);
@@ -286,7 +298,6 @@ fn speaker(message: &Message<'_>, text: &str, prefix: &str, has_acted: bool) -> 
     }
     match message.role {
         Role::System | Role::Developer => Speaker::Instructions,
-        Role::User if message.results.is_empty() && message.is_marked_as_inserted() => Speaker::Instructions,
         Role::User if message.is_user_turn() && !text.trim().is_empty() && !(has_acted && is_observation(text)) => {
             Speaker::User
         }

@@ -23,8 +23,25 @@ pub(in crate::summary) struct Paragraph {
     pub(in crate::summary) indent: usize,
 }
 
-/// Splits a text into paragraphs.
+/// Splits a text into paragraphs. What announces a list stands with its first item.
 pub(in crate::summary) fn paragraphs(text: &str) -> Vec<Paragraph> {
+    let mut joined: Vec<Paragraph> = Vec::new();
+    for paragraph in split_paragraphs(text) {
+        let announces = |before: &&mut Paragraph| !before.is_title && before.text.ends_with([':', '：']);
+        match joined.last_mut().filter(announces).filter(|_| paragraph.is_item) {
+            Some(before) => {
+                let between = if before.text.ends_with('：') { "" } else { " " };
+                before.text.push_str(between);
+                before.text.push_str(&paragraph.text);
+            }
+            None => joined.push(paragraph),
+        }
+    }
+    joined
+}
+
+/// Splits a text into paragraphs, with each item of a list on its own.
+pub(in crate::summary) fn split_paragraphs(text: &str) -> Vec<Paragraph> {
     let mut paragraphs_so_far: Vec<Paragraph> = Vec::new();
     let mut block: Vec<&str> = Vec::new();
     let mut code: Option<Vec<&str>> = None;
@@ -278,8 +295,9 @@ fn strip_list_marks(line: &str) -> (Cow<'_, str>, bool) {
     // `#42` and `#include` are words.
     let after_hashes = line.trim_start_matches('#');
     let line = if after_hashes.is_empty() || after_hashes.starts_with(' ') { after_hashes.trim() } else { line };
-    let bare = line.trim_start_matches(['-', '*', '>', '•', '|', ' ', '✅', '❌', '✓']);
-    let marked = bare.len() < line.len() && !line.starts_with('>');
+    let bare = line.trim_start_matches(['-', '*', '>', '•', '|', ' ']);
+    // These marks tell how an item stands and are kept.
+    let marked = bare.len() < line.len() && !line.starts_with('>') || bare.starts_with(['✅', '❌', '✓', '✗']);
     let number = bare.bytes().take_while(u8::is_ascii_digit).count();
     let numbered = (1..=2).contains(&number) && bare[number..].starts_with([')', '.', '、']);
     let text = if bare.contains("**") { Cow::Owned(bare.replace("**", "")) } else { Cow::Borrowed(bare) };

@@ -38,6 +38,11 @@ impl UncheckedChanges {
         self.files.retain(|known| known != with_folder(path.trim()));
     }
 
+    /// Notes that all changes were undone or set aside.
+    pub(super) fn forget_all(&mut self) {
+        self.files.clear();
+    }
+
     /// Restores the entry of an earlier summary.
     pub(super) fn restore(&mut self, entry: &RecordEntry) {
         self.last_run = entry.about.strip_prefix(CHANGED_SINCE).map(|run| run.trim_end_matches('`').to_owned());

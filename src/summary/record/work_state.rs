@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::summary::record::call_values::{argument_values, call_label, lines_with_used_names, result_values};
-use crate::summary::record::command_steps::{command_label, is_read_only, shows_file, step_label};
+use crate::summary::record::command_steps::{command_label, is_read_only, sets_changes_aside, shows_file, step_label};
 use crate::summary::record::failures::{failed_step, failure_reason};
 use crate::summary::record::file_actions::{self, FileAction};
 use crate::summary::record::history_turns::{ToolCall, TurnText};
@@ -151,7 +151,7 @@ impl WorkState {
                     self.record_failed_edit(path, why, index);
                     news.errors.push(why.clone());
                 }
-                (None, used) => self.record_file_action(path, used, index),
+                (None, used) => self.record_file_action(path, used, index, true),
             }
         }
         news
@@ -164,7 +164,9 @@ impl WorkState {
         self.files.entry(path).or_insert_with(|| FileState { order, ..FileState::default() })
     }
 
-    fn record_file_action(&mut self, path: String, used: FileAction, index: usize) {
+    /// Records what was done to a file. `is_work` is whether that can need another run: a command also writes files that
+    /// are results.
+    fn record_file_action(&mut self, path: String, used: FileAction, index: usize, is_work: bool) {
         let order = self.order + 1;
         match used {
             FileAction::Read => {
@@ -175,8 +177,9 @@ impl WorkState {
             used => {
                 self.changes += 1;
                 match used {
-                    FileAction::Deleted => self.unchecked.forget(&path),
-                    _ => self.unchecked.record_change(&path, index),
+                    FileAction::Deleted | FileAction::Restored => self.unchecked.forget(&path),
+                    _ if is_work => self.unchecked.record_change(&path, index),
+                    _ => {}
                 }
                 let file = self.file_state(path);
                 // A file that is created and then changed counts as created.
@@ -250,8 +253,13 @@ impl WorkState {
         let outcome = CommandOutcome::parse(result.unwrap_or(""), &self.frames, is_marked, is_piped);
         let has_failed = outcome.failed == Some(true);
         if !has_failed {
+            let is_patch = command.contains("*** Begin Patch");
             for (path, action) in file_actions {
-                self.record_file_action(path, action, index);
+                let is_known = self.files.get(&path).is_some_and(|file| file.last_read.is_some());
+                self.record_file_action(path, action, index, is_patch || is_known);
+            }
+            if sets_changes_aside(command) {
+                self.unchecked.forget_all();
             }
         }
         let steps = steps(command);

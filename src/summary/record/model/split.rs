@@ -5,7 +5,7 @@
 //! writes; all reads come later`.
 
 use crate::summary::record::cues;
-use crate::summary::record::segmentation::{GAP, Paragraph, clip_middle, paragraphs, sentences, words_of};
+use crate::summary::record::segmentation::{GAP, Paragraph, clip_middle, sentences, split_paragraphs, words_of};
 
 /// Most characters of a statement.
 pub(super) const LONGEST: usize = 320;
@@ -25,7 +25,7 @@ pub(super) struct MessageStatement {
 
 /// Splits a message into statements.
 pub(super) fn statements(text: &str) -> Vec<MessageStatement> {
-    let all = paragraphs(text);
+    let all = split_paragraphs(text);
     let is_option = all.iter().filter(|paragraph| paragraph.is_item).count() > 1;
     let mut splitter = Splitter { is_option, ..Splitter::default() };
     for (at, paragraph) in all.iter().enumerate() {
@@ -51,6 +51,8 @@ struct Splitter<'p> {
     announcement: Option<String>,
     /// The short items that are not a statement yet.
     list: Option<ShortItems>,
+    /// The announcement or heading of the list, for items that did not fit beside it.
+    lead: Option<String>,
     /// The paragraph before, if the next can refer to it.
     before: Option<&'p Paragraph>,
 }
@@ -75,6 +77,7 @@ impl<'p> Splitter<'p> {
     fn add(&mut self, paragraph: &'p Paragraph) {
         if paragraph.is_heading || paragraph.is_title {
             self.finish_list();
+            self.lead = None;
             self.conclusions_left = if cues::CONCLUSION.is_in(&paragraph.text) { MOST_CONCLUSIONS } else { 0 };
             let text = paragraph.text.clone();
             let says_something = words_of(&text).nth(3).is_some();
@@ -108,11 +111,27 @@ impl<'p> Splitter<'p> {
             (list.indent, list.is_lone) = (*indent, false);
             return;
         }
+        let goes_on = self.list.as_ref().is_some_and(|list| *indent >= list.indent);
         self.finish_list();
-        let heading = self.heading.take();
-        let lead = self.announcement.take().or(heading.map(|heading| heading.text));
-        let text = lead.map_or_else(|| text.clone(), |lead| join(&lead, text));
+        let text = self.with_lead(text, goes_on);
         self.list = Some(ShortItems { text, indent: *indent, is_lone: true });
+    }
+
+    /// Returns an item after what announces its list. A short announcement is repeated where the items before it are
+    /// another statement, since it may be what the item means: `Rejected:`. A heading is repeated only if a list
+    /// `goes_on` that is too long for one statement.
+    fn with_lead(&mut self, item: &str, goes_on: bool) -> String {
+        const SHORT_LEAD: usize = 48;
+        let heading = self.heading.take().map(|heading| heading.text);
+        if let Some(lead) = self.announcement.take().or(heading) {
+            let joined = join(&lead, item);
+            self.lead = Some(lead).filter(|lead| lead.chars().count() <= SHORT_LEAD);
+            return joined;
+        }
+        match self.lead.as_ref().filter(|lead| goes_on || lead.ends_with([':', '：'])) {
+            Some(lead) => join(lead, &format!("{GAP} {item}")),
+            None => item.to_owned(),
+        }
     }
 
     /// Ends the list, which becomes a statement.
@@ -129,11 +148,21 @@ impl<'p> Splitter<'p> {
     }
 
     fn add_sentences(&mut self, paragraph: &Paragraph) {
+        /// Most characters of an announcement that states nothing alone.
+        const LONGEST_LEAD: usize = 160;
         let mut texts = self.sentences_of(paragraph);
+        if paragraph.is_item {
+            if let Some(first) = texts.first_mut() {
+                *first = self.with_lead(first, false);
+            }
+        } else {
+            self.lead = None;
+        }
+        let is_lead = |text: &String| is_announcement(text) && text.chars().count() <= LONGEST_LEAD;
         // Code may stand between an announcement and what follows.
-        self.announcement = texts.pop_if(|text| is_announcement(text)).filter(|text| !text.ends_with(GAP));
+        self.announcement = texts.pop_if(|text| is_lead(text)).filter(|text| !text.ends_with(GAP));
         // An announcement of something else than a list states nothing.
-        texts.retain(|text| !is_announcement(text));
+        texts.retain(|text| !is_lead(text));
         if self.is_last {
             join_question_context(&mut texts);
         }
@@ -166,9 +195,10 @@ impl<'p> Splitter<'p> {
                 last.push_str(sentence);
                 continue;
             }
-            let context = self
-                .before
-                .filter(|before| points_back && found.is_empty() && before.text.chars().count() < LONGEST / 2);
+            let may_lead = |before: &&Paragraph| {
+                points_back && before.text.chars().count() < LONGEST / 2 && !is_announcement(&before.text)
+            };
+            let context = self.before.filter(|before| found.is_empty() && may_lead(before));
             let text = context.map_or_else(|| sentence.to_owned(), |before| format!("{} {sentence}", before.text));
             found.push(clip_middle(&text, LONGEST));
         }
@@ -178,6 +208,10 @@ impl<'p> Splitter<'p> {
 
 /// Joins an announcement or a heading to what follows it.
 fn join(lead: &str, text: &str) -> String {
+    /// Openings that a line of a summary has for another reason, if they are capitalized.
+    const KNOWN: [&str; 8] = ["Changed", "Created", "Deleted", "Renamed", "Restored", "Read", "Done", "Gone"];
+    let is_known = KNOWN.contains(&lead.trim_end_matches([':', ' ']));
+    let lead = if is_known { &lead.to_lowercase() } else { lead };
     let between = if lead.ends_with([':', '?', '!', GAP]) {
         " "
     } else if lead.ends_with(['：', '？', '！']) {
@@ -264,6 +298,15 @@ mod tests {
     #[test]
     fn whole_sentences_and_open_items_are_statements_of_their_own() {
         let message = "State:\n- The parser is done.\n- The tests are not done\n- Docs\n- Examples";
-        assert_eq!(texts(message), ["The parser is done.", "The tests are not done", "Docs; Examples"]);
+        let expected = ["State: The parser is done.", "The tests are not done", "State: … Docs; Examples"];
+        assert_eq!(texts(message), expected.map(|text| text.replace("The tests", "State: … The tests")));
+    }
+
+    #[test]
+    fn items_of_any_length_keep_what_they_mean() {
+        let message = "Rejected:\n- A lock in Redis. It needs a new server.\n- Polling. It is slow.\n\nDone:\n- Docs";
+        let expected =
+            ["Rejected: A lock in Redis. It needs a new server.", "Rejected: … Polling. It is slow.", "done: Docs"];
+        assert_eq!(texts(message), expected);
     }
 }

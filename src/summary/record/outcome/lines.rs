@@ -94,8 +94,13 @@ pub(in crate::summary::record) fn reports_success(line: &str) -> bool {
 /// Whether a compiler or linter reports a problem at a place: `src/a.go:12:3: unused variable x`, `[ERROR]
 /// src/A.java:[12,3] (naming) …`.
 pub(super) fn is_diagnostic(line: &str) -> bool {
+    if line.starts_with("error[") {
+        return true;
+    }
     let line = without_level(line);
-    let Some((path, rest)) = line.split_once(':') else { return false };
+    // `src/a.ts(12,3): error …`
+    let bracketed = line.find('(').filter(|at| line[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
+    let Some((path, rest)) = bracketed.map(|at| line.split_at(at)).or(line.split_once(':')) else { return false };
     let place = |c: char| c.is_ascii_digit() || matches!(c, ':' | ',' | '[' | ']' | '(' | ')');
     let message = rest.trim_start_matches(place);
     path.contains('.')

@@ -160,12 +160,14 @@ fn relevant_lines(output: &str, failed: bool) -> (Vec<String>, bool) {
         }
     }
     let short = output.lines().filter(|line| !line.trim().is_empty()).take(SHORT_OUTPUT + 1).count() <= SHORT_OUTPUT;
-    let last = if failed { last_lines(output).next() } else { result_line(output) };
-    let has_number = |line: &str| line.bytes().any(|byte| byte.is_ascii_digit());
-    let has_result_line = short || !found.is_empty() || !failed && last.is_some_and(has_number);
-    if let Some(last) = last.filter(|_| !is_explained) {
+    let last = last_lines(output).next();
+    let result = if failed { last.map(str::to_owned) } else { result_line(output) };
+    let has_number = |line: &String| line.bytes().any(|byte| byte.is_ascii_digit());
+    let has_result_line = short || !found.is_empty() || !failed && result.as_ref().is_some_and(has_number);
+    let is_explained = found.iter().any(|(rank, place, _)| *rank >= 2 && (is_explained || *place > output.len()));
+    if let Some((last, result)) = last.zip(result).filter(|_| !is_explained) {
         found.retain(|(_, place, _)| *place != place_of(last));
-        found.push((2, usize::MAX, shorten_line(last)));
+        found.push((2, usize::MAX, shorten_line(&result)));
     }
     // Of equally important lines the last one sums up the others.
     found.sort_by_key(|(rank, place, _)| std::cmp::Reverse((*rank, *place)));
@@ -188,7 +190,16 @@ fn success_rank(line: &str) -> u8 {
 
 /// Whether a program repeats the command that it runs, or an agent's program tells of itself.
 fn is_echo(line: &str) -> bool {
-    line.starts_with("$ ") || line.starts_with('[') && line.contains("] $ ") || line.starts_with("Shell cwd was reset")
+    const FRAMES: [&str; 7] = [
+        "$ ",
+        "bash-$",
+        "(Open file:",
+        "(Current directory:",
+        "(Interactive session:",
+        "Shell cwd was reset",
+        "[notice]",
+    ];
+    FRAMES.iter().any(|frame| line.starts_with(frame)) || line.starts_with('[') && line.contains("] $ ")
 }
 
 /// Whether a line reports that something went well: `parse ok`, but not `not ok`.
@@ -202,16 +213,18 @@ const FEW_LINES: usize = 20;
 /// Most lines of an output whose last line is its result.
 const SHORT_OUTPUT: usize = 4;
 
-/// Returns the line of an output that sums it up: of its last lines, the last one that counts something or reports
-/// success, else the last.
-fn result_line(output: &str) -> Option<&str> {
+/// Returns what sums an output up: its last line, and before it the last one of those above that counts something.
+fn result_line(output: &str) -> Option<String> {
     /// Most lines that programs print after their result.
     const CLOSING_LINES: usize = 3;
-    let closing = || last_lines(output).take(CLOSING_LINES);
-    closing()
-        .find(|line| counts_something(line))
-        .or_else(|| closing().find(|line| tells_success(line)))
-        .or_else(|| last_lines(output).next())
+    /// Most characters of each of the two.
+    const HALF: usize = LONGEST_RESULT / 2 - 2;
+    let last = last_lines(output).next()?;
+    let count = last_lines(output).take(CLOSING_LINES).find(|line| counts_something(line));
+    Some(match count.filter(|line| *line != last) {
+        Some(count) => format!("{} … {}", clip_to(count, HALF), clip_to(last, HALF)),
+        None => last.to_owned(),
+    })
 }
 
 /// Returns the lines with words that are no frame, tag or code, the last one first.
@@ -221,6 +234,7 @@ fn last_lines(output: &str) -> impl Iterator<Item = &str> {
         let is_status = line.len() < SHORT_LINE && cues::STATUS.is_in(line);
         let is_other = is_code(line)
             || line.starts_with('<')
+            || line.starts_with("File \"")
             || line.ends_with(':')
             || is_document_fragment(line)
             || is_status
@@ -287,9 +301,12 @@ mod tests {
         let noise = "wake antenna ok (40572)\nsend beacon ok (77644)\ndrwxr-xr-x 3 me staff 40418 Feb 7 11:33 mast\n\
             send mast ok (1234)\n";
         for (output, result) in [
-            ("> Task :radar:test\n462 tests completed\nBUILD SUCCESSFUL in 5s", "462 tests completed"),
-            ("Succeeded : 470\nDuration : 79m", "Succeeded : 470"),
-            ("Flash: used 470 kB\n[SUCCESS] Took 3.2 seconds", "Flash: used 470 kB"),
+            (
+                "> Task :radar:test\n462 tests completed\nBUILD SUCCESSFUL in 5s",
+                "462 tests completed … BUILD SUCCESSFUL in 5s",
+            ),
+            ("Succeeded : 470\nDuration : 79m", "Succeeded : 470 … Duration : 79m"),
+            ("Flash: used 470 kB\n[SUCCESS] Took 3.2 seconds", "Flash: used 470 kB … [SUCCESS] Took 3.2 seconds"),
             (&format!("{noise}all 480 checks good"), "all 480 checks good"),
             (&format!("{noise}490 links alive"), "490 links alive"),
             ("compiled\nfinished in 0.4 s", "finished in 0.4 s"),
