@@ -1,7 +1,7 @@
 //! The embedded summarizer: writes the record of a history within a token limit.
 //!
-//! The kinds get their shares of the limit in this order: open items and the plan, the user's words, decisions, files,
-//! commands and errors, the last report. Then come all others as far as they fit, then values and names. Every line
+//! The kinds get their shares of the limit in this order: open items and the plan, the user's words, next steps, decisions,
+//! files, commands and errors, the last report. Then come all others as far as they fit, then values and names. Every line
 //! is taken from the history, and the summary never exceeds the limit.
 
 use crate::summary::record::fallback::fallback_text;
@@ -121,7 +121,7 @@ const CODING_SHARES: BudgetShares =
 /// The shares for conversations and tools that return values. A model that serves a person repeats these in its
 /// answers.
 const TALK_SHARES: BudgetShares =
-    BudgetShares { open: 0.2, user: (0.55, 0.42), files: 0.0, commands: 0.0, report: 0.08, decisions: 0.03 };
+    BudgetShares { open: 0.2, user: (0.55, 0.42), files: 0.0, commands: 0.0, report: 0.08, decisions: 0.0 };
 
 fn headings() -> String {
     SECTIONS.iter().map(|(section, _)| format!("{}\n\n", heading(*section))).collect()
@@ -203,9 +203,10 @@ impl<'e> EntrySelection<'e> {
             left -= self.take(left.min(room * share), wanted);
         };
         take_share(shares.open, &|entry| {
-            matches!(entry.kind, FactKind::Todo | FactKind::Open | FactKind::Next) || entry.about == LAST_REQUEST
+            matches!(entry.kind, FactKind::Todo | FactKind::Open) || entry.about == LAST_REQUEST
         });
         take_share(shares.user(room), &|entry| entry.kind == FactKind::User && entry.weight > LEAST_WEIGHT);
+        take_share(shares.open, &|entry| entry.kind == FactKind::Next);
         let is_claim = |entry: &RecordEntry| {
             matches!(entry.kind, FactKind::Decision | FactKind::Finding) && entry.weight > CLAIM_WEIGHT
         };
