@@ -355,6 +355,14 @@ mod tests {
             CommandOutcome::parse(output, &OutputFrames::default(), true, false).describe(true).unwrap_or_default()
         };
         for (output, named) in [
+            (
+                "src/theme.ts(5,15): error TS2305: The module has no member 'EditorTheme'.\nsrc/app.ts(9,1): error TS7006: The parameter has no type.",
+                "EditorTheme",
+            ),
+            (
+                "error[E0432]: unresolved import `crate::queue`\nerror[E0308]: mismatched types\nerror[E0277]: no such trait\nerror: could not compile `app` (lib) due to 3 previous errors",
+                "crate::queue",
+            ),
             ("+ staticcheck ./api/...\napi/plan.go:12:3: func parse_row is unused (U1000)", "parse_row"),
             (
                 "[ERROR] src/main/A.java:[12,3] (naming) MemberName: Name 'WS_ROW' must match the pattern.\n[ERROR] Failed to execute goal checkstyle: You have 1 violation.",

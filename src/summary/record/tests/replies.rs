@@ -249,3 +249,24 @@ fn what_did_not_help_leaves_other_findings() {
     assert!(text.contains("takes two locks in line 40"), "{text}");
     assert!(text.contains("(earlier: Raising the timeout"), "{text}");
 }
+
+/// What Claude Code inserts by itself is not the user's; what a command that the user typed expands to is.
+#[test]
+fn only_a_typed_command_speaks_for_the_user() {
+    let line = |uuid: &str, parent: Value, is_meta: bool, text: &str| {
+        let message = json!({"role": "user", "content": text});
+        json!({"type": "user", "uuid": uuid, "parentUuid": parent, "isMeta": is_meta, "sessionId": "s", "version": "2.1.0",
+            "cwd": "/w", "timestamp": "2026-01-01T00:00:00.000Z", "message": message})
+        .to_string()
+    };
+    let command = "<command-name>/ticket</command-name>\n<command-args>12</command-args>";
+    let session = [
+        line("a", Value::Null, false, command),
+        line("b", json!("a"), true, "Implement ticket 12. Never touch the migrations."),
+        line("c", json!("b"), false, "Now the docs."),
+        line("d", json!("c"), true, "Spawn a reviewer and do not review directly."),
+    ];
+    let text = summary(&session.join("\n"), Counter::DEFAULT, 600);
+    assert!(text.contains("Never touch the migrations.") && text.contains("Now the docs."), "{text}");
+    assert!(!text.contains("Spawn a reviewer"), "{text}");
+}

@@ -182,3 +182,23 @@ fn a_step_announced_with_its_call_is_past() {
     messages.extend([result]);
     assert!(!section_of(&summary_of(&messages), "Next steps").contains("whole suite"), "{}", summary_of(&messages));
 }
+
+#[test]
+fn results_of_commands_and_undone_changes_need_no_other_run() {
+    let after = |more: &[[Value; 2]]| {
+        let mut messages = vec![message("user", "Make the tests pass.")];
+        messages.extend(shell_call("make test", "1 failed\nexit code 1"));
+        messages.extend(more.iter().flatten().cloned());
+        summary_of(&messages)
+    };
+    let edit = tool_call("edit_file", &json!({"path": "/app/src/one.rs", "new_string": "x"}), "Edited.");
+    assert!(after(std::slice::from_ref(&edit)).contains("Changed since the last run"));
+    for more in [
+        vec![shell_call("git diff > patch.txt", "")],
+        vec![edit.clone(), shell_call("git stash", "Saved working directory")],
+        vec![edit.clone(), shell_call("git reset --hard HEAD", "HEAD is now at 1234567")],
+        vec![edit, shell_call("rm /app/src/one.rs", "")],
+    ] {
+        assert!(!after(&more).contains("Changed since"), "{}", after(&more));
+    }
+}
