@@ -5,7 +5,7 @@ use crate::transcript::tools::shell::{open_quote, steps};
 
 /// Most characters of a command in a summary.
 const LONGEST_COMMAND: usize = 110;
-/// Programs that only read or move files. Their outcome is reported only if they fail.
+/// Programs that only read, or do small work with files and processes. Their outcome is reported only if they fail.
 const READ_ONLY_PROGRAMS: [&str; 57] = [
     "ls", "cat", "grep", "rg", "find", "sed", "head", "tail", "awk", "wc", "echo", "pwd", "cd", "source", "which",
     "tree", "diff", "sleep", "nl", "cp", "mkdir", "rm", "export", "touch", "mv", "printf", "true", "rmdir", "[",
