@@ -40,7 +40,7 @@ pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn is_name(word: &str) -> bool {
-    if !LENGTHS.contains(&word.len()) || word.bytes().all(|byte| byte.is_ascii_lowercase()) || word.contains("//") {
+    if !LENGTHS.contains(&word.len()) || word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return false;
     }
     let (mut digits, mut letters, mut punctuation, mut camel) = (0, 0, 0, false);

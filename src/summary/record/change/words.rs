@@ -13,29 +13,41 @@ pub(super) type Word = Rc<str>;
 
 /// Words in order, each once. A statement has few, for which a list takes less memory than a tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::summary::record) struct WordSet(Vec<Word>);
+pub(in crate::summary::record) struct WordSet {
+    words: Vec<Word>,
+    /// The bits of its words. Most words that are looked up are not in the set, and have another bit.
+    bits: u64,
+}
 
 impl WordSet {
+    /// Returns one of 64 bits for a word.
+    fn bit(word: &str) -> u64 {
+        let bytes = word.as_bytes();
+        let ends = [bytes.first(), bytes.get(bytes.len() / 2), bytes.last()];
+        1 << (ends.iter().flatten().fold(bytes.len(), |sum, byte| sum * 5 + usize::from(**byte)) % 64)
+    }
+
     /// Adds a word. Returns whether it is new.
     pub(super) fn insert(&mut self, word: Word) -> bool {
-        let place = self.0.binary_search(&word);
-        place.map_err(|place| self.0.insert(place, word)).is_err()
+        self.bits |= Self::bit(&word);
+        let place = self.words.binary_search(&word);
+        place.map_err(|place| self.words.insert(place, word)).is_err()
     }
 
     pub(super) fn contains(&self, word: &str) -> bool {
-        self.0.binary_search_by(|own| (**own).cmp(word)).is_ok()
+        self.bits & Self::bit(word) != 0 && self.words.binary_search_by(|own| (**own).cmp(word)).is_ok()
     }
 
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.words.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.words.is_empty()
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Word> {
-        self.0.iter()
+        self.words.iter()
     }
 
     pub(super) fn intersection<'s>(&'s self, other: &'s WordSet) -> impl Iterator<Item = &'s Word> {
@@ -60,7 +72,8 @@ impl FromIterator<Word> for WordSet {
         let mut words: Vec<Word> = words.into_iter().collect();
         words.sort_unstable();
         words.dedup();
-        WordSet(words)
+        let bits = words.iter().fold(0, |bits, word| bits | Self::bit(word));
+        WordSet { words, bits }
     }
 }
 

@@ -45,9 +45,11 @@ enum MentionSource {
 }
 
 impl Mentions {
-    /// Counts the mentions in a history.
-    pub(super) fn new(turns: &[HistoryTurn<'_>]) -> Self {
+    /// Counts the mentions in a history. Of amounts, of which outputs have very many, only those among `counted` are
+    /// counted.
+    pub(super) fn new<'p>(turns: &[HistoryTurn<'_>], counted: impl Iterator<Item = &'p PieceTerm>) -> Self {
         let mut mentions = Mentions::default();
+        mentions.by_hash.extend(counted.map(|term| (term.key(), Mention::default())));
         for (at, turn) in turns.iter().enumerate() {
             // An earlier summary counts as the middle of the history: its contents were chosen once and are not new.
             let position = if turn.speaker == Speaker::Earlier { 0.7 } else { (at + 1) as f64 / turns.len() as f64 };
@@ -79,16 +81,18 @@ impl Mentions {
     fn add_text(&mut self, text: &str, by: MentionSource, position: f64) {
         let mut lower = String::new();
         for literal in literals(text) {
-            let amount = matches!(literal.class, LiteralClass::Number | LiteralClass::Version);
-            let strength =
-                if amount { MentionStrength::new(by) } else { MentionStrength::for_name(by, literal.span.len()) };
             let spelled = &text[literal.span.clone()];
             lower.clear();
             lower.push_str(spelled);
             // Literals are ASCII.
             lower.make_ascii_lowercase();
             let key = hash(&lower);
-            self.add(key, strength, position);
+            if matches!(literal.class, LiteralClass::Number | LiteralClass::Version) {
+                let counted = self.by_hash.get_mut(&key);
+                counted.into_iter().for_each(|mention| mention.record(MentionStrength::new(by), position));
+                continue;
+            }
+            self.add(key, MentionStrength::for_name(by, literal.span.len()), position);
             if let Some(source) =
                 self.source.filter(|_| name_sources::is_reportable_name(literal.class, text, &literal.span))
             {
@@ -125,10 +129,10 @@ impl Mentions {
         self.by_hash.entry(key).or_default().record(strength, position);
     }
 
-    /// Counts the terms of a found value that are no literals, and values.
-    pub(super) fn add_value(&mut self, found: &FoundValue, terms: &[PieceTerm], position: f64) {
+    /// Counts the terms of a piece that are no literals, and values.
+    pub(super) fn add_piece(&mut self, piece: &ValuePiece, position: f64) {
         let strength = MentionStrength::new(MentionSource::Word);
-        for term in terms.iter().filter(|term| !term.is_literal() || found.field.is_some()) {
+        for term in piece.terms.iter().filter(|term| !term.is_literal() || piece.field.is_some()) {
             self.add(term.key(), strength, position);
         }
     }
@@ -136,7 +140,7 @@ impl Mentions {
     /// Sets the importance of all terms.
     pub(super) fn set_importance(&self, pieces: &mut [ValuePiece]) {
         for term in pieces.iter_mut().flat_map(|piece| &mut piece.terms) {
-            if let Some(mention) = self.by_hash.get(&term.key()) {
+            if let Some(mention) = self.by_hash.get(&term.key()).filter(|mention| mention.count() > 0) {
                 term.importance = mention.importance();
             }
         }

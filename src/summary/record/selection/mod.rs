@@ -153,40 +153,59 @@ pub(super) struct Notes {
 
 /// Builds the pieces for the values found in `turns`, and for the names in them.
 pub(super) fn build_notes(turns: &[HistoryTurn<'_>], found: impl Iterator<Item = FoundValue>, plain: bool) -> Notes {
-    let mut mentions = Mentions::new(turns);
-    let names = mentions.names(turns);
-    let mut notes = Notes { plain, ..Notes::default() };
-    let mut lines: ByHash<u32> = ByHash::default();
-    let mut prefixes = ByHash::default();
     debug_assert!(turns.is_sorted_by_key(|turn| turn.index), "an index is searched for");
-    let position = |index: usize| {
-        let at = turns.binary_search_by_key(&index, |turn| turn.index).ok()?;
-        Some((at + 1) as f64 / turns.len() as f64)
-    };
-    for mut found in found.chain(names).take(MOST_PIECES) {
+    let mut builder = NotesBuilder { turns, notes: Notes { plain, ..Notes::default() }, ..NotesBuilder::default() };
+    found.take(MOST_PIECES).for_each(|found| builder.add(found));
+    let mut mentions = Mentions::new(turns, builder.notes.pieces.iter().flat_map(|piece| &piece.terms));
+    let room = MOST_PIECES - builder.notes.pieces.len();
+    mentions.names(turns).take(room).for_each(|name| builder.add(name));
+    for (piece, recency) in builder.notes.pieces.iter().zip(&builder.recencies) {
+        mentions.add_piece(piece, *recency);
+    }
+    mentions.set_importance(&mut builder.notes.pieces);
+    builder.notes
+}
+
+/// The pieces so far, with what finds their lines and prefixes.
+#[derive(Default)]
+struct NotesBuilder<'t, 's> {
+    turns: &'t [HistoryTurn<'s>],
+    notes: Notes,
+    lines: ByHash<u32>,
+    prefixes: ByHash<u32>,
+    /// The place of each piece in the history, from 0 to 1.
+    recencies: Vec<f64>,
+}
+
+impl NotesBuilder<'_, '_> {
+    fn add(&mut self, mut found: FoundValue) {
+        let NotesBuilder { turns, notes, lines, prefixes, recencies } = self;
         let entry = &found.entry;
         let (layout, about, call) = layout(&found);
         // The prefix of a call shows its arguments, and the label of a group its name.
         if found.field.as_ref().is_some_and(|field| {
             !field.bare && (call.contains(&field.value) || field.group.rsplit('.').next() == Some(field.value.as_str()))
         }) {
-            continue;
+            return;
         }
         let line = *lines.entry(hash(&(layout, &about))).or_insert_with(|| {
             notes.lines.push(SummaryLine { layout, about });
             notes.lines.len() as u32 - 1
         });
+        let position = |index: usize| {
+            let at = turns.binary_search_by_key(&index, |turn| turn.index).ok()?;
+            Some((at + 1) as f64 / turns.len() as f64)
+        };
         let recency = position(entry.index).filter(|_| !entry.earlier).unwrap_or(0.5);
         let text = clip(found.field.as_ref().map_or(&entry.text, |field| &field.value));
         let terms = terms(&found, &text);
-        mentions.add_value(&found, &terms, recency);
         let weight = entry.weight * (0.7 + 0.6 * recency);
         let mut is_evident = found.field.as_deref().is_some_and(is_evident);
-        if let Some(field) = found.field.as_mut().filter(|field| plain && names_itself(field)) {
+        if let Some(field) = found.field.as_mut().filter(|field| notes.plain && names_itself(field)) {
             is_evident = true;
             field.group.clear();
         }
-        let is_nameless = is_evident && (plain || !found.field.as_deref().is_some_and(is_number));
+        let is_nameless = is_evident && (notes.plain || !found.field.as_deref().is_some_and(is_number));
         notes.pieces.push(ValuePiece {
             line,
             text: text.into(),
@@ -199,10 +218,9 @@ pub(super) fn build_notes(turns: &[HistoryTurn<'_>], found: impl Iterator<Item =
             is_spare: found.is_spare,
             prefixes: [NO_PREFIX; MOST_PREFIXES],
         });
-        notes.set_prefixes_of_last(&mut prefixes);
+        recencies.push(recency);
+        notes.set_prefixes_of_last(prefixes);
     }
-    mentions.set_importance(&mut notes.pieces);
-    notes
 }
 
 /// Whether a value is clear among others of its kind: an identifier, an address, a day.
