@@ -335,7 +335,12 @@ impl UserStatements {
 
     /// Returns the lines that still hold. `open` is whether nobody has acted on the last message.
     pub(super) fn lines(self, open: bool) -> impl Iterator<Item = RecordEntry> {
+        /// Most bytes of a last message that matters as a whole.
+        const SHORT_MESSAGE: usize = 700;
         let (last, first_of_last) = (if open { self.last } else { usize::MAX }, self.last);
+        let of_last = self.lines.get(first_of_last..).unwrap_or_default();
+        let bytes = of_last.iter().flat_map(|line| &line.sentences).map(|sentence| sentence.text.len()).sum::<usize>();
+        let lines_that_matter = if bytes <= SHORT_MESSAGE { of_last.len() } else { OPENING_LINES };
         self.lines.into_iter().enumerate().filter_map(move |(at, line)| {
             let UserLine { mut entry, sentences } = line;
             entry.text = one_line(remaining_text(&sentences)?);
@@ -344,7 +349,7 @@ impl UserStatements {
                 return None;
             }
             // The last request matters most, even after later work on it.
-            if (first_of_last..first_of_last + OPENING_LINES).contains(&at) && entry.weight > SMALL_TALK_WEIGHT {
+            if (first_of_last..first_of_last + lines_that_matter).contains(&at) && entry.weight > SMALL_TALK_WEIGHT {
                 entry.weight = entry.weight.max(13.0);
             }
             if at >= last && entry.weight > SMALL_TALK_WEIGHT {
