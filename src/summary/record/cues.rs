@@ -119,8 +119,10 @@ cues! {
     DONE: Cue = r"\b(?:fixed|added|implemented|created|updated|removed|completed?|finished|refactored|renamed|moved|committed|pushed|installed|booked|cancel(?:l)?ed|all (?:[a-z0-9]+ )?tests pass[a-z]*|now pass[a-z]*|successfully|has been|have been|resolved|is done)\b|已经|已|完成了|修复了|通过";
     /// Something is still to be done.
     AHEAD: Cue = r"^(?:still )?(?:missing|open|untested|blocked|unfinished|outstanding)(?: (?:point|item|question|issue)s?)?:|\b(?:next|todo|remain(?:s|ing)?|still (?:need|have|to|fail[a-z]*)|let me|let['’]s|i['’]?ll|i will|i need to|i (?:can|could) now|plan to|now i|not yet|pending|what is left|(?:left|still|remains|yet|something|nothing) to do|to-?do:|then (?:i|we)|i (?:begin|start|go on|continue)|after that|follow(?:s|ed)? by|not done|not started|open point)\b|接下来|下一步|待办|还需|尚未|然后我|剩下|还没|没做|未完成";
+    /// A list of steps ahead.
+    NEXT_STEPS: Cue = r"\b(?:next|remaining|follow-?up) (?:steps?|tasks?|items?|work)\b|下一步|接下来|剩余";
     /// A line of output that reports how something ended.
-    ENDINGS: PlacedCue = r"\b(?:errors?|failed|failures?|passed|exception|panicked|fatal|warnings?|rejected|aborted|conflict|killed|exit (?:code|status)|denied|not found|no such file|cannot|timed out)\b|error\[|\w(?:error|exception)\b|(?m:^|[ \t])(?:fail|ok|pass)\s|错误|失败";
+    ENDINGS: PlacedCue = r"\b(?:errors?|failed|failures?|passed|exception|panicked|fatal|warnings?|rejected|aborted|conflict|killed|exit (?:code|status)|denied|not found|no such file|cannot|timed out|unbound variable|syntax error)\b|error\[|\w(?:error|exception)\b|(?m:^|[ \t])(?:fail|ok|pass)\s|错误|失败";
     /// A line of output that reports a failure.
     COMPLAINTS: PlacedCue = r"\b(?:invalid|unexpected|undefined|unresolved|unknown|missing|refused|overflow(?:ed)?|exceeded|mismatch|segfault|violat[a-z]+|unreachable|not allowed|does not|is not|can['’]t be|abort)\b";
     /// A program's words for its exit status; the number is the group that matched.
@@ -153,6 +155,8 @@ cues! {
     FORBIDS: Cue = r"\b(?:never|not|n['’]t|don['’]?t|avoid|no longer|without|stop|no)\b|不要|别|禁止|不得|不能|不再";
     /// The model announces or offers something.
     TALK: Cue = r"^(?:now,? |first,? |next,? |then,? |so |but )*(?:let me|i['’]ll|i will|let['’]s|i need to|i should|i can |if you|please (?:let|confirm|provide)|could you|would you|how can i)\b|^(?:让我|我来|我将|请问)";
+    /// A thought that settles nothing, or repeats what the user wants.
+    THINKS_ON: Cue = r"\b(?:wait|hmm+|let me think|maybe|perhaps|alternatively|not sure)\b|^(?:okay, |ok, |so |now )*(?:the )?user(?: now| also|['’]s)* (?:wants|wanted|asks|asked|is asking|says|said|has asked|would like|requests|requested|needs|mention(?:s|ed)|request|question|message)\b|^用户(?:想|要|希望|问|说)|等等|也许|可能";
     /// A sentence that is only filler, possibly after the name of the speaker.
     FILLERS: Cue = r"^(?:(?:(?:i (?:know|see|guess(?: so)?|think so|hope so)|me too|u+m+|u+h+|h+m+|oh|aha?|bingo|interesting|well|so|ok(?:ay)?|yeah|yep|yes|no|nope|right|really|sure|exactly|fine|great|good|perfect|wonderful|awesome|hi|hello|hey|there|again|good (?:morning|afternoon|evening)|(?:[a-z]+ )?(?:question|point|catch|idea|call|news|find|work|job)|done|absolutely|certainly|you['’]re (?:absolutely )?right|of course|thanks?|thank you|got it|understood|not at all|you['’]re welcome|(?:can|could|would|will) you (?:please )?(?:help|assist) me(?: out)?(?: with (?:this|that|it|something|just [^.!?]{1,30}))?(?: please)?|how are you(?: doing)?(?: today)?)\b[\s,.!?…-]*)+|#?\w+#?:\s+(?:(?:i (?:know|see|think so)|u+m+|u+h+|h+m+|oh|ah|hi|hello|hey|there|thanks?|thank you|bye)\b[\s,.!?…-]*)+)$";
     /// A permission.

@@ -1,5 +1,7 @@
 //! Gathers the record of a history in one pass over its turns.
 
+use serde_json::Value;
+
 use crate::summary::record::change::Claim;
 use crate::summary::record::history_turns::{self, HistoryTurn, Speaker, ToolCall};
 use crate::summary::record::literals::literals;
@@ -8,13 +10,14 @@ use crate::summary::record::name_sources::decoded_arguments;
 use crate::summary::record::names::NameUsage;
 use crate::summary::record::outcome::OutputFrames;
 use crate::summary::record::phrases::LAST_REQUEST;
+use crate::summary::record::plan::asks_for_approval;
 use crate::summary::record::replies::answered_question;
 use crate::summary::record::segmentation::sentences;
 use crate::summary::record::small_talk::{is_only_small_talk, is_small_talk};
 use crate::summary::record::user::UserStatements;
 use crate::summary::record::work_state::{NO_RESULT_YET, WorkState};
 use crate::summary::record::{FactKind, FoundValue, HistoryRecord, RecordEntry, cues, earlier_summary};
-use crate::transcript::tools::is_shell;
+use crate::transcript::tools::{argument, is_shell};
 
 /// Everything gathered from a history.
 #[derive(Clone)]
@@ -85,7 +88,18 @@ impl Gatherer<'_, '_> {
             Speaker::Instructions | Speaker::Tool => {}
         }
         for call in &turn.calls {
+            if let Some(thinking) = thinking_of_call(call) {
+                let position = (at + 1) as f64 / self.turns.len() as f64;
+                self.model.add_thinking(turn.index, &thinking, position, &self.name_usage);
+            }
             let effects = self.work.record_call(call, turn.index, &self.name_usage);
+            if effects.rejected.is_none()
+                && let Some(plan) = approved_plan(call)
+            {
+                let position = (at + 1) as f64 / self.turns.len() as f64;
+                self.model.add_message(turn.index, &plan, true, position, &self.name_usage);
+                self.model.mark_approved();
+            }
             if let Some((call_label, reason)) = effects.rejected {
                 self.user.add_rejection(turn.index, &call_label, &reason);
             }
@@ -134,13 +148,17 @@ impl Gatherer<'_, '_> {
     }
 
     fn read_assistant(&mut self, at: usize, text: &str) {
+        let turn = &self.turns[at];
+        let position = (at + 1) as f64 / self.turns.len() as f64;
+        if let Some(thinking) = &turn.thinking {
+            self.model.add_thinking(turn.index, &thinking.read(), position, &self.name_usage);
+            self.last_statement = Some(at);
+        }
         if !text.trim().is_empty() {
-            let turn = &self.turns[at];
             // Some formats write a call as a message of its own.
             let next = self.turns.get(at + 1);
             let acts =
                 !turn.calls.is_empty() || next.is_some_and(|next| !next.calls.is_empty() && next.text.bytes == 0);
-            let position = (at + 1) as f64 / self.turns.len() as f64;
             self.model.add_message(turn.index, text, acts, position, &self.name_usage);
             (self.open_message, self.last_statement) = (Some(at), Some(at));
         }
@@ -165,8 +183,7 @@ impl Gatherer<'_, '_> {
         let mut state = work.entries(|index| position_of_index(index).min(1.0));
         // Only a command at the end is still running. An interrupted one has no result and gets none.
         state.retain(|entry| entry.text != NO_RESULT_YET || entry.index == last_index);
-        let is_coding =
-            state.iter().any(|entry| matches!(entry.kind, FactKind::File | FactKind::Command | FactKind::Error));
+        let is_coding = work.has_commands || state.iter().any(|entry| entry.kind == FactKind::File);
         entries.extend(state);
         entries.extend(work.take_unchecked_changes());
         entries.extend(work.take_unanswered_call().filter(|open| open.index == last_index));
@@ -186,6 +203,28 @@ impl Gatherer<'_, '_> {
         entries.extend(lines.into_iter().map(|found| found.entry));
         Gathered { entries, values, is_coding, name_usage }
     }
+}
+
+/// Returns what a model thought in a call: the argument of a tool for thinking, or the report of another agent.
+fn thinking_of_call(call: &ToolCall<'_>) -> Option<String> {
+    match call.name.to_lowercase().replace(['_', '-'], "").as_str() {
+        "think" | "thinking" | "sequentialthinking" => {
+            let arguments = call.arguments.read();
+            let given: Value = serde_json::from_str(&arguments).ok()?;
+            argument(&given, &["thought", "thoughts", "thinking", "content", "text"])
+        }
+        "task" | "agent" | "subagent" | "dispatchagent" | "delegate" => {
+            call.result.as_ref().map(|result| result.read().into_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Returns the plan that a model put before the user in a call, if the call has a result.
+fn approved_plan(call: &ToolCall<'_>) -> Option<String> {
+    let is_plan = call.result.is_some() && !call.failed && asks_for_approval(&call.name);
+    let given: Value = serde_json::from_str(&is_plan.then(|| call.arguments.read())?).ok()?;
+    argument(&given, &["plan"])
 }
 
 /// Splits the words of a user into sentences: a model's summary may have one and lack another.

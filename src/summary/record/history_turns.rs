@@ -132,6 +132,8 @@ pub(in crate::summary) struct HistoryTurn<'a> {
     pub(in crate::summary) speaker: Speaker,
     /// The text, without results of calls.
     pub(in crate::summary) text: TurnText<'a>,
+    /// What the model thought before it wrote the text. Most turns have none.
+    pub(in crate::summary) thinking: Option<Box<TurnText<'a>>>,
     pub(in crate::summary) calls: Vec<ToolCall<'a>>,
     /// Results whose call is not in the history.
     pub(in crate::summary) results_without_call: Vec<TurnText<'a>>,
@@ -168,6 +170,7 @@ pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize],
                 index,
                 speaker,
                 text,
+                thinking: None,
                 calls: Vec::new(),
                 results_without_call: Vec::new(),
                 interrupts: false,
@@ -200,6 +203,7 @@ pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize],
             index,
             speaker,
             text,
+            thinking: thinking(message),
             calls: Vec::with_capacity(message.calls.len()),
             results_without_call: Vec::new(),
             interrupts,
@@ -343,6 +347,17 @@ fn shell_block(text: &str, is_next_output: impl Fn() -> bool) -> Option<String> 
     let shell = ["bash", "sh", "shell", "mswea_bash_command"].contains(&language.trim());
     let shell = shell || language.trim().is_empty() && is_next_output();
     (shell && !after.contains("```")).then(|| command.trim().to_owned())
+}
+
+/// Returns what the model thought, if the message has it in readable form.
+fn thinking<'a>(message: &Message<'a>) -> Option<Box<TurnText<'a>>> {
+    let Content::Parts(parts) = &message.content else { return None };
+    let thoughts = parts.iter().filter_map(|part| match part.kind {
+        PartKind::Reasoning(text) => Some(text),
+        _ => None,
+    });
+    let thoughts: Vec<Text<'a>> = thoughts.collect();
+    (!thoughts.is_empty()).then(|| Box::new(TurnText::new(thoughts)))
 }
 
 /// Returns the texts of a message, and those of each result in it.

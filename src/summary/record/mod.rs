@@ -31,6 +31,7 @@ mod notes;
 mod numbers;
 mod outcome;
 mod phrases;
+mod plan;
 mod replies;
 mod segmentation;
 mod selection;

@@ -12,6 +12,7 @@ use crate::summary::record::change::is_common;
 use crate::summary::record::cues;
 use crate::summary::record::literals::{LiteralClass, literals};
 use crate::summary::record::names::{NameUsage, names};
+use crate::summary::record::phrases::PLANNED;
 use crate::summary::record::segmentation::words_of;
 use crate::summary::record::statement_index::StatementIndex;
 use crate::summary::record::{FactKind, RecordEntry};
@@ -34,6 +35,8 @@ struct Statement {
     is_thin: bool,
     /// Whether the user answered it, and not only its message.
     is_answered: bool,
+    /// Whether it is from thinking, which the user did not read.
+    is_thought: bool,
 }
 
 /// All statements of the model.
@@ -62,6 +65,7 @@ impl ModelStatements {
         let before = self.all.len();
         self.turns += 1;
         for statement in statements(text) {
+            self.drop_thoughts_in(&statement.text);
             self.add(index, statement, acts, position, used);
         }
         // Text before a call is no report.
@@ -81,6 +85,43 @@ impl ModelStatements {
         if self.all.len() > 2 * MOST_STATEMENTS {
             self.drop_least();
         }
+    }
+
+    /// Adds what the model thought: causes, choices and reasons, its last plan, and for the room left other sentences.
+    pub(super) fn add_thinking(&mut self, index: usize, text: &str, position: f64, used: &NameUsage) {
+        /// Thinking explores first and concludes at its end.
+        const MOST_CONCLUSIONS: usize = 8;
+        /// What the model told the user matters more.
+        const THOUGHT: f64 = 0.7;
+        const REMARK: f64 = 1.1;
+        self.turns += 1;
+        let statements = statements(text);
+        let first = statements.len().saturating_sub(MOST_CONCLUSIONS);
+        for statement in statements.into_iter().skip(first).filter(|statement| says_something(&statement.text)) {
+            let before = self.all.len();
+            self.add(index, MessageStatement { is_option: false, ..statement }, true, position, used);
+            for Statement { entry, is_thought, .. } in &mut self.all[before..] {
+                *is_thought = true;
+                entry.weight = if entry.kind == FactKind::Decision { entry.weight * THOUGHT } else { REMARK };
+            }
+        }
+    }
+
+    /// Removes those of the last thoughts of which a statement to the user has half of the words.
+    fn drop_thoughts_in(&mut self, text: &str) {
+        let turn = self.turns;
+        let is_last =
+            |statement: &Statement| statement.turn == turn || statement.is_thought && statement.turn + 1 == turn;
+        let first = self.all.iter().rposition(|statement| !is_last(statement)).map_or(0, |before| before + 1);
+        if !self.all[first..].iter().any(|statement| statement.is_thought) {
+            return;
+        }
+        let told: HashSet<String> = content_words(text).collect();
+        let is_told = |statement: &mut Statement| {
+            let words: HashSet<String> = content_words(&statement.entry.text).collect();
+            statement.is_thought && words.intersection(&told).count() * 2 >= words.len()
+        };
+        self.all.extract_if(first.., is_told).for_each(drop);
     }
 
     fn add(&mut self, index: usize, statement: MessageStatement, acts: bool, position: f64, used: &NameUsage) {
@@ -146,6 +187,7 @@ impl ModelStatements {
             key,
             is_thin,
             is_answered: false,
+            is_thought: false,
         });
         self.next_number += 1;
     }
@@ -173,6 +215,13 @@ impl ModelStatements {
                 self.answered.insert(turn);
             }
         }
+    }
+
+    /// Notes that the user approved the last message.
+    pub(super) fn mark_approved(&mut self) {
+        let turn = self.turns;
+        self.answered.insert(turn);
+        self.all.iter_mut().rev().take_while(|statement| statement.turn == turn).for_each(|one| one.is_answered = true);
     }
 
     /// Removes a question of the last message that stands with its answer. What comes before it in its sentence stays.
@@ -236,9 +285,20 @@ impl ModelStatements {
         let ModelStatements { all, times, answered, last, last_acts, turns, .. } = self;
         let report = || all.iter().filter(|statement| statement.turn == last).map(|statement| statement.number);
         let (first, end) = (report().next(), report().next_back());
+        // The plan in the last thoughts tells what is being done.
+        let is_plan = |statement: &&Statement| statement.turn == turns && statement.is_thought && !statement.is_thin;
+        let last_plan =
+            all.iter().filter(is_plan).rfind(|statement| statement.entry.kind == FactKind::Next).map(|one| one.number);
         let mut seen_keys: HashSet<u64, RandomState> = HashSet::default();
         all.into_iter().filter_map(move |statement| {
-            let Statement { mut entry, number, turn, key, is_thin, is_answered } = statement;
+            let Statement { mut entry, number, turn, key, is_thin, is_answered, is_thought } = statement;
+            if is_thought && entry.kind == FactKind::Next {
+                if Some(number) != last_plan {
+                    return None;
+                }
+                (entry.kind, entry.weight) = if is_last { (FactKind::Next, 11.0) } else { (FactKind::Finding, 8.0) };
+                return Some(entry);
+            }
             let of_last = turn == last;
             if is_thin && !of_last && !answered.contains(&turn) && entry.kind != FactKind::Open {
                 return None;
@@ -279,10 +339,20 @@ impl ModelStatements {
             if is_answered && !of_last && !is_label(&entry.text) && (!is_talk || cues::CHOOSES.is_in(&entry.text)) {
                 entry.kind = FactKind::Decision;
                 entry.weight = entry.weight.max(5.0);
+                // Much of it may be done by now.
+                if cues::NEXT_STEPS.is_in(&entry.text) {
+                    entry.about = PLANNED.to_owned();
+                }
             }
             Some(entry)
         })
     }
+}
+
+/// Whether a sentence of thinking settles something that the user's words do not.
+fn says_something(text: &str) -> bool {
+    let is_sentence = text.ends_with(['.', '!', '。', '！']) && words_of(text).nth(5).is_some() || !text.is_ascii();
+    is_sentence && !cues::THINKS_ON.is_in(text)
 }
 
 /// Whether a text is a name or a label and not a statement.
@@ -313,7 +383,10 @@ fn error_words(text: &str) -> impl Iterator<Item = String> + '_ {
         "passed",
         "module",
     ];
-    let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    // The folders of a path identify nothing.
+    let names = text.split_whitespace().map(|word| word.trim_end_matches('/').rsplit('/').next().unwrap_or(word));
+    let words = names.flat_map(|name| name.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-'))));
+    let words = words.map(|word| word.trim_matches('-'));
     let long = |word: &str| word.len() > 4 || word.bytes().any(|byte| byte.is_ascii_digit()) && word.len() > 2;
     words
         .filter(move |word| long(word))

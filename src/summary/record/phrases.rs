@@ -23,6 +23,8 @@ pub(super) const OPEN_QUESTION: &str = "Open question: ";
 pub(super) const NO_RESULT: &str = "No result yet: ";
 /// Opens the subject of files changed since a command ran, which the command and a "`" end.
 pub(super) const CHANGED_SINCE: &str = "Changed since the last run of `";
+/// The subject of steps that the model planned and the user agreed to, before more work.
+pub(super) const PLANNED: &str = "Planned then";
 /// The subject of an error that is fixed.
 pub(super) const ERROR_GONE: &str = "Gone";
 /// The statuses of plan items that are not done.

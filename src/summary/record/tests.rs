@@ -1,6 +1,7 @@
 //! Tests of the record and its summary, from end to end.
 
 mod replies;
+mod thinking;
 mod tool_calls;
 
 use super::*;

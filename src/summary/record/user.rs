@@ -192,7 +192,8 @@ impl UserStatements {
                 None => (Claim::parse(text), None),
             };
             // The words of a question are the model's: they give a short answer its matter, and change nothing.
-            let is_short_answer = place == 0 && !entry.about.is_empty() && words_of(text).nth(SHORT_ANSWER).is_none();
+            let is_short_answer =
+                place == 0 && entry.about.starts_with('“') && words_of(text).nth(SHORT_ANSWER).is_none();
             let mut with_question = (repeated.is_none() && is_short_answer).then(|| Claim::parse(&about));
             let has_question = is_short_answer && (repeated.is_some() || claim.needs_question());
             if has_question {

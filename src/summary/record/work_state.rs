@@ -14,20 +14,18 @@ use crate::summary::record::json_fields::LONGEST_VALUE;
 use crate::summary::record::names::NameUsage;
 use crate::summary::record::outcome::{CommandOutcome, OutputFrames, names_error};
 use crate::summary::record::phrases::ERROR_GONE;
+use crate::summary::record::plan::{Plan, asks_for_approval};
 use crate::summary::record::replies::rejection_text;
 use crate::summary::record::segmentation::clip_to;
 use crate::summary::record::unchecked::UncheckedChanges;
 use crate::summary::record::{FactKind, FoundValue, RecordEntry};
+use crate::transcript::tools::ToolUse;
 use crate::transcript::tools::shell::steps;
-use crate::transcript::tools::{ToolUse, argument};
-
-/// Most characters of an item of a plan.
-const LONGEST_ITEM: usize = 200;
 
 /// The state of the work, updated call by call.
 #[derive(Default)]
 pub(super) struct WorkState {
-    plan: Vec<RecordEntry>,
+    plan: Plan,
     files: HashMap<String, FileState>,
     commands: HashMap<String, RecordEntry>,
     /// Errors by their command, each with the number of changes to files before it.
@@ -42,6 +40,8 @@ pub(super) struct WorkState {
     /// The last call, if it has no result.
     open: Option<RecordEntry>,
     unchecked: UncheckedChanges,
+    /// Whether it has commands that do more than read.
+    pub(super) has_commands: bool,
     order: usize,
 }
 
@@ -87,7 +87,9 @@ impl WorkState {
         };
         // Programs ask the user only before an action. So the result of a read is no rejection, unless the format marks
         // it as a failure.
-        let acts = tool.command_acts() || file_actions.iter().any(|(_, used)| *used != FileAction::Read);
+        let acts = tool.command_acts()
+            || asks_for_approval(&call.name)
+            || file_actions.iter().any(|(_, used)| *used != FileAction::Read);
         let rejected = result.filter(|_| acts || call.failed).and_then(|result| rejection_text(result, call.failed));
         if let Some(reason) = rejected {
             let path = file_actions.into_iter().find(|(_, used)| *used != FileAction::Read);
@@ -109,7 +111,7 @@ impl WorkState {
         if !file_actions.is_empty() {
             return self.record_file_actions(file_actions, failure, index);
         }
-        if failure.is_none() && self.update_plan(&call.name, &given, index) {
+        if failure.is_none() && self.plan.update(&call.name, &given, result, index) {
             return CallEffects::default();
         }
         let mut values = Vec::new();
@@ -118,6 +120,16 @@ impl WorkState {
             result_values(&label, result, index, used, &mut values);
         }
         values.into_iter().for_each(|(key, value)| self.add_value(key, value));
+        match &failure {
+            // A search that finds nothing is no failure.
+            Some(reason) if call.failed || !reason.starts_with("No ") => {
+                self.set_command(FactKind::Error, &label, reason.clone(), 3.0, index);
+            }
+            _ if self.commands.get(&label).is_some_and(|known| known.kind == FactKind::Error) => {
+                self.commands.remove(&label);
+            }
+            _ => {}
+        }
         CallEffects { errors: failure.into_iter().collect(), ..CallEffects::default() }
     }
 
@@ -200,46 +212,6 @@ impl WorkState {
         self.file_state(path).failed = Some((why, index));
     }
 
-    /// Replaces the plan if the call carries one: a list of items, each with its status. Returns whether it does.
-    fn update_plan(&mut self, name: &str, given: &Value, index: usize) -> bool {
-        const DONE: [&str; 4] = ["completed", "done", "complete", "finished"];
-        const DROPPED: [&str; 4] = ["cancelled", "canceled", "dropped", "deleted"];
-        let lists = given.as_object().into_iter().flat_map(|given| given.values());
-        let Some(items) = lists.filter_map(Value::as_array).find(|items| !items.is_empty()) else {
-            let empties = given.as_object().is_some_and(|given| given.values().any(Value::is_array));
-            let is_plan = ["todo", "plan", "task"].iter().any(|word| name.to_lowercase().contains(word));
-            if empties && is_plan {
-                self.plan.clear();
-            }
-            return empties && is_plan;
-        };
-        let mut plan = Vec::new();
-        for item in items {
-            let Some((text, status)) =
-                argument(item, &["content", "task", "step", "title", "description", "text", "name", "subject"])
-                    .zip(argument(item, &["status", "state"]))
-            else {
-                continue;
-            };
-            let status = status.to_lowercase().replace(['_', '-'], " ");
-            let kind = if DONE.contains(&status.as_str()) { FactKind::Done } else { FactKind::Todo };
-            if DROPPED.contains(&status.as_str()) {
-                continue;
-            }
-            let about = if kind == FactKind::Done { String::new() } else { status };
-            let mut entry = RecordEntry::new(kind, index, about, clip_to(&text, LONGEST_ITEM));
-            if kind == FactKind::Done {
-                entry.weight = 2.0;
-            }
-            plan.push(entry);
-        }
-        if plan.is_empty() {
-            return false;
-        }
-        self.plan = plan;
-        true
-    }
-
     fn record_command(
         &mut self,
         command: &str,
@@ -281,6 +253,7 @@ impl WorkState {
             }
             labels.push(command_label(command));
         }
+        self.has_commands = true;
         let Some(result) = result else {
             self.set_command(FactKind::Command, &labels.join(" && "), NO_RESULT_YET.to_owned(), 3.0, index);
             return CallEffects::default();
@@ -353,7 +326,7 @@ impl WorkState {
             Some((error, changes)) if *changes < self.changes => {
                 error.about = ERROR_GONE.to_owned();
                 error.text = format!("{} (`{label}` has passed since)", error.text);
-                error.weight = 2.0;
+                error.weight = 3.5;
             }
             Some((error, _)) => {
                 if let Some(command) = self.commands.get_mut(label) {
@@ -373,7 +346,7 @@ impl WorkState {
             FactKind::Command | FactKind::Error if !entry.about.is_empty() && entry.about != ERROR_GONE => {
                 self.commands.insert(entry.about.clone(), entry);
             }
-            FactKind::Todo | FactKind::Done => self.plan.push(entry),
+            FactKind::Todo | FactKind::Done => self.plan.restore(entry),
             FactKind::Open => self.unchecked.restore(&entry),
             FactKind::File => {
                 let order = self.order + 1;
@@ -397,7 +370,7 @@ impl WorkState {
     /// Returns the state as entries, without the values. `position` maps the index of a message to its place in the
     /// history, from 0 to 1.
     pub(super) fn entries(&mut self, position: impl Fn(usize) -> f64) -> Vec<RecordEntry> {
-        let mut all: Vec<RecordEntry> = std::mem::take(&mut self.plan);
+        let mut all: Vec<RecordEntry> = std::mem::take(&mut self.plan).into_entries();
         let mut files: Vec<(String, FileState)> = std::mem::take(&mut self.files).into_iter().collect();
         files.sort_by(|a, b| (a.1.order, &a.0).cmp(&(b.1.order, &b.0)));
         for (path, file) in files {

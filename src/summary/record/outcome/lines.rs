@@ -17,7 +17,9 @@ pub(super) fn line_start(line: &str) -> &str {
 
 /// Whether a line reports a failure, not that there was none.
 pub(super) fn reports_failure(line: &str) -> bool {
-    const SIGNS: [&str; 7] = [
+    const SIGNS: [&str; 9] = [
+        "unbound variable",
+        "syntax error",
         "no module named",
         "command not found",
         "no such file",

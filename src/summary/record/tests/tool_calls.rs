@@ -45,6 +45,20 @@ fn a_rejected_edit_leaves_the_users_words_and_no_change() {
 }
 
 #[test]
+fn a_call_that_failed_is_told_until_it_succeeds() {
+    let given = json!({"url": "https://example.com/prices"});
+    let mut messages = vec![message("user", "Read the price list.")];
+    messages.extend(tool_call("web_fetch", &given, "Error: the server returned status 451"));
+    messages.extend(tool_call("search_notes", &json!({"query": "prices"}), "No matches found"));
+    let text = summary_of(&messages);
+    assert!(text.contains("`web_fetch(https://example.com/prices)` → Error: the server returned status 451"), "{text}");
+    assert!(!text.contains("No matches found"), "{text}");
+    messages.extend(tool_call("web_fetch", &given, "Oats are 3 euros."));
+    let text = summary_of(&messages);
+    assert!(!text.contains("451"), "{text}");
+}
+
+#[test]
 fn edits_are_known_by_whatever_the_tool_is_called() {
     let mut messages = vec![message("user", "Tidy up.")];
     for (name, given) in [

@@ -1,0 +1,88 @@
+//! Tests of what the model thought, in its thinking, in tools for it, and in the reports of other agents.
+
+use super::*;
+
+/// Returns a message with thinking and, unless it is empty, a text.
+fn thought(thinking: &str, text: &str) -> Value {
+    let mut content = vec![json!({"type": "thinking", "thinking": thinking})];
+    if !text.is_empty() {
+        content.push(json!({"type": "text", "text": text}));
+    }
+    json!({"role": "assistant", "content": content})
+}
+
+#[test]
+fn causes_are_kept_and_doubts_are_not() {
+    let mut messages = vec![message("user", "The kiln reads 40 degrees too hot. Find out why.")];
+    messages.push(thought(
+        "The user wants me to find out why the kiln reads too hot. Maybe the thermocouple is bad. \
+         The cause is the `scale_factor` in drivers/kiln.c, which is applied twice.",
+        "",
+    ));
+    messages.extend(tool_call("read_file", &json!({"path": "drivers/kiln.c"}), "x"));
+    let text = summary_of(&messages);
+    assert!(text.contains("The cause is the `scale_factor` in drivers/kiln.c, which is applied twice."), "{text}");
+    assert!(!text.contains("thermocouple") && !text.contains("wants me"), "{text}");
+}
+
+#[test]
+fn a_thought_that_is_told_to_the_user_stands_once() {
+    let text = summary_of(&[
+        message("user", "Why does the mill stop?"),
+        thought(
+            "So the reason is that the fuse of the second motor is too small.",
+            "The mill stops because the fuse of the second motor is too small.",
+        ),
+        message("user", "Order a bigger one."),
+        message("assistant", "Ordered a fuse of 16 amperes."),
+    ]);
+    assert_eq!(text.matches("second motor is too small").count(), 1, "{text}");
+    assert!(text.contains("The mill stops because"), "{text}");
+}
+
+#[test]
+fn the_last_plan_tells_what_is_being_done() {
+    let mut messages = vec![message("user", "Move the orders to the new table.")];
+    messages.push(thought("Now I need to rename the column in the export job as well.", ""));
+    messages.extend(tool_call("read_file", &json!({"path": "export.sql"}), "select 1"));
+    messages.push(thought("Next I need to change `order_view` so that it reads the new table.", ""));
+    let open = summary_of(&messages);
+    assert!(section_of(&open, "Next steps").contains("Next I need to change `order_view`"), "{open}");
+    assert!(!section_of(&open, "Next steps").contains("rename the column"), "{open}");
+    messages.extend(tool_call("read_file", &json!({"path": "view.sql"}), "select 2"));
+    let begun = summary_of(&messages);
+    assert!(section_of(&begun, "Summary").contains("Next I need to change `order_view`"), "{begun}");
+}
+
+#[test]
+fn tools_for_thinking_and_other_agents_think_too() {
+    let mut messages = vec![message("user", "Check whether we can drop the old index.")];
+    let given = json!({"thought": "The old index is still needed because the nightly report sorts by it."});
+    messages.extend(tool_call("think", &given, "ok"));
+    messages.extend(tool_call(
+        "Task",
+        &json!({"description": "look", "prompt": "Find all users of the index."}),
+        "I looked at all queries.\n\nThe root cause of the slow report is the missing filter on tenant.",
+    ));
+    let text = summary_of(&messages);
+    assert!(text.contains("The old index is still needed because the nightly report sorts by it."), "{text}");
+    assert!(text.contains("The root cause of the slow report is the missing filter on tenant."), "{text}");
+}
+
+#[test]
+fn an_approved_plan_is_a_decision_and_a_rejected_one_is_not() {
+    let plan = json!({"plan": "# Plan\n\nWe store the tokens in the keychain instead of the config file."});
+    let session = |result: &str| {
+        let mut messages = vec![message("user", "Where should the tokens go? Make a plan.")];
+        messages.extend(tool_call("ExitPlanMode", &plan, result));
+        summary_of(&messages)
+    };
+    let approved = session("User has approved your plan. You can now start coding.");
+    assert!(approved.contains("We store the tokens in the keychain"), "{approved}");
+    let rejected = session(
+        "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, \
+         the user said:\nuse the vault",
+    );
+    assert!(section_of(&rejected, "Session intent").contains("`: use the vault"), "{rejected}");
+    assert!(section_of(&rejected, "Summary").is_empty(), "{rejected}");
+}
