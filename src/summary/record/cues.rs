@@ -119,6 +119,8 @@ cues! {
     DONE: Cue = r"\b(?:fixed|added|implemented|created|updated|removed|completed?|finished|refactored|renamed|moved|committed|pushed|installed|booked|cancel(?:l)?ed|all (?:[a-z0-9]+ )?tests pass[a-z]*|now pass[a-z]*|successfully|has been|have been|resolved|is done)\b|已经|已|完成了|修复了|通过";
     /// Something is still to be done.
     AHEAD: Cue = r"^(?:still )?(?:missing|open|untested|blocked|unfinished|outstanding)(?: (?:point|item|question|issue)s?)?:|\b(?:next|todo|remain(?:s|ing)?|still (?:need|have|to|fail[a-z]*)|let me|let['’]s|i['’]?ll|i will|i need to|i (?:can|could) now|plan to|now i|not yet|pending|what is left|(?:left|still|remains|yet|something|nothing) to do|to-?do:|then (?:i|we)|i (?:begin|start|go on|continue)|after that|follow(?:s|ed)? by|not done|not started|open point)\b|接下来|下一步|待办|还需|尚未|然后我|剩下|还没|没做|未完成";
+    /// A summary of another program tells what is going on or still missing.
+    GOING_ON: Cue = r"^(?:in progress|pending|current(?:ly)?(?: (?:work|state|status|task|step))?|now|todo|next|remaining|not yet)\b.{0,20}:|\b(?:not yet|have(?:n['’]t| not) yet|has(?:n['’]t| not) yet|still need(?:s|ed)?(?: to)?|needs? to be|to be (?:refactored|fixed|done|updated|added|implemented)|remains? to|need to proceed)\b|正在|尚未|还没|还需|待";
     /// A list of steps ahead.
     NEXT_STEPS: Cue = r"\b(?:next|remaining|follow-?up) (?:steps?|tasks?|items?|work)\b|下一步|接下来|剩余";
     /// A line of output that reports how something ended.
@@ -156,7 +158,9 @@ cues! {
     /// The model announces or offers something.
     TALK: Cue = r"^(?:now,? |first,? |next,? |then,? |so |but )*(?:let me|i['’]ll|i will|let['’]s|i need to|i should|i can |if you|please (?:let|confirm|provide)|could you|would you|how can i)\b|^(?:让我|我来|我将|请问)";
     /// A thought that settles nothing, or repeats what the user wants.
-    THINKS_ON: Cue = r"\b(?:wait|hmm+|let me think|maybe|perhaps|alternatively|not sure)\b|^(?:okay, |ok, |so |now )*(?:the )?user(?: now| also|['’]s)* (?:wants|wanted|asks|asked|is asking|says|said|has asked|would like|requests|requested|needs|mention(?:s|ed)|request|question|message)\b|^用户(?:想|要|希望|问|说)|等等|也许|可能";
+    THINKS_ON: Cue = r"\b(?:wait|hmm+|let me think|maybe|perhaps|alternatively|not sure|likely|probably|appears?|seems?|might|if any|if at all)\b|^(?:okay, |ok, |so |now )*(?:the )?user(?: now| also|['’]s)* (?:wants|wanted|asks|asked|is asking|says|said|has asked|would like|requests|requested|needs|mention(?:s|ed)|request|question|message)\b|^用户(?:想|要|希望|问|说)|等等|也许|可能|似乎";
+    /// A thought about what the model is about to do.
+    INTENDS: Cue = r"\bi(?:['’]m| am) (?:considering|planning|thinking|going|preparing|wondering)\b|\bi (?:also |just |still )*(?:plan|want|need|should|could|intend|have) to\b|\bi(?:['’]ll| will| should| could)\b|^(?:now|next),? i\b|\blet me\b|打算|我要|我需要|接下来|让我";
     /// A sentence that is only filler, possibly after the name of the speaker.
     FILLERS: Cue = r"^(?:(?:(?:i (?:know|see|guess(?: so)?|think so|hope so)|me too|u+m+|u+h+|h+m+|oh|aha?|bingo|interesting|well|so|ok(?:ay)?|yeah|yep|yes|no|nope|right|really|sure|exactly|fine|great|good|perfect|wonderful|awesome|hi|hello|hey|there|again|good (?:morning|afternoon|evening)|(?:[a-z]+ )?(?:question|point|catch|idea|call|news|find|work|job)|done|absolutely|certainly|you['’]re (?:absolutely )?right|of course|thanks?|thank you|got it|understood|not at all|you['’]re welcome|(?:can|could|would|will) you (?:please )?(?:help|assist) me(?: out)?(?: with (?:this|that|it|something|just [^.!?]{1,30}))?(?: please)?|how are you(?: doing)?(?: today)?)\b[\s,.!?…-]*)+|#?\w+#?:\s+(?:(?:i (?:know|see|think so)|u+m+|u+h+|h+m+|oh|ah|hi|hello|hey|there|thanks?|thank you|bye)\b[\s,.!?…-]*)+)$";
     /// A permission.

@@ -7,6 +7,7 @@ use crate::summary::record::phrases::LAST_REQUEST;
 use crate::summary::record::phrases::{
     CHANGED_SINCE, DONE, ERROR_GONE, NO_RESULT, OPEN_QUESTION, OPEN_STATUSES, RAN_WELL, REPORT, SECTIONS, USER,
 };
+use crate::summary::record::root_folder::{FOLDER, restore_paths};
 use crate::summary::record::user::UserStatements;
 use crate::summary::record::work_state::{FAILED_EDIT, WorkState};
 use crate::summary::record::{FactKind, RecordEntry, SummarySection, cues, json_fields::LONGEST_VALUE, ledger};
@@ -87,6 +88,8 @@ fn foreign_entries(summary: &str, index: usize) -> Vec<RecordEntry> {
                 continue;
             }
             let text = without_number(text);
+            // What was ahead or going on then is not what is ahead now.
+            let section = if cues::GOING_ON.is_in(text) { SummarySection::NextSteps } else { section };
             match section {
                 SummarySection::Intent => found.push(user_entry(text, index)),
                 SummarySection::NextSteps => {
@@ -180,6 +183,7 @@ fn own_entries(summary: &str, index: usize) -> Vec<RecordEntry> {
             _ => add_statements(text, index, &mut found),
         }
     }
+    restore_paths(&mut found);
     found
 }
 
@@ -188,7 +192,23 @@ fn section_of_heading(heading: &str) -> Option<SummarySection> {
     let has = |user: &[&str]| user.iter().any(|word| heading.contains(word));
     match () {
         () if has(&["intent", "goal", "request", "user", "目标", "用户"]) => Some(SummarySection::Intent),
-        () if has(&["next", "todo", "to do", "open", "pending", "remain", "下一步", "待办"]) => {
+        () if has(&[
+            "next",
+            "todo",
+            "to do",
+            "open",
+            "pending",
+            "remain",
+            "current",
+            "progress",
+            "status",
+            "下一步",
+            "待办",
+            "当前",
+            "进行",
+            "状态",
+        ]) =>
+        {
             Some(SummarySection::NextSteps)
         }
         () if has(&["artifact", "file", "产物"]) => Some(SummarySection::Artifacts),
@@ -225,14 +245,14 @@ fn parse_known_line(text: &str, section: Option<SummarySection>, index: usize, f
     let mut push = |kind, about: &str, text: &str, index: usize| {
         found.push(RecordEntry::new(kind, index, about.to_owned(), text.to_owned()))
     };
-    for used in ["Changed", "Created", "Deleted", "Renamed", "Restored", "Read", "Edit failed"] {
+    for used in ["Folder", "Changed", "Created", "Deleted", "Renamed", "Restored", "Read", "Edit failed"] {
         if let Some(paths) = text.strip_prefix(used).and_then(|rest| rest.strip_prefix(": ")) {
             let about = if used == "Edit failed" { FAILED_EDIT.to_owned() } else { used.to_lowercase() };
-            for path in split_list(paths) {
+            for path in split_list(without_gap(paths)) {
                 let (path, index) = split_trailing_index(path, index);
                 push(FactKind::File, &about, path, index);
             }
-            return FileAction::named(&about).is_some() || about == FAILED_EDIT;
+            return FileAction::named(&about).is_some() || about == FAILED_EDIT || about == FOLDER;
         }
     }
     if let Some((place, names)) = text.strip_prefix(name_sources::IN_PREFIX).and_then(|rest| rest.rsplit_once(": ")) {
@@ -242,13 +262,13 @@ fn parse_known_line(text: &str, section: Option<SummarySection>, index: usize, f
         return true;
     }
     if let Some(ran) = text.strip_prefix(RAN_WELL) {
-        for command in ran.split("`, `") {
+        for command in without_gap(ran).split("`, `") {
             push(FactKind::Command, command.trim_matches('`'), "ok", index);
         }
         return true;
     }
     if let Some(done) = text.strip_prefix(DONE) {
-        done.split("; ").for_each(|item| push(FactKind::Done, "", item, index));
+        without_gap(done).split("; ").for_each(|item| push(FactKind::Done, "", item, index));
         return true;
     }
     for (prefix, kind) in [(REPORT, FactKind::Report), (OPEN_QUESTION, FactKind::Open), (NO_RESULT, FactKind::Open)] {
@@ -286,6 +306,11 @@ fn parse_known_line(text: &str, section: Option<SummarySection>, index: usize, f
         return true;
     }
     false
+}
+
+/// Removes the mark of items that had no room from the end of a list.
+fn without_gap(list: &str) -> &str {
+    list.strip_suffix(segmentation::GAP).map_or(list, |list| list.trim_end_matches([',', ';', ' ']))
 }
 
 /// Splits a list whose items may have notes in brackets.

@@ -33,6 +33,7 @@ mod outcome;
 mod phrases;
 mod plan;
 mod replies;
+mod root_folder;
 mod segmentation;
 mod selection;
 mod sentence;

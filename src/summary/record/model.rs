@@ -98,30 +98,34 @@ impl ModelStatements {
         let statements = statements(text);
         let first = statements.len().saturating_sub(MOST_CONCLUSIONS);
         for statement in statements.into_iter().skip(first).filter(|statement| says_something(&statement.text)) {
+            self.drop_thoughts_in(&statement.text);
             let before = self.all.len();
             self.add(index, MessageStatement { is_option: false, ..statement }, true, position, used);
             for Statement { entry, is_thought, .. } in &mut self.all[before..] {
                 *is_thought = true;
+                if cues::INTENDS.is_in(&entry.text) {
+                    entry.kind = FactKind::Next;
+                }
                 entry.weight = if entry.kind == FactKind::Decision { entry.weight * THOUGHT } else { REMARK };
             }
         }
     }
 
-    /// Removes those of the last thoughts of which a statement to the user has half of the words.
+    /// Removes recent thoughts of which a newer statement has most words: the newer one is what the model holds now.
     fn drop_thoughts_in(&mut self, text: &str) {
-        let turn = self.turns;
-        let is_last =
-            |statement: &Statement| statement.turn == turn || statement.is_thought && statement.turn + 1 == turn;
-        let first = self.all.iter().rposition(|statement| !is_last(statement)).map_or(0, |before| before + 1);
+        /// The statements that are searched.
+        const LATEST: usize = 32;
+        const SHARE: f64 = 0.6;
+        let first = self.all.len().saturating_sub(LATEST);
         if !self.all[first..].iter().any(|statement| statement.is_thought) {
             return;
         }
-        let told: HashSet<String> = content_words(text).collect();
-        let is_told = |statement: &mut Statement| {
+        let newer: HashSet<String> = content_words(text).collect();
+        let is_repeated = |statement: &mut Statement| {
             let words: HashSet<String> = content_words(&statement.entry.text).collect();
-            statement.is_thought && words.intersection(&told).count() * 2 >= words.len()
+            statement.is_thought && words.intersection(&newer).count() as f64 >= SHARE * words.len() as f64
         };
-        self.all.extract_if(first.., is_told).for_each(drop);
+        self.all.extract_if(first.., is_repeated).for_each(drop);
     }
 
     fn add(&mut self, index: usize, statement: MessageStatement, acts: bool, position: f64, used: &NameUsage) {

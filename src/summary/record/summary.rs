@@ -10,10 +10,10 @@ use crate::summary::record::history_turns::{HistoryTurn, read};
 use crate::summary::record::notes::shorten_line;
 use crate::summary::record::phrases::LAST_REQUEST;
 use crate::summary::record::phrases::{DONE, ERROR_GONE, OPEN_QUESTION, RAN_WELL, REPORT, SECTIONS, USER};
-use crate::summary::record::segmentation::words_of;
+use crate::summary::record::segmentation::{GAP, words_of};
 use crate::summary::record::selection::{self, size};
 use crate::summary::record::work_state::FAILED_EDIT;
-use crate::summary::record::{FactKind, HistoryRecord, RecordEntry, SummarySection};
+use crate::summary::record::{FactKind, HistoryRecord, RecordEntry, SummarySection, root_folder};
 use crate::tokens::Counter;
 use crate::transcript::Message;
 
@@ -55,6 +55,11 @@ pub(crate) fn summarize_within(
     let headings = if plain { 2.0 } else { size(&headings(), counter) };
     let room = limit as f64 - headings.min(limit as f64 / 3.0);
     let shares = if is_coding { &CODING_SHARES } else { &TALK_SHARES };
+    let is_work = |entry: &&RecordEntry| entry.kind == FactKind::File && entry.about != "read";
+    let path_bytes = entries.iter().filter(is_work).map(|entry| entry.text.len()).sum::<usize>();
+    if style.indexed && path_bytes as f64 > room * shares.files * CHARACTERS_PER_TOKEN {
+        root_folder::shorten_paths(&mut entries);
+    }
     // Even a small budget holds a part of each message.
     let most = (room * shares.user(room) * CHARACTERS_PER_TOKEN) as usize;
     let is_long = |entry: &&mut RecordEntry| entry.about.len() + entry.text.len() > most;
@@ -337,9 +342,12 @@ fn compose(entries: &[RecordEntry], chosen: &[usize], values: &[String], style: 
             }
             lines.push(entry_line);
         }
-        lines.extend(grouped.into_iter().map(|(group_prefix, items)| {
-            let between = if group_prefix == DONE { "; " } else { ", " };
-            format!("{group_prefix}{}", items.join(between))
+        lines.extend(grouped.into_iter().map(|(prefix, mut items)| {
+            let of_group = |entry: &&RecordEntry| group_prefix(entry).is_some_and(|known| known == prefix);
+            if entries.iter().filter(of_group).count() > items.len() {
+                items.push(GAP.to_string());
+            }
+            format!("{prefix}{}", items.join(if prefix == DONE { "; " } else { ", " }))
         }));
         if !plain {
             lines.iter_mut().for_each(|entry_line| entry_line.insert_str(0, "- "));

@@ -1,5 +1,6 @@
 //! Tests of the record and its summary, from end to end.
 
+mod earlier;
 mod replies;
 mod thinking;
 mod tool_calls;

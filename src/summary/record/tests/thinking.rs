@@ -41,6 +41,17 @@ fn a_thought_that_is_told_to_the_user_stands_once() {
 }
 
 #[test]
+fn the_newer_of_two_thoughts_holds() {
+    let mut messages = vec![message("user", "Can we drop the kiln table?")];
+    messages.push(thought("The kiln table is used because the weekly oven report reads it.", ""));
+    messages.extend(tool_call("read_file", &json!({"path": "report.sql"}), "select 1"));
+    messages.push(thought("The kiln table is not used, because the weekly oven report reads the view.", ""));
+    messages.extend(tool_call("read_file", &json!({"path": "view.sql"}), "select 2"));
+    let text = summary_of(&messages);
+    assert!(text.contains("is not used, because") && !text.contains("table is used because"), "{text}");
+}
+
+#[test]
 fn the_last_plan_tells_what_is_being_done() {
     let mut messages = vec![message("user", "Move the orders to the new table.")];
     messages.push(thought("Now I need to rename the column in the export job as well.", ""));
