@@ -304,7 +304,10 @@ impl ModelStatements {
                 return Some(entry);
             }
             let of_last = turn == last;
-            if is_thin && !of_last && !answered.contains(&turn) && entry.kind != FactKind::Open {
+            let is_talk = cues::TALK.is_in(&entry.text);
+            // The user may have agreed to an announcement, but not to `Found it.`
+            let is_agreed = is_talk && answered.contains(&turn);
+            if is_thin && !of_last && !is_agreed && entry.kind != FactKind::Open {
                 return None;
             }
             // A statement repeated many times describes the routine of the work and is no finding.
@@ -313,7 +316,6 @@ impl ModelStatements {
             if repeated && !of_last || !seen_keys.insert(key) {
                 return None;
             }
-            let is_talk = cues::TALK.is_in(&entry.text);
             match (entry.kind, of_last) {
                 (FactKind::Open, true) if awaits_user && turn == turns => entry.weight = 13.0,
                 // The entry of the answer contains the question.

@@ -68,15 +68,16 @@ mod tests {
     #[test]
     fn paths_are_relative_to_the_folder_that_saves_most_and_come_back() {
         let paths = [
-            "/home/mia/work/shop/src/api/orders.rs",
-            "/home/mia/work/shop/src/main.rs",
-            "/home/mia/work/shop/tests/orders.rs",
+            "/home/mia/work/bakery/src/api/orders.rs",
+            "/home/mia/work/bakery/src/main.rs",
+            "/home/mia/work/bakery/tests/orders.rs",
             "/tmp/notes.md",
         ];
         let mut entries = files(&paths);
         shorten_paths(&mut entries);
         let texts: Vec<&str> = entries.iter().map(|entry| entry.text.as_str()).collect();
-        let relative = ["src/api/orders.rs", "src/main.rs", "tests/orders.rs", "/tmp/notes.md", "/home/mia/work/shop"];
+        let relative =
+            ["src/api/orders.rs", "src/main.rs", "tests/orders.rs", "/tmp/notes.md", "/home/mia/work/bakery"];
         assert_eq!(texts, relative);
         restore_paths(&mut entries);
         assert_eq!(entries, files(&paths));
