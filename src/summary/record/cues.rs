@@ -52,9 +52,11 @@ impl PlacedCue {
 
     /// Returns the range of the first match, and that of the first group in it.
     pub(in crate::summary) fn group(&self, text: &str) -> Option<(Range<usize>, Option<Range<usize>>)> {
-        let pattern = self.0.as_ref()?;
+        let lowercase = text.to_ascii_lowercase();
+        // Most texts do not match, which takes less time to find out than the groups.
+        let pattern = self.0.as_ref().filter(|pattern| pattern.is_match(&lowercase))?;
         let mut groups = pattern.create_captures();
-        pattern.captures(&text.to_ascii_lowercase(), &mut groups);
+        pattern.captures(&lowercase, &mut groups);
         let whole = groups.get_group(0)?;
         let first = groups.iter().skip(1).flatten().next();
         Some((whole.range(), first.map(|group| group.range())))

@@ -97,11 +97,18 @@ fn classify(text: &str, start: usize, end: usize, found: &mut Vec<Literal>) {
         }
         return;
     }
+    // Which punctuation a word has is found out once: most words have none.
+    const PUNCTUATION: &[u8; 5] = b"@/:_.";
+    let marks = word.bytes().fold(0, |marks, byte| match PUNCTUATION.iter().position(|mark| *mark == byte) {
+        Some(place) => marks | 1 << place,
+        None => marks,
+    });
+    let has = |mark: u8| PUNCTUATION.iter().position(|known| *known == mark).is_some_and(|at| marks >> at & 1 == 1);
     let mut push = |class, span| found.push(Literal { class, span });
-    if is_email(word) {
+    if has(b'@') && is_email(word) {
         return push(LiteralClass::Email, start..end);
     }
-    if word.contains('/') {
+    if has(b'/') {
         let path = word.split(':').next().unwrap_or(word);
         if is_path(path) {
             push(LiteralClass::Path, start..start + path.len());
@@ -109,18 +116,17 @@ fn classify(text: &str, start: usize, end: usize, found: &mut Vec<Literal>) {
         }
         return classify_parts(text, start, end, '/', found);
     }
-    let has_colon = word.contains(':');
-    let is_time_of_day = has_colon && is_time(word);
-    let is_joined = if has_colon { word.contains("::") } else { word.contains('_') };
+    let is_time_of_day = has(b':') && is_time(word);
+    let is_joined = if has(b':') { word.contains("::") } else { has(b'_') };
+    let is_file = has(b'.') && is_file(word);
     if is_time_of_day || is_joined {
         let class = if is_time_of_day { LiteralClass::Number } else { LiteralClass::Identifier };
-        let class = if is_file(word) { LiteralClass::Path } else { class };
-        return push(class, start..end);
+        return push(if is_file { LiteralClass::Path } else { class }, start..end);
     }
-    if has_colon {
+    if has(b':') {
         return classify_parts(text, start, end, ':', found);
     }
-    if is_file(word) {
+    if is_file {
         return push(LiteralClass::Path, start..end);
     }
     if is_error(word) {

@@ -34,8 +34,15 @@ impl NameUsage {
 /// not names.
 pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
     let is_name_byte =
-        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b'#' | b'@');
-    let words = text.split(move |c: char| !c.is_ascii() || !is_name_byte(c as u8));
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b'#' | b'@');
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    // Splitting bytes takes half as long as splitting characters.
+    let words = std::iter::from_fn(move || {
+        let start = at + bytes[at..].iter().position(is_name_byte)?;
+        at = bytes[start..].iter().position(|byte| !is_name_byte(byte)).map_or(bytes.len(), |length| start + length);
+        Some(&text[start..at])
+    });
     words.map(|word| word.trim_matches(['.', ':', '-', '#', '/'])).filter(|word| is_name(word))
 }
 

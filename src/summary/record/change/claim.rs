@@ -91,10 +91,10 @@ impl Claim {
             restricts: cues::RESTRICTS.is_in_lowercase(&lowercase),
             points_back: cues::THAT.is_in(sentence),
             states: cues::STATES.is_in_lowercase(&lowercase),
-            asks_favor: cues::ASKS_FAVOR.is_in_lowercase(&lowercase),
             asks: sentence.trim_end().ends_with(['?', '？']),
             ..Claim::default()
         };
+        claim.asks_favor = claim.asks && cues::ASKS_FAVOR.is_in_lowercase(&lowercase);
         let captured_words =
             |cue: &PlacedCue| Some(content_words(&sentence[cue.group(sentence)?.1?])).filter(|words| !words.is_empty());
         claim.former.extend([&cues::FORMER, &cues::OVER].into_iter().filter_map(captured_words));
@@ -104,7 +104,7 @@ impl Claim {
         claim.has_pronoun = words.iter().any(|word| matches!(word.text.as_str(), "it" | "that" | "them" | "this"));
         claim.is_about_another = words.iter().any(|word| matches!(word.text.as_str(), "other" | "another"));
         claim.read_request(rest, &words);
-        claim.adds = cues::ADDS.is_in_lowercase(&lowercase) && !claim.revises();
+        claim.adds = !claim.revises() && cues::ADDS.is_in_lowercase(&lowercase);
         let is_long = |word: &&WordToken| word.text.len() > 2 && word.text.bytes().all(|byte| byte.is_ascii_digit());
         claim.numbers = words.iter().filter(is_long).map(|word| Word::from(word.text.as_str())).collect();
         claim.stems = words.into_iter().map(|token| stem(&token.text).into()).collect();

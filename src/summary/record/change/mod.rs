@@ -13,7 +13,7 @@ mod measures;
 mod shared_matter;
 mod words;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
@@ -122,13 +122,13 @@ impl ClaimHistory {
 
     /// Returns the indices of the earlier statements that a new one may affect, in order. `is_announced` is whether the
     /// sentence before announces a change.
-    fn candidates(&self, claim: &Claim, is_announced: bool) -> BTreeSet<usize> {
+    fn candidates(&self, claim: &Claim, is_announced: bool) -> Vec<usize> {
         fn latest(list: Option<&Vec<usize>>) -> impl Iterator<Item = usize> {
             let list = list.map_or(&[][..], Vec::as_slice);
             list[list.len().saturating_sub(ClaimHistory::MOST_COMPARED)..].iter().copied()
         }
         let last_with = |word: &Word| latest(self.by_word.get(word));
-        let mut found = BTreeSet::new();
+        let mut found = Vec::new();
         if claim.is_brief() {
             let words =
                 claim.subject.iter().chain(claim.former.iter().flat_map(WordSet::iter)).chain(claim.choice.iter());
@@ -144,6 +144,8 @@ impl ClaimHistory {
             let times = |word: &&Word| self.by_word.get(*word).map_or(0, Vec::len);
             found.extend(claim.subject.iter().min_by_key(times).into_iter().flat_map(last_with));
         }
+        found.sort_unstable();
+        found.dedup();
         found.retain(|index| self.all[*index].is_some());
         found
     }
