@@ -122,7 +122,9 @@ cues! {
     /// Something is still to be done.
     AHEAD: Cue = r"^(?:still )?(?:missing|open|untested|blocked|unfinished|outstanding)(?: (?:point|item|question|issue)s?)?:|\b(?:next|todo|remain(?:s|ing)?|still (?:need|have|to|fail[a-z]*)|let me|let['’]s|i['’]?ll|i will|i need to|i (?:can|could) now|plan to|now i|not yet|pending|what is left|(?:left|still|remains|yet|something|nothing) to do|to-?do:|then (?:i|we)|i (?:begin|start|go on|continue)|after that|follow(?:s|ed)? by|not done|not started|open point)\b|接下来|下一步|待办|还需|尚未|然后我|剩下|还没|没做|未完成";
     /// A summary of another program tells what is going on or still missing.
-    GOING_ON: Cue = r"^(?:in progress|pending|current(?:ly)?(?: (?:work|state|status|task|step))?|now|todo|next|remaining|not yet)\b.{0,20}:|\b(?:not yet|have(?:n['’]t| not) yet|has(?:n['’]t| not) yet|still need(?:s|ed)?(?: to)?|needs? to be|to be (?:refactored|fixed|done|updated|added|implemented)|remains? to|need to proceed)\b|正在|尚未|还没|还需|待";
+    GOING_ON: Cue = r"^(?:in progress|pending|todo|to do|remaining|current(?:ly)? (?:work|state|status|task|step)|next steps?)\b[^:：]{0,20}[:：]|^(?:进行中|待办|待完成|当前(?:工作|任务)|下一步)[^:：]{0,8}[:：]";
+    /// Something that was begun is not done.
+    UNFINISHED: Cue = r"\b(?:needs? to|to be|not yet|n['’]t yet|yet to|still|but)\b|尚未|还没|还需";
     /// A list of steps ahead.
     NEXT_STEPS: Cue = r"\b(?:next|remaining|follow-?up) (?:steps?|tasks?|items?|work)\b|下一步|接下来|剩余";
     /// A line of output that reports how something ended.
@@ -159,10 +161,20 @@ cues! {
     FORBIDS: Cue = r"\b(?:never|not|n['’]t|don['’]?t|avoid|no longer|without|stop|no)\b|不要|别|禁止|不得|不能|不再";
     /// The model announces or offers something.
     TALK: Cue = r"^(?:now,? |first,? |next,? |then,? |so |but )*(?:let me|i['’]ll|i will|let['’]s|i need to|i should|i can |if you|please (?:let|confirm|provide)|could you|would you|how can i)\b|^(?:让我|我来|我将|请问)";
-    /// A thought that settles nothing, or repeats what the user wants.
-    THINKS_ON: Cue = r"\b(?:wait|hmm+|let me think|maybe|perhaps|alternatively|not sure|likely|probably|appears?|seems?|might|if any|if at all)\b|^(?:okay, |ok, |so |now )*(?:the )?user(?: now| also|['’]s)* (?:wants|wanted|asks|asked|is asking|says|said|has asked|would like|requests|requested|needs|mention(?:s|ed)|request|question|message)\b|^用户(?:想|要|希望|问|说)|等等|也许|可能|似乎";
-    /// A thought about what the model is about to do.
-    INTENDS: Cue = r"\bi(?:['’]m| am) (?:considering|planning|thinking|going|preparing|wondering)\b|\bi (?:also |just |still )*(?:plan|want|need|should|could|intend|have) to\b|\bi(?:['’]ll| will| should| could)\b|^(?:now|next),? i\b|\blet me\b|打算|我要|我需要|接下来|让我";
+    /// A thought that settles nothing.
+    GUESSES: Cue = r"\b(?:wait|hmm+|scratch that|let me (?:think|see)|maybe|perhaps|alternatively|not sure|likely|probably|possibly|presumably|supposedly|appears?|seems?|might|may|could|would|i (?:think|guess|suspect|assume|believe|suppose|wonder|hope|doubt)|suppose|assum(?:e|es|ing)|in theory|theoretically|hypothes[ie]s|what if|if any|if at all|unclear)\b|^if\b|等等|也许|可能|似乎|大概|我猜|我觉得|如果|假设|估计|看起来|好像";
+    /// The model changes its mind in thought.
+    RECONSIDERS: Cue = r"^(?:oh,? |but |hmm+[,.]? |ok(?:ay)?,? )*(?:wait|actually|no\b|hold on|scratch that|on second thought|let me re-?(?:think|consider|examine|read))|等等|不对";
+    /// A thought about what the user wants or allows. The user's own words say that.
+    ABOUT_USER: Cue = r"\b(?:the|this) user\b|^(?:[a-z]+,? )?(?:user|(?:the |our )?(?:customer|client|they|he|she)) (?:wants?|wanted|asks?|asked|said|says|needs?|prefers?|would like|told)\b|\b(?:we|you|i) (?:may|can|are allowed|are free)\b|\byou (?:must|should|need|have|will)\b|\b(?:allow(?:s|ed)|permi(?:ts?|tted|ssion)|approv(?:es|ed|al))\b|用户|允许|批准";
+    /// A thought about a secret.
+    SECRETS: Cue = r"password|passphrase|passwd|secret|credential|(?:api|access|private)[ _-]?key|bearer|密码|密钥";
+    /// A thought about what the model is about to do or does.
+    INTENDS: Cue = r"\bi(?:['’]m| am) (?:now |also |still |just )*[a-z]+ing\b|\bi (?:also |just |still |now )*(?:plan|want|need|should|could|intend|have) to\b|\bi(?:['’]ll| will| should| could)\b|^(?:now|next),? i\b|\blet me\b|打算|我要|我需要|接下来|让我";
+    /// A thought about what the model looks at.
+    INVESTIGATES: Cue = r"\bi(?:['’]m| am) (?:now |also |still |currently )*(?:looking|exploring|checking|reviewing|examining|investigating|reading|analy[sz]ing|searching|tracing|inspecting|verifying)\b";
+    /// The user does not approve of a plan.
+    NOT_APPROVED: Cue = r"\b(?:not (?:yet )?|n['’]t (?:yet )?|dis|un)approved?\b|\breject|\binterrupted\b";
     /// A sentence that is only filler, possibly after the name of the speaker.
     FILLERS: Cue = r"^(?:(?:(?:i (?:know|see|guess(?: so)?|think so|hope so)|me too|u+m+|u+h+|h+m+|oh|aha?|bingo|interesting|well|so|ok(?:ay)?|yeah|yep|yes|no|nope|right|really|sure|exactly|fine|great|good|perfect|wonderful|awesome|hi|hello|hey|there|again|good (?:morning|afternoon|evening)|(?:[a-z]+ )?(?:question|point|catch|idea|call|news|find|work|job)|done|absolutely|certainly|you['’]re (?:absolutely )?right|of course|thanks?|thank you|got it|understood|not at all|you['’]re welcome|(?:can|could|would|will) you (?:please )?(?:help|assist) me(?: out)?(?: with (?:this|that|it|something|just [^.!?]{1,30}))?(?: please)?|how are you(?: doing)?(?: today)?)\b[\s,.!?…-]*)+|#?\w+#?:\s+(?:(?:i (?:know|see|think so)|u+m+|u+h+|h+m+|oh|ah|hi|hello|hey|there|thanks?|thank you|bye)\b[\s,.!?…-]*)+)$";
     /// A permission.
@@ -188,7 +200,7 @@ cues! {
     /// The model retracts a statement.
     TAKES_BACK: Cue = r"^correction\b|\b(?:correct myself|i was (?:wrong|mistaken)|i am mistaken|my (?:mistake|earlier [a-z ]{0,20}(?:was|is) wrong)|i (?:mis(?:read|judged|took|stated))|contrary to what i said|i take (?:[a-z ]{1,40} )?back|i (?:retract|withdraw)|i said [^.]{0,40} but)\b|(?:我|前面|刚才|刚刚|上面|之前)(?:我|之前|刚才|前面)?(?:说错|看错|搞错|弄错)|我要更正|收回";
     /// The model finds that something was not it. What else it said of the same names still holds.
-    RULES_OUT: Cue = r"\b(?:did(?:n['’]t| not) (?:help|solve|fix)|(?:that|this|it)(?:['’]s| is| was)(?: not|n['’]t) (?:it|the (?:cause|reason|problem|culprit|issue|bug))|(?:that|this|it) (?:isn|wasn)['’]t (?:it|the (?:cause|reason|problem|culprit|issue|bug))|(?:is|was) not the (?:cause|reason|problem|culprit|issue|bug)|red herring|is innocent|(?:can|could) be ruled out|(?:has|have) nothing to do with)\b|(?:不是|并非)(?:它|这个|原因|问题)|与此无关";
+    RULES_OUT: Cue = r"\b(?:(?:is|was)(?: not|n['’]t) it\b|did(?:n['’]t| not) (?:help|solve|fix)|(?:that|this|it)(?:['’]s| is| was)(?: not|n['’]t) (?:it|the (?:cause|reason|problem|culprit|issue|bug))|(?:that|this|it) (?:isn|wasn)['’]t (?:it|the (?:cause|reason|problem|culprit|issue|bug))|(?:is|was) not the (?:cause|reason|problem|culprit|issue|bug)|red herring|is innocent|(?:can|could) be ruled out|(?:has|have) nothing to do with)\b|(?:不是|并非)(?:它|这个|原因|问题)|与此无关";
     /// A word that any retraction can have.
     MISTAKES: Cue = r"^(?:mistake[a-z]*|wrong|mis(?:read|judged|took|stated)|correct[a-z]*|said|earlier|contrary|myself|statement|claim[a-z]*)$";
     /// The model states what it takes for granted.
@@ -237,6 +249,8 @@ cues! {
     CHOOSES: Cue = r"\b(?:decid[a-z]+|chose|chosen|choos(?:e|ing)|going with|go(?:es)? with|went with|opt(?:ed)? for|settled? (?:on|for)|instead of|rather than|reject[a-z]*|rul(?:ed?|ing) (?:it |this |that )?out|(?:is|are) out\b|discard[a-z]*|dismiss[a-z]*|not worth|drawback|downside|trade-?off|my pick|i(?:['’]d| would) (?:take|pick|use|choose|go|prefer)|prefer[a-z]*|recommend[a-z]*|agreed|we (?:take|use|keep|stay)|stick(?:ing)? (?:to|with)|the (?:first|second|third|last|other) (?:option|way|approach|one)|option [0-9a-c]\b|either)\b|决定|选择|采用|倾向|放弃|否决|不用|而不是|方案|优点|缺点|两种|推荐";
     /// A reason or a finding is given.
     REASONS: Cue = r"\b(?:because|since|root cause|the (?:cause|reason|culprit|problem|issue|bug|fix|trick)|caus(?:ed|es)|comes? from|came from|due to|turns? out|turned out|so that|that is why|which is why|explains?|solved by|fixed by|is fixed|was fixed|found (?:that|out)|means that|belongs? to|needs?|must|has to|have to|the wrong)\b|原因|因为|由于|来自|导致|其实|发现|已修|修好|属于|必须|需要|要先";
+    /// Something is explained by its cause.
+    EXPLAINS: Cue = r"\b(?:because|caused? (?:by|of)|the (?:root |real )?(?:cause|reason)|due to)\b|因为|由于|原因";
     /// The cause of a problem is found.
     CAUSE: Cue = r"\b(?:root cause|(?:there['’]s|here['’]s|that['’]s|that is|found|see|is|was|identified|spotted) (?:the|a|an|my|our) (?:[a-z]+ )?(?:problem|issue|bug|culprit|cause|reason)|the (?:[a-z]+ )?(?:problem|issue|bug|culprit|cause|reason|fix) (?:is|was|here|seems|lies|ensures)|turns out|this is because|that['’]s why)\b|原因是|根因|问题在于|问题出在|原来是";
     /// The user is told what to run or to look at.

@@ -5,7 +5,8 @@ use crate::summary::record::file_actions::FileAction;
 use crate::summary::record::outcome::is_code;
 use crate::summary::record::phrases::LAST_REQUEST;
 use crate::summary::record::phrases::{
-    CHANGED_SINCE, DONE, ERROR_GONE, NO_RESULT, OPEN_QUESTION, OPEN_STATUSES, RAN_WELL, REPORT, SECTIONS, USER,
+    CHANGED_SINCE, DONE, ERROR_GONE, LAST_PLAN, NO_RESULT, OPEN_QUESTION, OPEN_STATUSES, RAN_WELL, REPORT, SECTIONS,
+    USER,
 };
 use crate::summary::record::root_folder::{FOLDER, restore_paths};
 use crate::summary::record::user::UserStatements;
@@ -77,8 +78,10 @@ fn foreign_entries(summary: &str, index: usize) -> Vec<RecordEntry> {
     let summary = summary.rsplit_once("</analysis>").map_or(summary, |(_, rest)| rest);
     let mut found = Vec::new();
     let mut section = SummarySection::Summary;
+    let mut is_current = false;
     for part in split_at_headings(summary) {
         if let Some(heading) = part.heading {
+            is_current = tells_what_goes_on(heading);
             section = section_of_heading(&heading.to_lowercase()).unwrap_or(SummarySection::Summary);
         }
         for paragraph in segmentation::paragraphs(&part.text) {
@@ -88,9 +91,11 @@ fn foreign_entries(summary: &str, index: usize) -> Vec<RecordEntry> {
                 continue;
             }
             let text = without_number(text);
-            // What was ahead or going on then is not what is ahead now.
-            let section = if cues::GOING_ON.is_in(text) { SummarySection::NextSteps } else { section };
-            match section {
+            // What was going on then is not what is going on now, but what was done is done.
+            let goes_on =
+                is_current && (!cues::DONE.is_in(text) || cues::AHEAD.is_in(text) || cues::UNFINISHED.is_in(text));
+            let is_stale = section != SummarySection::Intent && (goes_on || cues::GOING_ON.is_in(text));
+            match if is_stale { SummarySection::NextSteps } else { section } {
                 SummarySection::Intent => found.push(user_entry(text, index)),
                 SummarySection::NextSteps => {
                     found.push(RecordEntry::new(FactKind::Next, index, String::new(), text.to_owned()))
@@ -192,28 +197,29 @@ fn section_of_heading(heading: &str) -> Option<SummarySection> {
     let has = |user: &[&str]| user.iter().any(|word| heading.contains(word));
     match () {
         () if has(&["intent", "goal", "request", "user", "目标", "用户"]) => Some(SummarySection::Intent),
-        () if has(&[
-            "next",
-            "todo",
-            "to do",
-            "open",
-            "pending",
-            "remain",
-            "current",
-            "progress",
-            "status",
-            "下一步",
-            "待办",
-            "当前",
-            "进行",
-            "状态",
-        ]) =>
-        {
+        () if has(&["next", "todo", "to do", "open", "pending", "remain", "下一步", "待办"]) => {
             Some(SummarySection::NextSteps)
         }
         () if has(&["artifact", "file", "产物"]) => Some(SummarySection::Artifacts),
         () => Some(SummarySection::Summary),
     }
+}
+
+/// Whether a heading announces what was going on: `8. Current Work:`.
+fn tells_what_goes_on(heading: &str) -> bool {
+    const HEADINGS: [&str; 9] = [
+        "current work",
+        "current task",
+        "current state",
+        "current status",
+        "in progress",
+        "work in progress",
+        "当前工作",
+        "当前任务",
+        "进行中",
+    ];
+    let words = heading.trim_matches(|c: char| !c.is_alphabetic()).to_lowercase();
+    HEADINGS.contains(&words.as_str())
 }
 
 /// Splits the index of a message from the start of a line.
@@ -245,14 +251,30 @@ fn parse_known_line(text: &str, section: Option<SummarySection>, index: usize, f
     let mut push = |kind, about: &str, text: &str, index: usize| {
         found.push(RecordEntry::new(kind, index, about.to_owned(), text.to_owned()))
     };
-    for used in ["Folder", "Changed", "Created", "Deleted", "Renamed", "Restored", "Read", "Edit failed"] {
+    if section == Some(SummarySection::NextSteps)
+        && let Some((status, item)) = text.split_once(": ")
+        && OPEN_STATUSES.contains(&status.to_lowercase().as_str())
+    {
+        push(FactKind::Todo, &status.to_lowercase(), item, index);
+        return true;
+    }
+    if let Some(plan) = text.strip_prefix(LAST_PLAN).and_then(|rest| rest.strip_prefix(": ")) {
+        push(FactKind::Next, LAST_PLAN, plan, index);
+        return true;
+    }
+    let folder = text.strip_prefix("Folder (…): ").filter(|_| section == Some(SummarySection::Artifacts));
+    if let Some(folder) = folder {
+        push(FactKind::File, FOLDER, folder, index);
+        return true;
+    }
+    for used in ["Changed", "Created", "Deleted", "Renamed", "Restored", "Read", "Edit failed"] {
         if let Some(paths) = text.strip_prefix(used).and_then(|rest| rest.strip_prefix(": ")) {
             let about = if used == "Edit failed" { FAILED_EDIT.to_owned() } else { used.to_lowercase() };
             for path in split_list(without_gap(paths)) {
                 let (path, index) = split_trailing_index(path, index);
                 push(FactKind::File, &about, path, index);
             }
-            return FileAction::named(&about).is_some() || about == FAILED_EDIT || about == FOLDER;
+            return FileAction::named(&about).is_some() || about == FAILED_EDIT;
         }
     }
     if let Some((place, names)) = text.strip_prefix(name_sources::IN_PREFIX).and_then(|rest| rest.rsplit_once(": ")) {
@@ -296,13 +318,6 @@ fn parse_known_line(text: &str, section: Option<SummarySection>, index: usize, f
     }
     if let Some((command, line)) = text.strip_prefix('`').and_then(|rest| rest.split_once("`: ")) {
         push(FactKind::Finding, &format!("`{command}`"), line, index);
-        return true;
-    }
-    if section == Some(SummarySection::NextSteps)
-        && let Some((status, item)) = text.split_once(": ")
-        && OPEN_STATUSES.contains(&status.to_lowercase().as_str())
-    {
-        push(FactKind::Todo, &status.to_lowercase(), item, index);
         return true;
     }
     false

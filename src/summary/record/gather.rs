@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::summary::record::change::Claim;
 use crate::summary::record::history_turns::{self, HistoryTurn, Speaker, ToolCall};
 use crate::summary::record::literals::literals;
-use crate::summary::record::model::ModelStatements;
+use crate::summary::record::model::{ModelStatements, Thinker};
 use crate::summary::record::name_sources::decoded_arguments;
 use crate::summary::record::names::NameUsage;
 use crate::summary::record::outcome::OutputFrames;
@@ -46,6 +46,7 @@ pub(super) fn gather(turns: &[HistoryTurn<'_>]) -> Gathered {
         last_answer: None,
         last_assistant: None,
         last_statement: None,
+        last_thought: None,
     };
     (0..turns.len()).for_each(|at| gatherer.read_turn(at));
     gatherer.finish()
@@ -70,6 +71,8 @@ struct Gatherer<'t, 's> {
     last_assistant: Option<usize>,
     /// The last turn of the model with text.
     last_statement: Option<usize>,
+    /// The first turn whose calls follow the last thought.
+    last_thought: Option<usize>,
 }
 
 impl Gatherer<'_, '_> {
@@ -88,9 +91,12 @@ impl Gatherer<'_, '_> {
             Speaker::Instructions | Speaker::Tool => {}
         }
         for call in &turn.calls {
-            if let Some(thinking) = thinking_of_call(call) {
+            if let Some((thinker, thinking)) = thinking_of_call(call) {
                 let position = (at + 1) as f64 / self.turns.len() as f64;
-                self.model.add_thinking(turn.index, &thinking, position, &self.name_usage);
+                self.model.thoughts.add(turn.index, &thinking, position, thinker);
+                if thinker == Thinker::Model {
+                    self.last_thought = Some(at + 1);
+                }
             }
             let effects = self.work.record_call(call, turn.index, &self.name_usage);
             if effects.rejected.is_none()
@@ -112,6 +118,7 @@ impl Gatherer<'_, '_> {
 
     fn read_user(&mut self, at: usize, text: &str) {
         self.model.mark_answered(text);
+        self.model.thoughts.hear_user(text);
         let before = self.open_message.take().map(|at| self.turns[at].text.read());
         let is_denial = before.is_some()
             && sentences(text)
@@ -151,8 +158,8 @@ impl Gatherer<'_, '_> {
         let turn = &self.turns[at];
         let position = (at + 1) as f64 / self.turns.len() as f64;
         if let Some(thinking) = &turn.thinking {
-            self.model.add_thinking(turn.index, &thinking.read(), position, &self.name_usage);
-            self.last_statement = Some(at);
+            self.model.thoughts.add(turn.index, &thinking.read(), position, Thinker::Model);
+            self.last_thought = Some(at);
         }
         if !text.trim().is_empty() {
             // Some formats write a call as a message of its own.
@@ -167,13 +174,14 @@ impl Gatherer<'_, '_> {
 
     fn finish(self) -> Gathered {
         let Gatherer { turns, name_usage, user, mut work, model, carried, .. } = self;
-        let Gatherer { last_user, last_answer, last_assistant, last_statement, .. } = self;
+        let Gatherer { last_user, last_answer, last_assistant, last_statement, last_thought, .. } = self;
         let is_open = last_user.is_some() && last_user > last_assistant;
         // A call after an announcement, or with it, is what was announced; its outcome tells more.
         let has_acted = |turn: usize| {
             let is_open = |call: &ToolCall<'_>| call.result.is_none();
             turns[turn..].iter().flat_map(|turn| &turn.calls).any(|call| !is_open(call))
         };
+        let has_acted_on_thought = last_thought.is_some_and(has_acted);
         let is_last = last_statement.is_some_and(|turn| last_user.is_none_or(|user| user < turn) && !has_acted(turn));
         let last_index = turns.last().map_or(0, |turn| turn.index);
         let first = turns.first().map_or(0, |turn| turn.index);
@@ -187,7 +195,8 @@ impl Gatherer<'_, '_> {
         entries.extend(state);
         entries.extend(work.take_unchecked_changes());
         entries.extend(work.take_unanswered_call().filter(|open| open.index == last_index));
-        let statements: Vec<RecordEntry> = model.entries(is_last, last_statement > last_answer).collect();
+        let statements: Vec<RecordEntry> =
+            model.entries(is_last, last_statement > last_answer, has_acted_on_thought).collect();
         let has_report = statements.iter().any(|entry| entry.kind == FactKind::Report);
         // An open question or next step of an earlier summary is answered, done or repeated once somebody has written
         // since.
@@ -206,24 +215,27 @@ impl Gatherer<'_, '_> {
 }
 
 /// Returns what a model thought in a call: the argument of a tool for thinking, or the report of another agent.
-fn thinking_of_call(call: &ToolCall<'_>) -> Option<String> {
+fn thinking_of_call(call: &ToolCall<'_>) -> Option<(Thinker, String)> {
     match call.name.to_lowercase().replace(['_', '-'], "").as_str() {
         "think" | "thinking" | "sequentialthinking" => {
             let arguments = call.arguments.read();
             let given: Value = serde_json::from_str(&arguments).ok()?;
             argument(&given, &["thought", "thoughts", "thinking", "content", "text"])
+                .map(|thought| (Thinker::Model, thought))
         }
         "task" | "agent" | "subagent" | "dispatchagent" | "delegate" => {
-            call.result.as_ref().map(|result| result.read().into_owned())
+            let report = call.result.as_ref().filter(|_| !call.failed)?.read().into_owned();
+            (!report.starts_with("Error") && !report.starts_with("API Error")).then_some((Thinker::OtherAgent, report))
         }
         _ => None,
     }
 }
 
-/// Returns the plan that a model put before the user in a call, if the call has a result.
+/// Returns the plan that a model put before the user in a call, if the user approved it.
 fn approved_plan(call: &ToolCall<'_>) -> Option<String> {
-    let is_plan = call.result.is_some() && !call.failed && asks_for_approval(&call.name);
-    let given: Value = serde_json::from_str(&is_plan.then(|| call.arguments.read())?).ok()?;
+    let result = call.result.as_ref().filter(|_| !call.failed && asks_for_approval(&call.name))?.read().to_lowercase();
+    let is_approved = result.contains("approved") && !cues::NOT_APPROVED.is_in_lowercase(&result);
+    let given: Value = serde_json::from_str(&is_approved.then(|| call.arguments.read())?).ok()?;
     argument(&given, &["plan"])
 }
 

@@ -15,6 +15,7 @@ mod change;
 mod command_steps;
 mod cues;
 mod earlier_summary;
+mod failed_calls;
 mod failures;
 mod fallback;
 mod file_actions;

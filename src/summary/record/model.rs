@@ -1,6 +1,7 @@
 //! The model's statements: decisions with their reasons, rejected options, findings, its last report and next steps.
 
 mod split;
+mod thoughts;
 mod withdrawals;
 
 use std::collections::{HashMap, HashSet};
@@ -18,6 +19,8 @@ use crate::summary::record::statement_index::StatementIndex;
 use crate::summary::record::{FactKind, RecordEntry};
 
 use split::{MessageStatement, statements};
+pub(super) use thoughts::Thinker;
+use thoughts::Thoughts;
 
 /// Statements that are kept; if there are twice as many, those with the least weight are dropped.
 const MOST_STATEMENTS: usize = 8_192;
@@ -35,8 +38,6 @@ struct Statement {
     is_thin: bool,
     /// Whether the user answered it, and not only its message.
     is_answered: bool,
-    /// Whether it is from thinking, which the user did not read.
-    is_thought: bool,
 }
 
 /// All statements of the model.
@@ -57,6 +58,10 @@ pub(super) struct ModelStatements {
     turns: usize,
     /// Hashes of words that identify errors seen so far.
     errors: HashSet<u64, RandomState>,
+    /// What it thought beside its statements.
+    pub(super) thoughts: Thoughts,
+    /// The number of the message with the last plan that the user approved.
+    approved_plan: Option<usize>,
 }
 
 impl ModelStatements {
@@ -64,8 +69,9 @@ impl ModelStatements {
     pub(super) fn add_message(&mut self, index: usize, text: &str, acts: bool, position: f64, used: &NameUsage) {
         let before = self.all.len();
         self.turns += 1;
-        for statement in statements(text) {
-            self.drop_thoughts_in(&statement.text);
+        let statements = statements(text);
+        self.thoughts.hear_model(statements.iter().map(|statement| &statement.text));
+        for statement in statements {
             self.add(index, statement, acts, position, used);
         }
         // Text before a call is no report.
@@ -85,47 +91,6 @@ impl ModelStatements {
         if self.all.len() > 2 * MOST_STATEMENTS {
             self.drop_least();
         }
-    }
-
-    /// Adds what the model thought: causes, choices and reasons, its last plan, and for the room left other sentences.
-    pub(super) fn add_thinking(&mut self, index: usize, text: &str, position: f64, used: &NameUsage) {
-        /// Thinking explores first and concludes at its end.
-        const MOST_CONCLUSIONS: usize = 8;
-        /// What the model told the user matters more.
-        const THOUGHT: f64 = 0.7;
-        const REMARK: f64 = 1.1;
-        self.turns += 1;
-        let statements = statements(text);
-        let first = statements.len().saturating_sub(MOST_CONCLUSIONS);
-        for statement in statements.into_iter().skip(first).filter(|statement| says_something(&statement.text)) {
-            self.drop_thoughts_in(&statement.text);
-            let before = self.all.len();
-            self.add(index, MessageStatement { is_option: false, ..statement }, true, position, used);
-            for Statement { entry, is_thought, .. } in &mut self.all[before..] {
-                *is_thought = true;
-                if cues::INTENDS.is_in(&entry.text) {
-                    entry.kind = FactKind::Next;
-                }
-                entry.weight = if entry.kind == FactKind::Decision { entry.weight * THOUGHT } else { REMARK };
-            }
-        }
-    }
-
-    /// Removes recent thoughts of which a newer statement has most words: the newer one is what the model holds now.
-    fn drop_thoughts_in(&mut self, text: &str) {
-        /// The statements that are searched.
-        const LATEST: usize = 32;
-        const SHARE: f64 = 0.6;
-        let first = self.all.len().saturating_sub(LATEST);
-        if !self.all[first..].iter().any(|statement| statement.is_thought) {
-            return;
-        }
-        let newer: HashSet<String> = content_words(text).collect();
-        let is_repeated = |statement: &mut Statement| {
-            let words: HashSet<String> = content_words(&statement.entry.text).collect();
-            statement.is_thought && words.intersection(&newer).count() as f64 >= SHARE * words.len() as f64
-        };
-        self.all.extract_if(first.., is_repeated).for_each(drop);
     }
 
     fn add(&mut self, index: usize, statement: MessageStatement, acts: bool, position: f64, used: &NameUsage) {
@@ -191,7 +156,6 @@ impl ModelStatements {
             key,
             is_thin,
             is_answered: false,
-            is_thought: false,
         });
         self.next_number += 1;
     }
@@ -221,9 +185,12 @@ impl ModelStatements {
         }
     }
 
-    /// Notes that the user approved the last message.
+    /// Notes that the user approved the last message, which is a plan. It replaces an earlier one.
     pub(super) fn mark_approved(&mut self) {
         let turn = self.turns;
+        if let Some(earlier) = self.approved_plan.replace(turn) {
+            self.all.retain(|statement| statement.turn != earlier);
+        }
         self.answered.insert(turn);
         self.all.iter_mut().rev().take_while(|statement| statement.turn == turn).for_each(|one| one.is_answered = true);
     }
@@ -279,30 +246,25 @@ impl ModelStatements {
         });
     }
 
-    /// Returns the statements as entries. `is_last` is whether nobody has acted since the last of them; `awaits_user`
-    /// is whether the user has not written since.
-    pub(super) fn entries(self, is_last: bool, awaits_user: bool) -> impl Iterator<Item = RecordEntry> {
+    /// Returns the statements and thoughts as entries. `is_last` is whether nobody has acted since the last statement;
+    /// `awaits_user` is whether the user has not written since; `has_acted_on_thought` is whether a call with a result
+    /// followed the last thought.
+    pub(super) fn entries(
+        self,
+        is_last: bool,
+        awaits_user: bool,
+        has_acted_on_thought: bool,
+    ) -> impl Iterator<Item = RecordEntry> {
         /// Repetitions from which on a remark is no finding, and those from which on no statement is.
         const OFTEN: u32 = 2;
         const TOO_OFTEN: u32 = 4;
         const REMARK: f64 = 3.4;
-        let ModelStatements { all, times, answered, last, last_acts, turns, .. } = self;
+        let ModelStatements { all, times, answered, last, last_acts, turns, thoughts, .. } = self;
         let report = || all.iter().filter(|statement| statement.turn == last).map(|statement| statement.number);
         let (first, end) = (report().next(), report().next_back());
-        // The plan in the last thoughts tells what is being done.
-        let is_plan = |statement: &&Statement| statement.turn == turns && statement.is_thought && !statement.is_thin;
-        let last_plan =
-            all.iter().filter(is_plan).rfind(|statement| statement.entry.kind == FactKind::Next).map(|one| one.number);
         let mut seen_keys: HashSet<u64, RandomState> = HashSet::default();
-        all.into_iter().filter_map(move |statement| {
-            let Statement { mut entry, number, turn, key, is_thin, is_answered, is_thought } = statement;
-            if is_thought && entry.kind == FactKind::Next {
-                if Some(number) != last_plan {
-                    return None;
-                }
-                (entry.kind, entry.weight) = if is_last { (FactKind::Next, 11.0) } else { (FactKind::Finding, 8.0) };
-                return Some(entry);
-            }
+        let told = all.into_iter().filter_map(move |statement| {
+            let Statement { mut entry, number, turn, key, is_thin, is_answered } = statement;
             let of_last = turn == last;
             let is_talk = cues::TALK.is_in(&entry.text);
             // The user may have agreed to an announcement, but not to `Found it.`
@@ -351,14 +313,9 @@ impl ModelStatements {
                 }
             }
             Some(entry)
-        })
+        });
+        told.chain(thoughts.into_entries(has_acted_on_thought))
     }
-}
-
-/// Whether a sentence of thinking settles something that the user's words do not.
-fn says_something(text: &str) -> bool {
-    let is_sentence = text.ends_with(['.', '!', '。', '！']) && words_of(text).nth(5).is_some() || !text.is_ascii();
-    is_sentence && !cues::THINKS_ON.is_in(text)
 }
 
 /// Whether a text is a name or a label and not a statement.

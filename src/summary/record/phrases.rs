@@ -25,6 +25,11 @@ pub(super) const NO_RESULT: &str = "No result yet: ";
 pub(super) const CHANGED_SINCE: &str = "Changed since the last run of `";
 /// The subject of steps that the model planned and the user agreed to, before more work.
 pub(super) const PLANNED: &str = "Planned then";
+/// The subject of what the model thought and did not tell the user, of what another agent reported to it, and of what it
+/// planned last in thought.
+pub(super) const THOUGHT: &str = "Thought";
+pub(super) const OTHER_AGENT: &str = "Another agent";
+pub(super) const LAST_PLAN: &str = "Last plan";
 /// The subject of an error that is fixed.
 pub(super) const ERROR_GONE: &str = "Gone";
 /// The statuses of plan items that are not done.

@@ -25,6 +25,24 @@ struct PlanItem {
     entry: RecordEntry,
 }
 
+/// Returns the number of a new item: `Task #3 created successfully`, `{"task": {"id": "3"}}`.
+fn item_number(result: &str) -> Option<String> {
+    let digits = |text: &str| -> String { text.chars().take_while(char::is_ascii_digit).collect() };
+    let lower = result.to_lowercase();
+    let named = lower.split_once("task #").map(|(_, rest)| digits(rest));
+    let given = || {
+        let value: Value = serde_json::from_str(result).ok()?;
+        number_in(value.get("task").unwrap_or(&value))
+    };
+    named.or_else(given).filter(|id| !id.is_empty())
+}
+
+/// Returns the number of an item that a call or a result names.
+fn number_in(value: &Value) -> Option<String> {
+    let number = ["taskId", "task_id", "id"].iter().find_map(|name| value.get(name))?;
+    Some(number.as_str().map_or_else(|| number.to_string(), str::to_owned))
+}
+
 /// Whether a call puts a plan before the user, who approves or rejects it.
 pub(super) fn asks_for_approval(name: &str) -> bool {
     name.to_lowercase().replace('_', "") == "exitplanmode"
@@ -49,13 +67,27 @@ impl Plan {
     }
 
     /// Restores an item from an earlier summary.
-    pub(super) fn restore(&mut self, entry: RecordEntry) {
-        self.items.push(PlanItem { id: None, entry });
+    pub(super) fn restore(&mut self, mut entry: RecordEntry) {
+        let numbered = entry.text.strip_prefix('#').and_then(|rest| rest.split_once(' '));
+        let numbered = numbered.filter(|(id, _)| id.bytes().all(|byte| byte.is_ascii_digit()));
+        let numbered = numbered.map(|(id, text)| (id.to_owned(), text.to_owned()));
+        let id = numbered.map(|(id, text)| {
+            entry.text = text;
+            id
+        });
+        self.items.push(PlanItem { id, entry });
     }
 
-    /// Returns the items in order.
+    /// Returns the items in order. Those with a number show it, by which whoever goes on can update them: `#3 Run the
+    /// tests`.
     pub(super) fn into_entries(self) -> Vec<RecordEntry> {
-        self.items.into_iter().map(|item| item.entry).collect()
+        let numbered = |PlanItem { id, mut entry }: PlanItem| {
+            if let Some(id) = id {
+                entry.text = format!("#{id} {}", entry.text);
+            }
+            entry
+        };
+        self.items.into_iter().map(numbered).collect()
     }
 
     /// Replaces the plan by a list of items, each with its status.
@@ -81,11 +113,10 @@ impl Plan {
         true
     }
 
-    /// Adds one item. Its number is in the result: `Task #3 created successfully`.
+    /// Adds one item. Its number is in the result.
     fn create_item(&mut self, given: &Value, result: Option<&str>, index: usize) -> bool {
         let Some(text) = argument(given, &["subject", "title", "description"]) else { return false };
-        let number = result.and_then(|result| result.split_once('#')).map(|(_, rest)| rest);
-        let id = number.map(|rest| rest.chars().take_while(char::is_ascii_digit).collect());
+        let id = result.and_then(item_number);
         // A plan that is done makes room for the next one.
         if self.items.iter().all(|item| item.entry.kind == FactKind::Done) {
             self.items.clear();
@@ -97,7 +128,7 @@ impl Plan {
 
     /// Updates one item by its number.
     fn update_item(&mut self, given: &Value, index: usize) -> bool {
-        let Some(id) = argument(given, &["taskId", "task_id", "id"]) else { return false };
+        let Some(id) = number_in(given) else { return false };
         let Some(at) = self.items.iter().position(|item| item.id.as_ref() == Some(&id)) else { return true };
         let known = &self.items[at].entry;
         let text = argument(given, &["subject", "title"]).unwrap_or_else(|| known.text.clone());
@@ -165,8 +196,26 @@ mod tests {
         let entry = |kind, about: &str, text: &str| (kind, about.to_owned(), text.to_owned());
         assert_eq!(
             plan,
-            [entry(FactKind::Done, "", "Add the flag"), entry(FactKind::Todo, "in progress", "Run the tests")]
+            [entry(FactKind::Done, "", "#1 Add the flag"), entry(FactKind::Todo, "in progress", "#2 Run the tests")]
         );
+    }
+
+    #[test]
+    fn items_of_an_earlier_summary_keep_their_number() {
+        let mut plan = Plan::default();
+        plan.restore(RecordEntry::new(FactKind::Todo, 0, "pending".to_owned(), "#2 Run the tests".to_owned()));
+        let given = serde_json::json!({"taskId": "2", "status": "completed"});
+        assert!(plan.update("TaskUpdate", &given, Some(""), 1));
+        let kinds: Vec<FactKind> = plan.into_entries().iter().map(|entry| entry.kind).collect();
+        assert_eq!(kinds, [FactKind::Done]);
+        for (result, number) in [
+            ("Created \"Fix #42\" as task #8", Some("8")),
+            (r#"{"task":{"id":"7"}}"#, Some("7")),
+            (r#"{"id":6}"#, Some("6")),
+            ("created", None),
+        ] {
+            assert_eq!(item_number(result).as_deref(), number, "{result}");
+        }
     }
 
     #[test]
@@ -176,7 +225,7 @@ mod tests {
             ("TaskUpdate", r#"{"taskId":"1","status":"completed"}"#, ""),
             ("TaskCreate", r#"{"subject":"New"}"#, "Task #2 created"),
         ]);
-        assert_eq!(plan, [(FactKind::Todo, "pending".to_owned(), "New".to_owned())]);
+        assert_eq!(plan, [(FactKind::Todo, "pending".to_owned(), "#2 New".to_owned())]);
     }
 
     #[test]

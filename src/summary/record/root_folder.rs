@@ -3,8 +3,11 @@
 
 use crate::summary::record::{FactKind, RecordEntry};
 
-/// The action of the entry that names the folder.
-pub(super) const FOLDER: &str = "folder";
+/// The action of the entry that names the folder, for which the mark stands in the paths.
+pub(super) const FOLDER: &str = "folder (…)";
+
+/// Opens a path below the folder.
+const BELOW: &str = "…/";
 
 /// Shortens the paths of files, and adds an entry with their folder. Does nothing if no folder saves much.
 pub(super) fn shorten_paths(entries: &mut Vec<RecordEntry>) {
@@ -13,7 +16,7 @@ pub(super) fn shorten_paths(entries: &mut Vec<RecordEntry>) {
     let is_file = |entry: &&mut RecordEntry| entry.kind == FactKind::File;
     for entry in entries.iter_mut().filter(is_file) {
         if let Some(rest) = entry.text.strip_prefix(&prefix) {
-            entry.text = rest.to_owned();
+            entry.text = format!("{BELOW}{rest}");
         }
     }
     let mut entry = RecordEntry::new(FactKind::File, 0, FOLDER.to_owned(), folder);
@@ -21,16 +24,17 @@ pub(super) fn shorten_paths(entries: &mut Vec<RecordEntry>) {
     const FIRST: f64 = 30.0;
     // It stands in front of the files, without an index.
     (entry.weight, entry.earlier) = (FIRST, true);
-    entries.push(entry);
+    entries.insert(0, entry);
 }
 
 /// Restores the paths of an earlier summary.
 pub(super) fn restore_paths(entries: &mut Vec<RecordEntry>) {
     let is_folder = |entry: &mut RecordEntry| entry.kind == FactKind::File && entry.about == FOLDER;
     let Some(folder) = entries.extract_if(.., is_folder).next() else { return };
-    for entry in entries.iter_mut().filter(|entry| entry.kind == FactKind::File && !entry.text.starts_with(['/', '~']))
-    {
-        entry.text = format!("{}/{}", folder.text, entry.text);
+    for entry in entries.iter_mut().filter(|entry| entry.kind == FactKind::File) {
+        if let Some(rest) = entry.text.strip_prefix(BELOW) {
+            entry.text = format!("{}/{rest}", folder.text);
+        }
     }
 }
 
@@ -72,12 +76,19 @@ mod tests {
             "/home/mia/work/bakery/src/main.rs",
             "/home/mia/work/bakery/tests/orders.rs",
             "/tmp/notes.md",
+            "src/main.rs",
         ];
         let mut entries = files(&paths);
         shorten_paths(&mut entries);
         let texts: Vec<&str> = entries.iter().map(|entry| entry.text.as_str()).collect();
-        let relative =
-            ["src/api/orders.rs", "src/main.rs", "tests/orders.rs", "/tmp/notes.md", "/home/mia/work/bakery"];
+        let relative = [
+            "/home/mia/work/bakery",
+            "…/src/api/orders.rs",
+            "…/src/main.rs",
+            "…/tests/orders.rs",
+            "/tmp/notes.md",
+            "src/main.rs",
+        ];
         assert_eq!(texts, relative);
         restore_paths(&mut entries);
         assert_eq!(entries, files(&paths));

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::summary::record::call_values::{argument_values, call_label, lines_with_used_names, result_values};
 use crate::summary::record::command_steps::{command_label, is_read_only, sets_changes_aside, shows_file, step_label};
+use crate::summary::record::failed_calls::FailedCalls;
 use crate::summary::record::failures::{failed_step, failure_reason};
 use crate::summary::record::file_actions::{self, FileAction};
 use crate::summary::record::history_turns::{ToolCall, TurnText};
@@ -30,6 +31,7 @@ pub(super) struct WorkState {
     commands: HashMap<String, RecordEntry>,
     /// Errors by their command, each with the number of changes to files before it.
     errors: HashMap<String, (RecordEntry, usize)>,
+    failed_calls: FailedCalls,
     /// The number of changes to files.
     changes: usize,
     /// The lines that the agent's program prints around each output.
@@ -120,16 +122,7 @@ impl WorkState {
             result_values(&label, result, index, used, &mut values);
         }
         values.into_iter().for_each(|(key, value)| self.add_value(key, value));
-        match &failure {
-            // A search that finds nothing is no failure.
-            Some(reason) if call.failed || !reason.starts_with("No ") => {
-                self.set_command(FactKind::Error, &label, reason.clone(), 3.0, index);
-            }
-            _ if self.commands.get(&label).is_some_and(|known| known.kind == FactKind::Error) => {
-                self.commands.remove(&label);
-            }
-            _ => {}
-        }
+        self.failed_calls.update(call, &given, label, failure.as_deref(), index);
         CallEffects { errors: failure.into_iter().collect(), ..CallEffects::default() }
     }
 
@@ -343,6 +336,7 @@ impl WorkState {
     /// Restores an entry from an earlier summary.
     pub(super) fn restore_entry(&mut self, entry: RecordEntry) {
         match entry.kind {
+            FactKind::Error if FailedCalls::is_one(&entry) => self.failed_calls.restore(entry),
             FactKind::Command | FactKind::Error if !entry.about.is_empty() && entry.about != ERROR_GONE => {
                 self.commands.insert(entry.about.clone(), entry);
             }
@@ -394,6 +388,7 @@ impl WorkState {
         let mut commands: Vec<RecordEntry> = std::mem::take(&mut self.commands).into_values().collect();
         let errors = std::mem::take(&mut self.errors).into_values().map(|(error, _)| error);
         commands.extend(errors.filter(|error| !error.about.is_empty()));
+        commands.extend(std::mem::take(&mut self.failed_calls).into_entries());
         commands.iter_mut().for_each(|entry| entry.weight *= 0.7 + 0.6 * position(entry.index));
         commands.sort_by(|a, b| (a.index, &a.about, &a.text).cmp(&(b.index, &b.about, &b.text)));
         all.extend(commands);

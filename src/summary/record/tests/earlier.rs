@@ -44,10 +44,66 @@ fn long_paths_are_written_below_their_folder() {
     let mut messages = vec![message("user", "Round all prices.")];
     messages.extend(edits(&["api/cart.rs", "api/orders.rs", "api/tax.rs", "web/cart.ts", "web/tax.ts"]));
     let text = summary_of(&messages);
-    assert!(text.contains(&format!("- Folder: {root}\n- Changed: api/cart.rs [1]")), "{text}");
+    assert!(text.contains(&format!("- Folder (…): {root}\n- Changed: …/api/cart.rs [1]")), "{text}");
     let mut next = vec![message("user", &format!("{PREFIX}\n\n{text}")), message("user", "Now the mails.")];
     next.extend(edits(&["api/cart.rs", "mail/bill.rs"]));
     let again = summary_of(&next);
     assert_eq!(again.matches("api/cart.rs").count(), 1, "{again}");
-    assert!(again.contains("web/tax.ts") && again.contains("mail/bill.rs [4]"), "{again}");
+    assert!(again.contains("web/tax.ts") && again.contains("…/mail/bill.rs [4]"), "{again}");
+}
+
+#[test]
+fn rules_and_facts_of_another_program_stay_whatever_their_words() {
+    let earlier = format!(
+        "{PREFIX}\n\n1. Primary Request and Intent:\n   - Every release needs to be signed by Anna.\n   \
+         - Prices are not yet public, never print them in logs.\n   - Now: only touch src/export.\n\n\
+         2. HTTP Status Codes:\n   - 409 means that the voucher is used up.\n\n\
+         3. Current Work:\n   - Created the pull request https://example.com/shop/pull/85.\n"
+    );
+    let text = summary_of(&[message("user", &earlier), message("assistant", "All 31 tests of the export pass.")]);
+    for fact in ["signed by Anna", "not yet public", "only touch src/export", "409 means", "shop/pull/85"] {
+        assert!(text.contains(fact), "{fact}: {text}");
+    }
+}
+
+/// Tasks are updated by their number after a compaction, too.
+#[test]
+fn tasks_keep_their_number() {
+    let create = |number: usize, subject: &str| {
+        tool_call(
+            "TaskCreate",
+            &json!({"subject": subject}),
+            &format!("Task #{number} created successfully: {subject}"),
+        )
+    };
+    let mut messages = vec![message("user", "Add a flag --dry-run.")];
+    messages.extend(create(1, "Add the flag"));
+    messages.extend(create(2, "Run the tests"));
+    messages.extend(tool_call(
+        "TaskUpdate",
+        &json!({"taskId": "1", "status": "in_progress"}),
+        "Updated task #1 status",
+    ));
+    let first = summary_of(&messages);
+    let steps = section_of(&first, "Next steps");
+    assert!(steps.contains("In progress: #1 Add the flag") && steps.contains("Pending: #2 Run the tests"), "{first}");
+    let mut messages = vec![message("user", &format!("{PREFIX}\n\n{first}")), message("user", "Go on.")];
+    for number in ["1", "2"] {
+        messages.extend(tool_call("TaskUpdate", &json!({"taskId": number, "status": "completed"}), "Updated"));
+    }
+    let second = summary_of(&messages);
+    assert!(!second.contains("In progress") && !second.contains("Pending"), "{second}");
+    assert!(second.contains("Done: #1 Add the flag; #2 Run the tests"), "{second}");
+}
+
+#[test]
+fn a_failed_call_of_an_earlier_summary_ends_with_the_next_success() {
+    let given = json!({"url": "https://example.com/prices"});
+    let mut messages = vec![message("user", "Read the price list.")];
+    messages.extend(tool_call("web_fetch", &given, "Error: the server returned status 451"));
+    let first = summary_of(&messages);
+    let mut messages = vec![message("user", &format!("{PREFIX}\n\n{first}")), message("user", "Try again.")];
+    messages.extend(tool_call("web_fetch", &given, "Oats cost 3 euros."));
+    let second = summary_of(&messages);
+    assert!(first.contains("451") && !second.contains("451"), "{first}\n\n{second}");
 }

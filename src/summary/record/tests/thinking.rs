@@ -21,7 +21,10 @@ fn causes_are_kept_and_doubts_are_not() {
     ));
     messages.extend(tool_call("read_file", &json!({"path": "drivers/kiln.c"}), "x"));
     let text = summary_of(&messages);
-    assert!(text.contains("The cause is the `scale_factor` in drivers/kiln.c, which is applied twice."), "{text}");
+    assert!(
+        text.contains("Thought: The cause is the `scale_factor` in drivers/kiln.c, which is applied twice."),
+        "{text}"
+    );
     assert!(!text.contains("thermocouple") && !text.contains("wants me"), "{text}");
 }
 
@@ -96,4 +99,86 @@ fn an_approved_plan_is_a_decision_and_a_rejected_one_is_not() {
     );
     assert!(section_of(&rejected, "Session intent").contains("`: use the vault"), "{rejected}");
     assert!(section_of(&rejected, "Summary").is_empty(), "{rejected}");
+}
+
+/// Thinking stands between a claim and the user's reply to it.
+#[test]
+fn a_reply_is_about_what_the_user_read() {
+    let claim = "The export fails because the tenant acme has no quota left.";
+    let aside = "The log rotation is needed because the disk has only 2 GB left.";
+    let denial = message("user", "No, that is wrong. Acme has 5 GB quota left.");
+    let with_tool = [message("user", "Why does it fail?"), message("assistant", claim)]
+        .into_iter()
+        .chain(tool_call("think", &json!({"thought": aside}), "ok"))
+        .chain([denial.clone()]);
+    let with_thinking = [message("user", "Why does it fail?"), message("assistant", claim), thought(aside, ""), denial];
+    for messages in [with_tool.collect::<Vec<Value>>(), with_thinking.to_vec()] {
+        let text = summary_of(&messages);
+        assert!(text.contains("quota left.” → No, that is wrong.") || !text.contains(claim), "{text}");
+        assert!(!text.contains("rotation is needed because the disk has only 2 GB left.” →"), "{text}");
+    }
+    let open = summary_of(&[
+        message("user", "Clean up."),
+        message("assistant", "Should I clear the production cache, or wait for the night?"),
+        thought("The night window is safer because nobody is online then.", ""),
+    ]);
+    assert!(section_of(&open, "Next steps").contains("Open question: Should I clear the production cache"), "{open}");
+}
+
+#[test]
+fn guesses_secrets_and_permissions_are_no_thoughts_to_keep() {
+    for (name, thinking) in [
+        ("guess", "I suspect the index `orders_idx` is missing because the plan is slow."),
+        ("guess", "If the cache were on, the cause would be the old key of the cache."),
+        ("guess", "我猜原因是缓存没有更新，所以页面很慢。"),
+        (
+            "changed",
+            "The bug is in parser.rs because it skips spaces. Wait, it is called twice. So the parser is fine then.",
+        ),
+        ("secret", "The deploy works because the password is hunter2-Prod and it is in the vault."),
+        ("permission", "We may push to main here because the deploy script requires that."),
+        ("permission", "The user allowed emails, so the customers get an email about it."),
+    ] {
+        let mut messages = vec![message("user", "Find out what is slow.")];
+        messages.push(thought(thinking, ""));
+        messages.push(thought("The report runs at night because nobody is online then.", ""));
+        let text = summary_of(&messages);
+        let words = ["orders_idx", "old key", "缓存", "skips spaces", "hunter2", "push to main", "emails"];
+        assert!(words.iter().all(|word| !text.contains(word)), "{name}: {text}");
+        assert!(text.contains("runs at night"), "{name}: {text}");
+    }
+}
+
+#[test]
+fn a_thought_falls_when_the_model_or_the_user_says_otherwise() {
+    let slow = thought("The page is slow because of the DNS lookups in mailer.rb.", "");
+    let ruled_out = summary_of(&[
+        message("user", "Why is the page slow?"),
+        slow.clone(),
+        message("assistant", "DNS is not the cause: the lookups take 2 ms."),
+    ]);
+    assert!(!ruled_out.contains("slow because of the DNS"), "{ruled_out}");
+    let denied = summary_of(&[
+        message("user", "Why is the page slow?"),
+        slow.clone(),
+        message("user", "The lookups are fast, I checked."),
+    ]);
+    assert!(!denied.contains("slow because of the DNS"), "{denied}");
+    let agreed = summary_of(&[message("user", "Why is the page slow?"), slow, message("user", "Go on with the page.")]);
+    assert!(!agreed.contains("Next steps\n- [1]"), "{agreed}");
+}
+
+#[test]
+fn a_plan_that_is_not_approved_is_no_decision() {
+    let plan = json!({"plan": "We store the tokens in the keychain instead of the config file."});
+    for result in [
+        "User chose to stay in plan mode: the tokens must stay in the config file",
+        "Plan not approved. Use the vault.",
+        "[Request interrupted by user for tool use]",
+    ] {
+        let mut messages = vec![message("user", "Where should the tokens go?")];
+        messages.extend(tool_call("ExitPlanMode", &plan, result));
+        let text = section_of(&summary_of(&messages), "Summary");
+        assert!(!text.contains("[1] We store the tokens"), "{result}: {text}");
+    }
 }

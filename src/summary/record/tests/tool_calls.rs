@@ -51,7 +51,10 @@ fn a_call_that_failed_is_told_until_it_succeeds() {
     messages.extend(tool_call("web_fetch", &given, "Error: the server returned status 451"));
     messages.extend(tool_call("search_notes", &json!({"query": "prices"}), "No matches found"));
     let text = summary_of(&messages);
-    assert!(text.contains("`web_fetch(https://example.com/prices)` → Error: the server returned status 451"), "{text}");
+    assert!(
+        text.contains("`web_fetch(https://example.com/prices)` → failed: Error: the server returned status 451"),
+        "{text}"
+    );
     assert!(!text.contains("No matches found"), "{text}");
     messages.extend(tool_call("web_fetch", &given, "Oats are 3 euros."));
     let text = summary_of(&messages);

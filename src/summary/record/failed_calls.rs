@@ -1,0 +1,69 @@
+//! The failed calls of tools that are no shell: a page that could not be fetched, a booking that was refused.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::summary::record::history_turns::ToolCall;
+use crate::summary::record::{FactKind, RecordEntry};
+
+/// Opens the text of an entry.
+const FAILED: &str = "failed: ";
+
+/// The last failed call of each tool, with its arguments.
+#[derive(Default)]
+pub(super) struct FailedCalls {
+    by_tool: HashMap<String, (RecordEntry, Value)>,
+}
+
+impl FailedCalls {
+    /// Notes the end of a call. A failure stays until a call of the tool with one of the same arguments succeeds.
+    pub(super) fn update(
+        &mut self,
+        call: &ToolCall<'_>,
+        given: &Value,
+        label: String,
+        failure: Option<&str>,
+        index: usize,
+    ) {
+        // Some results open with a word for a failure and report none.
+        let reports_error = |reason: &str| {
+            let lower = reason.to_lowercase();
+            lower.starts_with("error:") && !lower.starts_with("error: null")
+        };
+        let failure = failure.filter(|reason| call.failed || reports_error(reason));
+        if let Some(reason) = failure {
+            const WEIGHT: f64 = 3.0;
+            let mut entry = RecordEntry::new(FactKind::Error, index, label, format!("{FAILED}{reason}"));
+            entry.weight = WEIGHT;
+            self.by_tool.insert(call.name.clone().into_owned(), (entry, given.clone()));
+            return;
+        }
+        let shares_argument = |known: &Value| {
+            let mut pairs = known.as_object().into_iter().flatten();
+            pairs.any(|(name, value)| given.get(name) == Some(value))
+        };
+        if let Some((entry, known)) = self.by_tool.get(&*call.name)
+            && (entry.about == label || shares_argument(known))
+        {
+            self.by_tool.remove(&*call.name);
+        }
+    }
+
+    /// Whether an entry of an earlier summary is the failed call of a tool: `fetch(url)`. A command has a space before
+    /// its brackets.
+    pub(super) fn is_one(entry: &RecordEntry) -> bool {
+        let tool = entry.about.split_once('(').map_or("", |(tool, _)| tool);
+        !tool.is_empty() && !tool.contains(' ') && entry.text.starts_with(FAILED)
+    }
+
+    /// Restores a call of an earlier summary.
+    pub(super) fn restore(&mut self, entry: RecordEntry) {
+        let tool = entry.about.split('(').next().unwrap_or_default().to_owned();
+        self.by_tool.insert(tool, (entry, Value::Null));
+    }
+
+    pub(super) fn into_entries(self) -> impl Iterator<Item = RecordEntry> {
+        self.by_tool.into_values().map(|(entry, _)| entry)
+    }
+}
