@@ -190,7 +190,7 @@ cues! {
     /// What a program tells the model after a rejection.
     TOLD_TO_MODELS: Cue = r"\b(?:tool (?:use|call) was|tell you how to proceed|wait for (?:the user|(?:further )?instructions))\b";
     /// A tool failed.
-    UNDONE: Cue = r"\b(?:error|failed|failure|cannot|can['’]t|could not|couldn['’]t|unable|denied|not found|not unique|no (?:match[a-z]*|change[s]?|such file|replacement)|does not (?:exist|match)|did not (?:match|apply)|not (?:written|applied|changed|saved)|refused|invalid|conflict)\b|错误|失败|无法|未找到|不存在";
+    UNDONE: Cue = r"\b(?:introduced (?:new )?(?:syntax )?errors?|error|failed|failure|cannot|can['’]t|could not|couldn['’]t|unable|denied|not found|not unique|no (?:match[a-z]*|change[s]?|such file|replacement)|does not (?:exist|match)|did not (?:match|apply)|not (?:written|applied|changed|saved)|refused|invalid|conflict)\b|错误|失败|无法|未找到|不存在";
     /// A tool reports that it changed nothing.
     NOTHING_DONE: Cue = r"\b(?:nothing|not|no|never|0|none|without|zero)\b[^.!?\n]{0,24}\b(?:written|wrote|applied|changes?|changed|saved|updated|edited|edits?|modified|replacements?|replaced)\b|\bunchanged\b|stays as it (?:is|was)|未修改|没有(?:修改|改动|写入)|未写入";
     /// A tool succeeded.

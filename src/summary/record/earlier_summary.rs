@@ -375,7 +375,7 @@ fn parse_call_values(tool: &str, text: &str, index: usize, found: &mut Vec<Recor
         None => ("()".to_owned(), text),
     };
     let about = format!("{tool}{call}");
-    let parts = rest.split("; ").filter(|value| value.len() <= 4 * LONGEST_VALUE);
+    let parts = without_gap(rest).split("; ").filter(|value| value.len() <= 4 * LONGEST_VALUE);
     found.extend(parts.map(|value| RecordEntry::new(FactKind::Value, index, about.clone(), value.to_owned())));
 }
 

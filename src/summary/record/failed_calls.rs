@@ -31,7 +31,10 @@ impl FailedCalls {
             let lower = reason.to_lowercase();
             lower.starts_with("error:") && !lower.starts_with("error: null")
         };
-        let failure = failure.filter(|reason| call.failed || reports_error(reason));
+        const ACTIONS: [&str; 9] = ["edit", "write", "patch", "create", "update", "delete", "insert", "send", "book"];
+        let lower_name = call.name.to_lowercase();
+        let acts = ACTIONS.iter().any(|action| lower_name.contains(action));
+        let failure = failure.filter(|reason| call.failed || acts || reports_error(reason));
         if let Some(reason) = failure {
             const WEIGHT: f64 = 3.0;
             let mut entry = RecordEntry::new(FactKind::Error, index, label, format!("{FAILED}{reason}"));

@@ -90,6 +90,14 @@ pub(super) fn file_actions(name: &str, given: &Value, arguments: &str, tool: &To
     files.chain(restored_files).collect()
 }
 
+/// Returns the file that an editor without a path among its arguments has open, by its result: `[File: a.py (97 lines
+/// total)]`.
+pub(super) fn open_file<'r>(name: &str, result: &'r str) -> Option<&'r str> {
+    let edits = ["edit", "insert", "append"].contains(&name.to_lowercase().as_str());
+    let (path, _) = result.split_once("[File: ").filter(|_| edits)?.1.split_once(" (")?;
+    Some(path).filter(|path| !path.contains('\n'))
+}
+
 /// Returns the files that a command resets to their committed state: `git checkout -- a`, `git restore a`.
 fn restored_files(command: &str) -> Vec<String> {
     let of_step = |step: &&str| -> Vec<String> {

@@ -80,7 +80,15 @@ impl WorkState {
         let tool = ToolUse::parse_with_json(&call.name, &given, &arguments);
         let result = call.result.as_ref().map(TurnText::read);
         let result = result.as_deref();
-        let file_actions = file_actions::file_actions(&call.name, &given, &arguments, &tool);
+        let mut file_actions = file_actions::file_actions(&call.name, &given, &arguments, &tool);
+        if file_actions.is_empty()
+            && let Some(path) = result.and_then(|result| file_actions::open_file(&call.name, result))
+        {
+            // Other calls name it from the working directory.
+            let is_same = |known: &&String| path.strip_suffix(known.as_str()).is_some_and(|rest| rest.ends_with('/'));
+            let path = self.files.keys().find(is_same).map_or_else(|| path.to_owned(), String::clone);
+            file_actions.push((path, FileAction::Changed));
+        }
         let command = tool.command.as_deref();
         let label = match (command, file_actions.first()) {
             (Some(command), _) => command_label(command),

@@ -2,12 +2,12 @@
 //! spent.
 
 use std::cmp::Ordering;
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 
-use crate::summary::record::literals::literals;
-use crate::summary::record::selection::{Notes, ValuePiece, hash};
+use crate::summary::record::literals::{LiteralClass, literals};
+use crate::summary::record::selection::{Notes, ValuePiece, hash, is_whole};
 use crate::tokens::Counter;
 
 /// The share of the budget that is spent before costs are updated: a prefix is paid only once.
@@ -24,6 +24,8 @@ pub(super) struct PieceSelection<'n> {
     is_chosen: Vec<bool>,
     known_terms: HashSet<u64, RandomState>,
     sizes: Vec<f64>,
+    /// For each value of an object in a list, the value that identifies the object.
+    identifiers: Vec<Option<usize>>,
     /// The pieces that may be chosen, in order.
     candidates: Vec<usize>,
     /// The cost of each prefix that is not written yet; 0 for the others.
@@ -74,6 +76,7 @@ impl<'n> PieceSelection<'n> {
             chosen: Vec::new(),
             is_chosen: vec![false; notes.pieces.len()],
             known_terms: literals(text).into_iter().map(|literal| hash(&text[literal.span].to_lowercase())).collect(),
+            identifiers: identifiers(&notes.pieces),
             sizes: notes.pieces.iter().map(|piece| size(&piece.text, counter) + between).collect(),
             prefix_costs: notes.prefixes.iter().map(|prefix| size(&prefix.text, counter)).collect(),
         };
@@ -130,12 +133,15 @@ impl<'n> PieceSelection<'n> {
                 heap.push(ScoredPiece { worth: now, piece: best.piece });
                 continue;
             }
-            let cost = self.cost(best.piece);
+            let identifier = self.identifiers[best.piece].filter(|at| !self.is_chosen[*at]);
+            let cost = self.cost(best.piece) + identifier.map_or(0.0, |at| self.sizes[at]);
             if spent + cost > room {
                 continue;
             }
             spent += cost;
-            for opened in self.choose(best.piece) {
+            let opened: Vec<usize> =
+                identifier.into_iter().chain([best.piece]).flat_map(|at| self.choose(at)).collect();
+            for opened in opened {
                 // The other pieces of the line cost less now.
                 if !self.is_chosen[opened] && wanted(&self.notes.pieces[opened]) {
                     heap.push(score(self, opened));
@@ -183,6 +189,29 @@ impl<'n> PieceSelection<'n> {
         }
         (0.15 * piece.weight + LITERAL_FACTOR * literals) / self.shared_cost(at).powf(SIZE_EXPONENT)
     }
+}
+
+/// Returns for each value of an object in a list the first value that identifies the object: without it, the others
+/// would be those of the object before.
+fn identifiers(pieces: &[ValuePiece]) -> Vec<Option<usize>> {
+    /// The line, the call and the number of the object.
+    type ObjectKey<'p> = (u32, &'p str, usize);
+    fn object(piece: &ValuePiece) -> Option<ObjectKey<'_>> {
+        let field = piece.field.as_deref().filter(|field| field.row > 0)?;
+        Some((piece.line, &piece.call, field.row))
+    }
+    let identifies = |piece: &ValuePiece| {
+        let field = piece.field.as_deref();
+        field.is_some_and(|field| is_whole(field, |class| class == LiteralClass::Identifier))
+    };
+    let mut of_object: HashMap<ObjectKey<'_>, usize> = HashMap::new();
+    for (at, piece) in pieces.iter().enumerate().filter(|(_, piece)| identifies(piece)) {
+        if let Some(object) = object(piece) {
+            of_object.entry(object).or_insert(at);
+        }
+    }
+    let identifier = |(at, piece)| of_object.get(&object(piece)?).copied().filter(|identifier| *identifier != at);
+    pieces.iter().enumerate().map(identifier).collect()
 }
 
 /// Most pieces that are assumed to share a prefix.

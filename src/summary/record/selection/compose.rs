@@ -61,6 +61,7 @@ pub(super) fn compose(notes: &Notes, chosen: &[usize]) -> Vec<String> {
         of_line[piece.line as usize].push((at, piece));
     }
     let mut written_names = WrittenNames::default();
+    let partial_calls = partial_calls(notes, chosen);
     let mut lines: Vec<String> = Vec::new();
     for (line, pieces) in notes.lines.iter().zip(of_line).filter(|(_, pieces)| !pieces.is_empty()) {
         let opening = line_prefix(line, notes.plain);
@@ -73,7 +74,8 @@ pub(super) fn compose(notes: &Notes, chosen: &[usize]) -> Vec<String> {
                 }
             }
             LineLayout::Values => {
-                let text = compose_calls(&pieces, &mut written_names, notes.plain);
+                let is_partial = |call: &str| partial_calls.contains(&(pieces[0].1.line, call));
+                let text = compose_calls(&pieces, &mut written_names, &is_partial, notes.plain);
                 let opening = if text.starts_with('\n') { opening.trim_end() } else { &opening };
                 lines.push(format!("{opening}{text}"));
             }
@@ -82,11 +84,27 @@ pub(super) fn compose(notes: &Notes, chosen: &[usize]) -> Vec<String> {
     lines
 }
 
+/// Returns the calls of which a whole object is missing, by their line: a list would look complete.
+fn partial_calls<'n>(notes: &'n Notes, chosen: &[usize]) -> HashSet<(u32, &'n str)> {
+    fn object(piece: &ValuePiece) -> Option<(u32, &str, usize)> {
+        let row = piece.field.as_ref().map(|field| field.row).filter(|row| *row > 0)?;
+        Some((piece.line, &piece.call, row))
+    }
+    let written: HashSet<(u32, &str, usize)> = chosen.iter().filter_map(|at| object(&notes.pieces[*at])).collect();
+    let objects = notes.pieces.iter().filter_map(object);
+    objects.filter(|object| !written.contains(object)).map(|(line, call, _)| (line, call)).collect()
+}
+
 /// Most names on a line.
 const MOST_NAMES: usize = 8;
 
 /// Writes the values of a tool's calls: those of one call after its name, those of several on a line each.
-fn compose_calls(pieces: &[IndexedPiece<'_>], written_names: &mut WrittenNames, plain: bool) -> String {
+fn compose_calls(
+    pieces: &[IndexedPiece<'_>],
+    written_names: &mut WrittenNames,
+    is_partial: &dyn Fn(&str) -> bool,
+    plain: bool,
+) -> String {
     let mut by_call: Vec<(&str, Vec<&ValuePiece>)> = Vec::new();
     let mut place: HashMap<&str, usize> = HashMap::new();
     for (_, piece) in pieces {
@@ -97,11 +115,15 @@ fn compose_calls(pieces: &[IndexedPiece<'_>], written_names: &mut WrittenNames, 
         by_call[at].1.push(piece);
     }
     let several = by_call.len() > 1;
-    let lines = by_call.into_iter().map(|(call, pieces)| match (several, call) {
-        (false, "") => compose_values(&pieces, written_names),
-        (false, call) => format!("{call} {}", compose_values(&pieces, written_names)),
-        (true, "") => format!("{}{}", call_prefix("", plain), compose_values(&pieces, written_names)),
-        (true, call) => format!("{} {}", call_prefix(call, plain), compose_values(&pieces, written_names)),
+    let lines = by_call.into_iter().map(|(call, pieces)| {
+        let gap = if !plain && is_partial(call) { "; …" } else { "" };
+        let values = compose_values(&pieces, written_names);
+        match (several, call) {
+            (false, "") => format!("{values}{gap}"),
+            (false, call) => format!("{call} {values}{gap}"),
+            (true, "") => format!("{}{values}{gap}", call_prefix("", plain)),
+            (true, call) => format!("{} {values}{gap}", call_prefix(call, plain)),
+        }
     });
     lines.collect()
 }

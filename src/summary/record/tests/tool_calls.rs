@@ -14,6 +14,20 @@ fn values_stand_with_their_call() {
     assert!(text.contains("search: (JFK) HAT057 prices: economy=141 business=477; HAT039 103 283"), "{text}");
 }
 
+/// Values of an object stand with what identifies it, and a list shows that objects are missing.
+#[test]
+fn values_of_a_long_list_keep_their_object() {
+    let flights: Vec<Value> = (0..160)
+        .map(|n| json!({"flight_number": format!("HAT{}", 300 + n % 7), "departs": format!("{:02}:10", n % 24), "price": 101 + 37 * n}))
+        .collect();
+    let mut messages = vec![message("user", "Find the cheapest flight.")];
+    messages.extend(tool_call("search", &json!({"origin": "JFK"}), &json!(flights).to_string()));
+    let text = summary_of(&messages);
+    let objects = text.lines().find_map(|line| line.strip_prefix("- search: (JFK) ")).expect("a line");
+    let objects = objects.strip_suffix("; …").expect("a mark");
+    objects.split("; ").for_each(|object| assert!(object.starts_with("HAT"), "{object} in {text}"));
+}
+
 #[test]
 fn room_that_is_left_holds_names_with_where_they_stood() {
     let code = "fn login(user: UserName) {\n    check_token(user)\n}\n".repeat(40);
@@ -59,6 +73,23 @@ fn a_call_that_failed_is_told_until_it_succeeds() {
     messages.extend(tool_call("web_fetch", &given, "Oats are 3 euros."));
     let text = summary_of(&messages);
     assert!(!text.contains("451"), "{text}");
+}
+
+/// An editor that works on the open file names it in its result.
+#[test]
+fn edits_of_the_open_file_are_known() {
+    let edit = |result: &str| {
+        let mut messages = vec![message("user", "Round the price.")];
+        messages.extend(tool_call("edit", &json!({"replacement_text": "return x", "start_line": 7}), result));
+        summary_of(&messages)
+    };
+    let done =
+        edit("File updated. Please review the changes.\n[File: /srv/shop/price.py (97 lines total)]\n7: return x");
+    assert!(done.contains("Changed: /srv/shop/price.py [1]"), "{done}");
+    let failed =
+        edit("Your proposed edit has introduced new syntax errors.\n[File: /srv/shop/price.py (97 lines total)]");
+    assert!(failed.contains("Edit failed: /srv/shop/price.py (Your proposed edit has introduced"), "{failed}");
+    assert!(!failed.contains("Changed:"), "{failed}");
 }
 
 #[test]
