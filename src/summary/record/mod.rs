@@ -35,6 +35,7 @@ mod phrases;
 mod plan;
 mod replies;
 mod root_folder;
+mod script_writes;
 mod segmentation;
 mod selection;
 mod sentence;

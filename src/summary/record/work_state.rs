@@ -17,6 +17,7 @@ use crate::summary::record::outcome::{CommandOutcome, OutputFrames, names_error}
 use crate::summary::record::phrases::ERROR_GONE;
 use crate::summary::record::plan::{Plan, asks_for_approval};
 use crate::summary::record::replies::rejection_text;
+use crate::summary::record::script_writes::ScriptWrites;
 use crate::summary::record::segmentation::clip_to;
 use crate::summary::record::unchecked::UncheckedChanges;
 use crate::summary::record::{FactKind, FoundValue, RecordEntry};
@@ -41,6 +42,7 @@ pub(super) struct WorkState {
     value_places: HashMap<u64, usize, foldhash::fast::RandomState>,
     /// The last call, if it has no result.
     open: Option<RecordEntry>,
+    scripts: ScriptWrites,
     unchecked: UncheckedChanges,
     /// Whether it has commands that do more than read.
     pub(super) has_commands: bool,
@@ -173,7 +175,7 @@ impl WorkState {
     fn file_state(&mut self, path: String) -> &mut FileState {
         self.order += 1;
         let order = self.order;
-        let path = clip_to(path.trim(), LONGEST_VALUE * 2);
+        let path = clip_to(path.trim().trim_start_matches("./"), LONGEST_VALUE * 2);
         self.files.entry(path).or_insert_with(|| FileState { order, ..FileState::default() })
     }
 
@@ -225,7 +227,11 @@ impl WorkState {
         let is_piped = command.contains(" | ") || command.contains("||");
         let outcome = CommandOutcome::parse(result.unwrap_or(""), &self.frames, is_marked, is_piped);
         let has_failed = outcome.failed == Some(true);
+        let written = self.scripts.of_command(command, &file_actions);
         if !has_failed {
+            for path in written.into_iter().filter(|path| !path.starts_with("/tmp/")) {
+                self.record_file_action(path, FileAction::Changed, index, true);
+            }
             let is_patch = command.contains("*** Begin Patch");
             for (path, action) in file_actions {
                 let is_known = self.files.get(&path).is_some_and(|file| file.last_read.is_some());
