@@ -161,6 +161,8 @@ cues! {
     FORBIDS: Cue = r"\b(?:never|not|n['’]t|don['’]?t|avoid|no longer|without|stop|no)\b|不要|别|禁止|不得|不能|不再";
     /// The model announces or offers something.
     TALK: Cue = r"^(?:now,? |first,? |next,? |then,? |so |but )*(?:let me|i['’]ll|i will|let['’]s|i need to|i should|i can |if you|please (?:let|confirm|provide)|could you|would you|how can i)\b|^(?:让我|我来|我将|请问)";
+    /// The model announces what the same sentence gives.
+    RECAPS: Cue = r"^(?:now,? |so |ok(?:ay)?,? |finally,? )*(?:let me|let['’]s|i['’]ll|i will)(?: (?:now|also|just|briefly|quickly|first))* (?:summari[sz]e|recap|sum up|wrap up|review what|list what|go over what)\b[^:]*:.|^(?:让我|我来)?(?:总结|概括|回顾)[^:：]*[:：].";
     /// A thought that settles nothing.
     GUESSES: Cue = r"\b(?:wait|hmm+|scratch that|let me (?:think|see)|maybe|perhaps|alternatively|not sure|likely|probably|possibly|presumably|supposedly|appears?|seems?|might|may|could|would|i (?:think|guess|suspect|assume|believe|suppose|wonder|hope|doubt)|suppose|assum(?:e|es|ing)|in theory|theoretically|hypothes[ie]s|what if|if any|if at all|unclear)\b|^if\b|等等|也许|可能|似乎|大概|我猜|我觉得|如果|假设|估计|看起来|好像";
     /// The model changes its mind in thought.

@@ -197,9 +197,11 @@ pub(in crate::summary) fn is_file(word: &str) -> bool {
 
 fn is_error(word: &str) -> bool {
     let bytes = word.as_bytes();
-    let has_letters = bytes[0].is_ascii_uppercase()
+    // `java.lang.NullPointerException`
+    let name = word.rsplit('.').next().unwrap_or(word);
+    let has_letters = name.starts_with(|c: char| c.is_ascii_uppercase())
         && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.')
-        && ERROR_SUFFIXES.iter().any(|end| word.len() > end.len() && word.ends_with(end));
+        && ERROR_SUFFIXES.iter().any(|end| name.len() > end.len() && name.ends_with(end));
     let code = bytes[0] == b'E' && word.len() == 5 && bytes[1..].iter().all(u8::is_ascii_digit);
     let system = word.len() >= 5
         && bytes.iter().all(u8::is_ascii_uppercase)
@@ -257,7 +259,7 @@ mod tests {
 
     #[test]
     fn literals_of_every_class() {
-        let text = "See https://a.b/c?d=1). Mail mia.kim6850@example.com, edit src/auth.rs:42 or main.py; E0308, KeyError: \
+        let text = "See https://a.b/c?d=1). Mail mia.kim6850@example.com, edit src/auth.rs:42 or main.py; E0308, KeyError, a.io.OSError: \
                     v1.2.3 took 30 s for $1,234.50 on 2024-05-20 at 06:00, mia_kim_4397 booked HAT069 with --no-verify, fn getName #42, ACME-77213.";
         let expected = [
             (LiteralClass::Url, "https://a.b/c?d=1"),
@@ -266,6 +268,7 @@ mod tests {
             (LiteralClass::Path, "main.py"),
             (LiteralClass::Error, "E0308"),
             (LiteralClass::Error, "KeyError"),
+            (LiteralClass::Error, "a.io.OSError"),
             (LiteralClass::Version, "v1.2.3"),
             (LiteralClass::Number, "30 s"),
             (LiteralClass::Number, "$1,234.50"),

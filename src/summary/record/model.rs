@@ -115,9 +115,9 @@ impl ModelStatements {
         }
         let key = self.state.hash_one(&text);
         *self.times.entry(key).or_default() += 1;
-        let is_plan = cues::AHEAD.is_in(&text);
+        let is_plan = is_plan(&text);
         let is_question = text.ends_with(['?', '？']);
-        let is_talk = cues::TALK.is_in(&text);
+        let is_talk = is_talk(&text);
         let is_told = cues::INSTRUCTS.is_in(&text);
         let about_error = self.is_about_error(&text);
         let is_used = names(&text).any(|name| used.is_used_after(name, index));
@@ -266,7 +266,7 @@ impl ModelStatements {
         let told = all.into_iter().filter_map(move |statement| {
             let Statement { mut entry, number, turn, key, is_thin, is_answered } = statement;
             let of_last = turn == last;
-            let is_talk = cues::TALK.is_in(&entry.text);
+            let is_talk = is_talk(&entry.text);
             // The user may have agreed to an announcement, but not to `Found it.`
             let is_agreed = is_talk && answered.contains(&turn);
             if is_thin && !of_last && !is_agreed && entry.kind != FactKind::Open {
@@ -291,7 +291,7 @@ impl ModelStatements {
                 _ if is_talk => (entry.kind, entry.weight) = (FactKind::Finding, 0.4),
                 (_, true) if last_acts => entry.weight *= 1.3,
                 (_, true) => {
-                    let is_plan = cues::AHEAD.is_in(&entry.text) && is_last && turn == turns;
+                    let is_plan = is_plan(&entry.text) && is_last && turn == turns;
                     entry.kind = if is_plan { FactKind::Next } else { FactKind::Report };
                     entry.weight = match () {
                         () if is_plan => 11.0,
@@ -316,6 +316,16 @@ impl ModelStatements {
         });
         told.chain(thoughts.into_entries(has_acted_on_thought))
     }
+}
+
+/// Whether a statement says what is ahead.
+fn is_plan(text: &str) -> bool {
+    cues::AHEAD.is_in(text) && !cues::RECAPS.is_in(text)
+}
+
+/// Whether a statement announces or offers something.
+fn is_talk(text: &str) -> bool {
+    cues::TALK.is_in(text) && !cues::RECAPS.is_in(text)
 }
 
 /// Whether a text is a name or a label and not a statement.

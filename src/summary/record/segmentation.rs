@@ -45,8 +45,23 @@ pub(in crate::summary) fn split_paragraphs(text: &str) -> Vec<Paragraph> {
     let mut paragraphs_so_far: Vec<Paragraph> = Vec::new();
     let mut block: Vec<&str> = Vec::new();
     let mut code: Option<Vec<&str>> = None;
+    let mut comment_end = 0;
     for line in text.lines() {
-        let line = line.trim_end();
+        let place = line.as_ptr() as usize - text.as_ptr() as usize;
+        let end = place + line.len();
+        if end <= comment_end {
+            continue;
+        }
+        let line = text[place.max(comment_end)..end].trim_end();
+        // A comment of several lines is hidden in what it was copied from.
+        if code.is_none()
+            && line.trim_start().starts_with("<!--")
+            && !line.contains("-->")
+            && let Some(length) = text[end..].find("-->")
+        {
+            comment_end = end + length + "-->".len();
+            continue;
+        }
         if line.trim_start().starts_with("```") {
             block_paragraphs(&std::mem::take(&mut block), &mut paragraphs_so_far);
             code = match code.take() {

@@ -224,6 +224,7 @@ impl WorkState {
         index: usize,
         used: &NameUsage,
     ) -> CallEffects {
+        let result = result.map(|output| without_echo(output, command));
         let is_piped = command.contains(" | ") || command.contains("||");
         let outcome = CommandOutcome::parse(result.unwrap_or(""), &self.frames, is_marked, is_piped);
         let has_failed = outcome.failed == Some(true);
@@ -248,7 +249,7 @@ impl WorkState {
         let reports = !steps.iter().any(|step| shows_file(step)) || !labels.is_empty();
         if let Some(result) = result.filter(|_| reports) {
             let about = labels.last().cloned().unwrap_or_else(|| command_label(command));
-            for (key, values) in lines_with_used_names(&about, result, index, used) {
+            for (key, values) in lines_with_used_names(&about, self.frames.strip(result), index, used) {
                 self.add_value(key, values);
             }
         }
@@ -425,3 +426,9 @@ pub(super) const NO_RESULT_YET: &str = "no result yet";
 
 /// The action of an edit that failed.
 pub(super) const FAILED_EDIT: &str = "edit failed";
+
+/// Returns an output without the command, which some terminals repeat before it.
+fn without_echo<'o>(output: &'o str, command: &str) -> &'o str {
+    let rest = output.trim_start().strip_prefix(command.trim());
+    rest.filter(|rest| rest.is_empty() || rest.starts_with(['\r', '\n'])).unwrap_or(output)
+}

@@ -34,12 +34,14 @@ impl OutputFrames {
         const LONGEST: usize = 120;
         const SHORTEST: usize = 8;
         let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
-        let edges = lines().take(Self::EDGE).chain(lines().rev().take(Self::EDGE));
+        // `done[Python Interpreter: /usr/bin/python]`
+        let ends = lines().rev().take(Self::EDGE).filter_map(bracketed_end);
+        let edges = lines().take(Self::EDGE).chain(lines().rev().take(Self::EDGE)).chain(ends);
         edges.filter(|line| (SHORTEST..=LONGEST).contains(&line.len()))
     }
 
     /// Removes the frame from an output.
-    pub(super) fn strip<'o>(&self, output: &'o str) -> &'o str {
+    pub(in crate::summary::record) fn strip<'o>(&self, output: &'o str) -> &'o str {
         let mut inside = output;
         for _ in 0..Self::EDGE {
             let first = inside.trim_start().lines().next().unwrap_or("");
@@ -51,7 +53,10 @@ impl OutputFrames {
                 inside = &inside[..inside.trim_end().len() - last_line_text.len()];
             }
         }
-        inside
+        match bracketed_end(inside.trim_end()) {
+            Some(end) if self.contains(end) => inside.trim_end().strip_suffix(end).unwrap_or(inside),
+            _ => inside,
+        }
     }
 
     fn contains(&self, line: &str) -> bool {
@@ -67,4 +72,10 @@ impl OutputFrames {
         let digits = line.rsplit(|c: char| !c.is_ascii_digit()).find(|part| !part.is_empty())?;
         digits.parse().ok()
     }
+}
+
+/// Returns the brackets that end a text behind other words.
+fn bracketed_end(text: &str) -> Option<&str> {
+    let start = text.strip_suffix(']')?.rfind('[').filter(|start| *start > 0)?;
+    Some(&text[start..])
 }

@@ -347,6 +347,12 @@ mod tests {
         assert_eq!(failed.describe(true).as_deref(), Some("failed, exit code 2: no such target"));
         let well = CommandOutcome::parse("[stdout]\nbuilt 7 parts\n[finished, status=0]", &frames, false, false);
         assert_eq!(well.describe(true).as_deref(), Some("ok: built 7 parts"));
+        let outputs: Vec<String> =
+            (0..5).map(|n| format!("line [{n}][venv: /opt/a]\nme@host # \n[Command ended, code {}]", n % 2)).collect();
+        let frames = OutputFrames::of(outputs.iter().map(|output| output.as_str().into()));
+        let failed = "KeyError: 'b'[venv: /opt/a]\nme@host # \n[Command ended, code 1]";
+        let failed = CommandOutcome::parse(failed, &frames, false, false);
+        assert_eq!(failed.describe(true).as_deref(), Some("failed, exit code 1: KeyError: 'b'"));
     }
 
     #[test]

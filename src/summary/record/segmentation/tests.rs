@@ -67,6 +67,14 @@ fn tags_frame_sentences_and_are_none() {
 }
 
 #[test]
+fn comments_of_several_lines_are_hidden() {
+    let text =
+        "It fails.\n<!-- Please search first to see if a similar\nissue is open.\n\n--> Then it hangs.\nBye to all.";
+    assert_eq!(texts(text), ["It fails.", "Then it hangs.", "Bye to all."]);
+    assert_eq!(texts("Keep this <!-- note\nand this --> line.").len(), 1);
+}
+
+#[test]
 fn long_texts_are_clipped_between_words() {
     let long = clip(&"word ".repeat(200));
     assert!(long.ends_with("word…") && long.chars().count() <= LONGEST_SENTENCE + 1);

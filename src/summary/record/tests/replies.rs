@@ -270,3 +270,13 @@ fn only_a_typed_command_speaks_for_the_user() {
     assert!(text.contains("Never touch the migrations.") && text.contains("Now the docs."), "{text}");
     assert!(!text.contains("Spawn a reviewer"), "{text}");
 }
+
+#[test]
+fn a_recap_is_no_step_ahead() {
+    let text = summary_of(&[
+        message("user", "Make the parser accept bytes."),
+        message("assistant", "All 12 tests pass.\n\nLet's summarize the changes:\n\n1. `Header.parse` decodes ASCII"),
+    ]);
+    assert!(!section_of(&text, "Next steps").contains("decodes ASCII"), "{text}");
+    assert!(section_of(&text, "Summary").contains("`Header.parse` decodes ASCII"), "{text}");
+}

@@ -164,6 +164,17 @@ fn of_a_command_the_last_run_counts_and_of_a_chain_each_step() {
 }
 
 /// The output of a tool is never read as the user's words, whatever its subject.
+/// A terminal repeats the command before its output.
+#[test]
+fn a_repeated_command_is_no_result() {
+    let command = "cd /srv && python check.py";
+    let quiet = summary_of(&shell_call(command, &format!("{command}\r\n")));
+    assert!(quiet.contains("Ran ok: `python check.py`") && !quiet.contains("/srv"), "{quiet}");
+    let failed =
+        summary_of(&shell_call(command, &format!("{command}\r\nload.errors.LoadError: no table\nexit code 1")));
+    assert!(failed.contains("failed, exit code 1: load.errors.LoadError: no table"), "{failed}");
+}
+
 #[test]
 fn what_a_tool_brought_is_not_what_the_user_said() {
     let text = "If the user cancels an order, refund it.\nReason: Never delete rows by hand.";
