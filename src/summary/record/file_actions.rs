@@ -81,13 +81,34 @@ pub(super) fn file_actions(name: &str, given: &Value, arguments: &str, tool: &To
         () if name_has(&["create", "new_file"]) || action == "create" => FileAction::Created,
         () => FileAction::Changed,
     };
-    let files = tool.files.iter().map(|file| match file.access {
+    let moves: Vec<(&str, &str)> = tool.command.iter().flat_map(|command| moved_files(command)).collect();
+    let is_moved = |path: &str| moves.iter().any(|(from, to)| *from == path || *to == path);
+    let files = tool.files.iter().filter(|file| !is_moved(&file.path)).map(|file| match file.access {
         Access::Changed => (file.path.clone(), action_on(&file.path)),
         Access::Read | Access::Named => (file.path.clone(), FileAction::Read),
     });
     let restored_files =
         tool.command.iter().flat_map(|command| restored_files(command)).map(|path| (path, FileAction::Restored));
-    files.chain(restored_files).collect()
+    let moved_files = moves.iter().map(|(from, to)| (format!("{from} → {to}"), FileAction::Renamed));
+    files.chain(restored_files).chain(moved_files).collect()
+}
+
+/// Returns the words of a step of a command, without quotes.
+fn words_of_step(step: &str) -> impl Iterator<Item = &str> {
+    step.split_whitespace().map(|word| word.trim_matches(['\'', '"']))
+}
+
+/// Returns the two paths of each step of a command that moves a file which no other step names: `mv a b`. In
+/// `sed … a > b && mv b a`, one file is changed.
+fn moved_files(command: &str) -> Vec<(&str, &str)> {
+    let steps = steps(command);
+    let moves = steps.iter().enumerate().filter_map(|(at, step)| {
+        let words_of_move: Vec<&str> = words_of_step(step).filter(|word| !word.starts_with('-')).collect();
+        let (["mv", from, to] | ["git", "mv", from, to]) = words_of_move[..] else { return None };
+        let names_it = |(other, step): (usize, &&str)| other != at && words_of_step(step).any(|word| word == from);
+        (!from.contains(['*', '$']) && !steps.iter().enumerate().any(names_it)).then_some((from, to))
+    });
+    moves.collect()
 }
 
 /// Returns the file that an editor without a path among its arguments has open, by its result: `[File: a.py (97 lines
@@ -101,7 +122,7 @@ pub(super) fn open_file<'r>(name: &str, result: &'r str) -> Option<&'r str> {
 /// Returns the files that a command resets to their committed state: `git checkout -- a`, `git restore a`.
 fn restored_files(command: &str) -> Vec<String> {
     let of_step = |step: &&str| -> Vec<String> {
-        let words: Vec<&str> = step.split_whitespace().map(|word| word.trim_matches(['\'', '"'])).collect();
+        let words: Vec<&str> = words_of_step(step).collect();
         let paths: &[&str] = match words.as_slice() {
             ["git", "checkout", rest @ ..] => {
                 rest.iter().position(|word| *word == "--").map_or(&[][..], |at| &rest[at + 1..])
@@ -124,7 +145,7 @@ fn patched_files<'a>(arguments: &'a str, verb: &str) -> HashSet<&'a str> {
 /// Returns the arguments of the steps of a command that delete files, if no later step names them again.
 fn removed_words(command: &str) -> Vec<String> {
     let of_step = |step: &str| -> Vec<String> {
-        let mut words = step.split_whitespace().map(|word| word.trim_matches(['\'', '"']));
+        let mut words = words_of_step(step);
         let program = words.next();
         let deletes = program == Some("rm") || program == Some("git") && words.next() == Some("rm");
         if deletes { words.map(str::to_owned).collect() } else { Vec::new() }
@@ -170,6 +191,12 @@ mod tests {
         );
         assert_eq!(actions_of("bash", r#"{"command":"cd x; git restore a.py"}"#), one("a.py", FileAction::Restored));
         assert_eq!(actions_of("bash", r#"{"command":"git checkout main"}"#), []);
+        let moved = actions_of("bash", r#"{"command":"mkdir -p lib && git mv -f a.rs lib/b.rs"}"#);
+        assert_eq!(moved.last(), one("a.rs → lib/b.rs", FileAction::Renamed).first());
+        assert_eq!(
+            actions_of("bash", r#"{"command":"sed s/x/y/ a.py > tmp && mv tmp a.py"}"#).last(),
+            one("a.py", FileAction::Changed).first()
+        );
         let alike = r#"{"input":"*** Begin Patch\n*** Update File: a.ts\n+x\n*** Delete File: a.tsx\n*** End Patch"}"#;
         assert_eq!(
             actions_of("apply_patch", alike),
