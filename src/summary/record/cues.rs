@@ -130,7 +130,7 @@ cues! {
     /// A line of output that reports how something ended.
     ENDINGS: PlacedCue = r"\b(?:errors?|failed|failures?|passed|exception|panicked|fatal|warnings?|rejected|aborted|conflict|killed|exit (?:code|status)|denied|not found|no such file|cannot|timed out|unbound variable|syntax error)\b|error\[|\w(?:error|exception)\b|(?m:^|[ \t])(?:fail|ok|pass)\s|错误|失败";
     /// A line of output that reports a failure.
-    COMPLAINTS: PlacedCue = r"\b(?:invalid|unexpected|undefined|unresolved|unknown|missing|refused|overflow(?:ed)?|exceeded|mismatch|segfault|violat[a-z]+|unreachable|not allowed|does not|is not|can['’]t be|abort)\b";
+    COMPLAINTS: PlacedCue = r"\b(?:invalid|unexpected|undefined|unresolved|unknown|missing|refused|overflow(?:ed)?|exceeded|mismatch|segfault|violat[a-z]+|unreachable|not allowed|does not|is not|can['’]t be|abort)\b|\bexpected:";
     /// A program's words for its exit status; the number is the group that matched.
     STATUS: PlacedCue = r#"<returncode>(-?[0-9]+)|<exit_code>(-?[0-9]+)|\bexit(?:ed)?(?: with)?(?: code| status)[ :=]{1,3}(-?[0-9]+)|"(?:exit_code|exitcode|returncode)"\s*:\s*(-?[0-9]+)|^\[exit ([0-9]+)"#;
     /// A person wants something done, or says what cannot be.

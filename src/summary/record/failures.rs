@@ -83,7 +83,8 @@ pub(super) fn failed_step(labels: &[String], command: &str, result: &str, outcom
     let complaints = || outcome.lines.iter().filter(|line| !reports_success(line));
     let in_line = complaints().find_map(|line| names(line));
     // The step that the last matching line names failed.
-    let last_named = || result.lines().filter(|line| line.len() < 400).filter_map(names).next_back();
+    let last_named =
+        || result.lines().filter(|line| line.len() < 400 && !reports_success(line)).filter_map(names).next_back();
     // A step that reported success before the first error did not fail.
     let before_last = || {
         // A long line has lost its middle.

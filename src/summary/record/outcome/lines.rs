@@ -89,8 +89,11 @@ pub(in crate::summary::record) fn names_error(line: &str) -> bool {
 /// Whether a line reports success.
 pub(in crate::summary::record) fn reports_success(line: &str) -> bool {
     let lower = line.to_lowercase();
-    let well = ["success", "passed", "succeeded", " valid", "completed", "no issues", "no warnings", "no errors"];
-    counts_failures(line).map_or_else(|| well.iter().any(|word| lower.contains(word)), |is_positive| !is_positive)
+    let well = ["success", "passed", "succeeded", " valid", "completed"];
+    let nothing = ["issues", "warnings", "errors", "problems", "violations", "findings"];
+    let found_nothing = || lower.split_once("no ").is_some_and(|(_, what)| nothing.iter().any(|n| what.starts_with(n)));
+    counts_failures(line)
+        .map_or_else(|| well.iter().any(|word| lower.contains(word)) || found_nothing(), |is_positive| !is_positive)
 }
 
 /// Whether a compiler or linter reports a problem at a place: `src/a.go:12:3: unused variable x`, `[ERROR]
@@ -162,8 +165,13 @@ pub(super) fn line_rank(line: &str) -> u8 {
 
 /// Whether a line is part of a file, a diff or a search result, so that its words about errors are code.
 pub(in crate::summary::record) fn is_code(line: &str) -> bool {
-    let numbered = line.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(['→', '\t', ':', '-', '|'])
-        && line.starts_with(|c: char| c.is_ascii_digit());
+    let after_number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    // `00:08 +42: All tests passed!`
+    let is_clock = line.len() - after_number.len() == 2
+        && after_number.as_bytes().get(1..3).is_some_and(|minutes| minutes.iter().all(u8::is_ascii_digit));
+    let numbered = line.len() > after_number.len() && !is_clock && after_number.starts_with(['→', '\t', ':', '-', '|']);
+    // `+++ OK, passed 100 tests.` is no line of a diff.
+    let is_result = line.starts_with('+') && counts_something(line) && reports_success(line);
     const OPENINGS: [&str; 24] = [
         "+", "-", "drwx", "> ", "def ", "class ", "import ", "from ", "return", "if ", "raise ", "except", "try",
         "with ", "func ", "fn ", "let ", "const ", "//", "#", "assert", "* ", "\"", "'",
@@ -172,7 +180,7 @@ pub(in crate::summary::record) fn is_code(line: &str) -> bool {
         || line.contains(" := ");
     numbered
         || called
-        || OPENINGS.iter().any(|opening| line.starts_with(opening))
+        || !is_result && OPENINGS.iter().any(|opening| line.starts_with(opening))
         || ends_like_code(line)
         || line.split_once(':').is_some_and(|(path, rest)| {
             path.contains(['/', '.'])

@@ -149,7 +149,8 @@ fn relevant_lines(output: &str, failed: bool) -> (Vec<String>, bool) {
         // In a short output, a sentence with a name explains the failure, whatever its words.
         let few = output.lines().nth(FEW_LINES).is_none();
         let says = |line: &&str| {
-            is_diagnostic(line) || few && is_sentence(line) && names(line).next().is_some() && !is_code(line)
+            is_diagnostic(line)
+                || few && !is_explained && is_sentence(line) && names(line).next().is_some() && !is_code(line)
         };
         let lines = output.lines().map(str::trim).filter(says);
         for line in lines.take(MOST_LINES) {
@@ -353,6 +354,22 @@ mod tests {
         let failed = "KeyError: 'b'[venv: /opt/a]\nme@host # \n[Command ended, code 1]";
         let failed = CommandOutcome::parse(failed, &frames, false, false);
         assert_eq!(failed.describe(true).as_deref(), Some("failed, exit code 1: KeyError: 'b'"));
+    }
+
+    #[test]
+    fn results_that_look_like_code_are_results() {
+        let noise = "GET /a 200 3ms\n";
+        for (result, said) in [("+++ OK, passed 490 tests.", "passed 490"), ("00:08 +424: All tests passed!", "+424")] {
+            let ok = parse(&format!("{}{result}\nexit code 0", noise.repeat(9))).describe(true).unwrap_or_default();
+            assert!(ok.contains(said), "{ok}");
+        }
+        for (result, said) in [
+            ("*** Failed! Falsified after 7 tests: empty_list\nstat disk read min=2 max=9", "Falsified after 7 tests"),
+            ("00:08 +1 -1: totals [E]\n  Expected: <240>\n  Actual: <null>", "Expected: <240>"),
+        ] {
+            let failed = parse(&format!("{noise}{result}\nexit code 1")).describe(true).unwrap_or_default();
+            assert!(failed.contains(said), "{failed}");
+        }
     }
 
     #[test]
