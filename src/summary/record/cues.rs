@@ -166,9 +166,9 @@ cues! {
     /// A thought that settles nothing.
     GUESSES: Cue = r"\b(?:wait|hmm+|scratch that|let me (?:think|see)|maybe|perhaps|alternatively|not sure|likely|probably|possibly|presumably|supposedly|appears?|seems?|might|may|could|would|i (?:think|guess|suspect|assume|believe|suppose|wonder|hope|doubt)|suppose|assum(?:e|es|ing)|in theory|theoretically|hypothes[ie]s|what if|if any|if at all|unclear)\b|^if\b|等等|也许|可能|似乎|大概|我猜|我觉得|如果|假设|估计|看起来|好像";
     /// The model changes its mind in thought.
-    RECONSIDERS: Cue = r"^(?:oh,? |but |hmm+[,.]? |ok(?:ay)?,? )*(?:wait|actually|no\b|hold on|scratch that|on second thought|let me re-?(?:think|consider|examine|read))|等等|不对";
+    RECONSIDERS: Cue = r"^(?:oh,? |but |hmm+[,.]? |ok(?:ay)?,? )*(?:wait|actually|no\b|hold on|scratch that|on second thought|then again|neither\b|hmm|let me re-?(?:think|consider|examine|read|count|calculate|compute|check))|等等|不对";
     /// A thought about what the user wants or allows. The user's own words say that.
-    ABOUT_USER: Cue = r"\b(?:the|this) user\b|^(?:[a-z]+,? )?(?:user|(?:the |our )?(?:customer|client|they|he|she)) (?:wants?|wanted|asks?|asked|said|says|needs?|prefers?|would like|told)\b|\b(?:we|you|i) (?:may|can|are allowed|are free)\b|\byou (?:must|should|need|have|will)\b|\b(?:allow(?:s|ed)|permi(?:ts?|tted|ssion)|approv(?:es|ed|al))\b|用户|允许|批准";
+    ABOUT_USER: Cue = r"\b(?:the|this|our) (?:user|customer|client|caller|guest|patient|person)\b|^(?:[a-z]+,? )?(?:user|(?:the |our )?(?:customer|client|they|he|she)) (?:wants?|wanted|asks?|asked|said|says|needs?|prefers?|would like|told)\b|\b(?:we|you|i) (?:may|can|are allowed|are free)\b|\byou (?:must|should|need|have|will)\b|\b(?:allow(?:s|ed)|permi(?:ts?|tted|ssion)|approv(?:es|ed|al))\b|用户|允许|批准";
     /// A thought about a secret.
     SECRETS: Cue = r"password|passphrase|passwd|secret|credential|(?:api|access|private)[ _-]?key|bearer|密码|密钥";
     /// A thought about what the model is about to do or does.

@@ -1,12 +1,19 @@
 //! Finds out why a call failed, and which step of a command chain did.
 
+use serde_json::Value;
+
 use crate::summary::record::cues;
 use crate::summary::record::outcome::{CommandOutcome, reports_success};
 use crate::summary::record::segmentation::{GAP, clip_middle};
+use crate::transcript::tools::argument;
+use crate::wording::one_line;
 
 /// Returns why a call failed; `None` if its result reports no failure.
 pub(super) fn failure_reason(result: &str, is_marked: bool) -> Option<String> {
     const LONGEST: usize = 160;
+    if let Some(reason) = reason_in_json(result) {
+        return Some(clip_middle(&one_line(&reason), LONGEST));
+    }
     let text = result.trim_start().trim_start_matches("<tool_use_error>").trim_start_matches("<error>");
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
     let opening: String = line.chars().take(200).collect();
@@ -38,6 +45,19 @@ pub(super) fn failure_reason(result: &str, is_marked: bool) -> Option<String> {
     let line = line.trim_end_matches("</tool_use_error>").trim_end_matches("</error>").trim();
     let line = if line.is_empty() { "failed" } else { line };
     Some(clip_middle(&line.replace(['{', '}', '"'], ""), LONGEST))
+}
+
+/// Returns why a result that is a JSON object says that its call failed: `{"success": false, "error": "disk full"}`.
+fn reason_in_json(result: &str) -> Option<String> {
+    /// Most bytes of such a result. One with content is longer.
+    const LONGEST_RESULT: usize = 2_000;
+    let text = result.trim();
+    let object = Some(text).filter(|text| text.starts_with('{') && text.len() <= LONGEST_RESULT)?;
+    let object: Value = serde_json::from_str(object).ok()?;
+    let has_failed = ["success", "ok"].iter().any(|key| object.get(key) == Some(&Value::Bool(false)))
+        || object.get("status").and_then(Value::as_str).is_some_and(|status| matches!(status, "error" | "failed"));
+    let reason = ["error", "message", "reason"].iter().find_map(|key| argument(&object, &[key]));
+    has_failed.then(|| reason.unwrap_or_else(|| "failed".to_owned()))
 }
 
 /// Returns which step of a command chain failed, judged by the output; `None` if that is not certain.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use crate::summary::record::literals::is_file;
 use crate::transcript::tools::shell::steps;
 use crate::transcript::tools::{Access, ToolUse, argument};
 
@@ -124,8 +125,14 @@ fn restored_files(command: &str) -> Vec<String> {
     let of_step = |step: &&str| -> Vec<String> {
         let words: Vec<&str> = words_of_step(step).collect();
         let paths: &[&str] = match words.as_slice() {
-            ["git", "checkout", rest @ ..] => {
+            ["git", "checkout", rest @ ..] if rest.contains(&"--") => {
                 rest.iter().position(|word| *word == "--").map_or(&[][..], |at| &rest[at + 1..])
+            }
+            // A branch has no file's extension.
+            ["git", "checkout", rest @ ..]
+                if rest.iter().all(|word| is_file(word.rsplit('/').next().unwrap_or(word))) =>
+            {
+                rest
             }
             ["git", "restore", rest @ ..] if !rest.contains(&"--staged") => rest,
             _ => &[],
@@ -191,6 +198,7 @@ mod tests {
         );
         assert_eq!(actions_of("bash", r#"{"command":"cd x; git restore a.py"}"#), one("a.py", FileAction::Restored));
         assert_eq!(actions_of("bash", r#"{"command":"git checkout main"}"#), []);
+        assert_eq!(actions_of("bash", r#"{"command":"git checkout x/a.py"}"#), one("x/a.py", FileAction::Restored));
         let moved = actions_of("bash", r#"{"command":"mkdir -p lib && git mv -f a.rs lib/b.rs"}"#);
         assert_eq!(moved.last(), one("a.rs → lib/b.rs", FileAction::Renamed).first());
         assert_eq!(

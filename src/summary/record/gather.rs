@@ -46,7 +46,7 @@ pub(super) fn gather(turns: &[HistoryTurn<'_>]) -> Gathered {
         last_answer: None,
         last_assistant: None,
         last_statement: None,
-        last_thought: None,
+        last_plan: None,
     };
     (0..turns.len()).for_each(|at| gatherer.read_turn(at));
     gatherer.finish()
@@ -71,8 +71,8 @@ struct Gatherer<'t, 's> {
     last_assistant: Option<usize>,
     /// The last turn of the model with text.
     last_statement: Option<usize>,
-    /// The first turn whose calls follow the last thought.
-    last_thought: Option<usize>,
+    /// The first turn whose calls follow the last plan in thought.
+    last_plan: Option<usize>,
 }
 
 impl Gatherer<'_, '_> {
@@ -93,9 +93,8 @@ impl Gatherer<'_, '_> {
         for call in &turn.calls {
             if let Some((thinker, thinking)) = thinking_of_call(call) {
                 let position = (at + 1) as f64 / self.turns.len() as f64;
-                self.model.thoughts.add(turn.index, &thinking, position, thinker);
-                if thinker == Thinker::Model {
-                    self.last_thought = Some(at + 1);
+                if self.model.thoughts.add(turn.index, &thinking, position, thinker) {
+                    self.last_plan = Some(at + 1);
                 }
             }
             let effects = self.work.record_call(call, turn.index, &self.name_usage);
@@ -158,8 +157,9 @@ impl Gatherer<'_, '_> {
         let turn = &self.turns[at];
         let position = (at + 1) as f64 / self.turns.len() as f64;
         if let Some(thinking) = &turn.thinking {
-            self.model.thoughts.add(turn.index, &thinking.read(), position, Thinker::Model);
-            self.last_thought = Some(at);
+            if self.model.thoughts.add(turn.index, &thinking.read(), position, Thinker::Model) {
+                self.last_plan = Some(at);
+            }
         }
         if !text.trim().is_empty() {
             // Some formats write a call as a message of its own.
@@ -174,14 +174,14 @@ impl Gatherer<'_, '_> {
 
     fn finish(self) -> Gathered {
         let Gatherer { turns, name_usage, user, mut work, model, carried, .. } = self;
-        let Gatherer { last_user, last_answer, last_assistant, last_statement, last_thought, .. } = self;
+        let Gatherer { last_user, last_answer, last_assistant, last_statement, last_plan, .. } = self;
         let is_open = last_user.is_some() && last_user > last_assistant;
         // A call after an announcement, or with it, is what was announced; its outcome tells more.
-        let has_acted = |turn: usize| {
-            let is_open = |call: &ToolCall<'_>| call.result.is_none();
-            turns[turn..].iter().flat_map(|turn| &turn.calls).any(|call| !is_open(call))
+        let calls_since = |turn: usize| {
+            turns[turn..].iter().flat_map(|turn| &turn.calls).filter(|call| call.result.is_some()).count()
         };
-        let has_acted_on_thought = last_thought.is_some_and(has_acted);
+        let has_acted = |turn: usize| calls_since(turn) > 0;
+        let calls_since_plan = last_plan.map_or(0, calls_since);
         let is_last = last_statement.is_some_and(|turn| last_user.is_none_or(|user| user < turn) && !has_acted(turn));
         let last_index = turns.last().map_or(0, |turn| turn.index);
         let first = turns.first().map_or(0, |turn| turn.index);
@@ -196,7 +196,7 @@ impl Gatherer<'_, '_> {
         entries.extend(work.take_unchecked_changes());
         entries.extend(work.take_unanswered_call().filter(|open| open.index == last_index));
         let statements: Vec<RecordEntry> =
-            model.entries(is_last, last_statement > last_answer, has_acted_on_thought).collect();
+            model.entries(is_last, last_statement > last_answer, calls_since_plan).collect();
         let has_report = statements.iter().any(|entry| entry.kind == FactKind::Report);
         // An open question or next step of an earlier summary is answered, done or repeated once somebody has written
         // since.

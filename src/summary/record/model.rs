@@ -70,7 +70,7 @@ impl ModelStatements {
         let before = self.all.len();
         self.turns += 1;
         let statements = statements(text);
-        self.thoughts.hear_model(statements.iter().map(|statement| &statement.text));
+        self.thoughts.hear_model(statements.iter().map(|statement| &statement.text), acts);
         for statement in statements {
             self.add(index, statement, acts, position, used);
         }
@@ -247,13 +247,13 @@ impl ModelStatements {
     }
 
     /// Returns the statements and thoughts as entries. `is_last` is whether nobody has acted since the last statement;
-    /// `awaits_user` is whether the user has not written since; `has_acted_on_thought` is whether a call with a result
-    /// followed the last thought.
+    /// `awaits_user` is whether the user has not written since; `calls_since_plan` is the number of calls with a
+    /// result that followed the last plan in thought.
     pub(super) fn entries(
         self,
         is_last: bool,
         awaits_user: bool,
-        has_acted_on_thought: bool,
+        calls_since_plan: usize,
     ) -> impl Iterator<Item = RecordEntry> {
         /// Repetitions from which on a remark is no finding, and those from which on no statement is.
         const OFTEN: u32 = 2;
@@ -314,7 +314,7 @@ impl ModelStatements {
             }
             Some(entry)
         });
-        told.chain(thoughts.into_entries(has_acted_on_thought))
+        told.chain(thoughts.into_entries(calls_since_plan))
     }
 }
 

@@ -1,38 +1,40 @@
 //! Finds the files that scripts write: an agent without an editor changes code by `open("a.py", "w")` in a script that
 //! it writes and runs.
 //!
-//! The code is not parsed: a call that writes, with a path in quotes or in a variable with a path in quotes, is found by
-//! its words.
+//! The code is not parsed: a call that writes, with a path in quotes or in a variable, is found by its words.
 
 use std::collections::HashMap;
 
+use crate::summary::record::cues;
 use crate::summary::record::file_actions::FileAction;
 use crate::transcript::tools::shell::steps;
 
 /// The scripts of a history that write files, by their paths.
 #[derive(Default)]
 pub(super) struct ScriptWrites {
-    by_script: HashMap<String, Vec<String>>,
+    by_script: HashMap<String, Vec<(String, FileAction)>>,
 }
 
 impl ScriptWrites {
-    /// Returns the files that a command writes by scripts: those in it that it runs at once, and those written before.
-    /// `file_actions` is what the command does with files by itself.
-    pub(super) fn of_command(&mut self, command: &str, file_actions: &[(String, FileAction)]) -> Vec<String> {
-        let mut found = Vec::new();
-        let own = written_paths(command);
-        let writes = |action: &FileAction| matches!(action, FileAction::Created | FileAction::Changed);
-        let script = file_actions.iter().find(|(path, action)| writes(action) && is_script(path));
-        match script {
-            Some((script, _)) => drop(self.by_script.insert(script.clone(), own)),
-            None => found = own,
+    /// Notes the code of a script that a call writes.
+    pub(super) fn add_script(&mut self, path: &str, code: &str) {
+        let is_script = [".py", ".js", ".mjs", ".ts", ".rb"].iter().any(|end| path.ends_with(end));
+        if is_script {
+            self.by_script.insert(path.trim_start_matches("./").to_owned(), written_files(code));
         }
+    }
+
+    /// Returns the files that a command writes by the scripts it runs: code of its own, or a script that was written
+    /// before.
+    pub(super) fn of_command(&self, command: &str) -> Vec<(String, FileAction)> {
+        let mut found = Vec::new();
         for step in steps(command) {
-            let mut words = step.split_whitespace().map(|word| word.trim_matches(['\'', '"']));
-            if words.next().is_some_and(is_interpreter)
-                && let Some(written) = words.find_map(|word| self.by_script.get(word.trim_start_matches("./")))
-            {
-                found.extend(written.iter().cloned());
+            match program_of_step(step) {
+                Some("-") => found.extend(written_files(command)),
+                Some(script) => {
+                    found.extend(self.by_script.get(script.trim_start_matches("./")).into_iter().flatten().cloned());
+                }
+                None => {}
             }
         }
         found.sort_unstable();
@@ -41,55 +43,103 @@ impl ScriptWrites {
     }
 }
 
-fn is_script(path: &str) -> bool {
-    [".py", ".js", ".mjs", ".ts", ".rb"].iter().any(|end| path.ends_with(end))
+/// Whether an output says that nothing was written.
+pub(super) fn says_nothing_was_written(output: &str) -> bool {
+    const LONG: usize = 400;
+    let end = &output[output.ceil_char_boundary(output.len().saturating_sub(LONG))..];
+    end.contains("would ") || cues::NOTHING_DONE.is_in(end) || cues::UNDONE.is_in(end) && !cues::WENT_WELL.is_in(end)
 }
 
-fn is_interpreter(program: &str) -> bool {
+/// Returns the script that a step runs, `-` for code in the command; `None` if it runs neither.
+fn program_of_step(step: &str) -> Option<&str> {
+    const INTERPRETERS: [&str; 6] = ["python", "node", "ruby", "uv", "deno", "bun"];
+    let mut words = step.split_whitespace().map(|word| word.trim_matches(['\'', '"']));
+    let program = words.find(|word| !word.contains('='))?;
     let name = program.rsplit('/').next().unwrap_or(program);
-    ["python", "node", "ruby", "uv", "deno", "bun"].iter().any(|interpreter| name.starts_with(interpreter))
+    if !INTERPRETERS.iter().any(|interpreter| name.starts_with(interpreter)) || step.contains("--help") {
+        return None;
+    }
+    for word in words {
+        match word {
+            // A module of the language checks a script or runs its tests.
+            "-m" => return None,
+            "-" | "-c" | "-e" | "--eval" => return Some("-"),
+            word if word.starts_with("<<") => return Some("-"),
+            word if word.starts_with('-') || word == "run" || word.starts_with("python") => {}
+            word => return Some(word),
+        }
+    }
+    None
 }
 
-/// Returns the paths that code writes.
-fn written_paths(code: &str) -> Vec<String> {
-    let first_argument =
-        |call: &str| -> Vec<&str> { code.match_indices(call).map(|(at, _)| &code[at + call.len()..]).collect() };
-    let opened = first_argument("open(").into_iter().filter(|rest| opens_for_writing(rest));
-    let written = first_argument("writeFileSync(").into_iter().chain(first_argument("writeFile("));
+/// Returns the files that code writes. One that it may have read is changed; the others are created.
+fn written_files(code: &str) -> Vec<(String, FileAction)> {
+    // `open(`, but not `window.open(` or `reopen(`
+    let is_function = |at: usize| {
+        let before = &code[..at];
+        !before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.'))
+            || ["io.", "codecs."].iter().any(|module| before.ends_with(module))
+    };
+    let calls = |name: &'static str| code.match_indices(name).map(move |(at, _)| at + name.len());
+    let opened = calls("open(").filter(|at| is_function(at - "open(".len()) && opens_for_writing(&code[*at..]));
     // `Path("a.py").write_text(`, `path.write_text(`
-    let by_method = code.match_indices(".write_text(").map(|(at, _)| {
+    let of_method = |at: usize| {
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '"' | '\'');
         let before = code[..at].trim_end_matches(')');
-        let start = before.rfind(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '"' | '\'')));
-        &before[start.map_or(0, |start| start + 1)..]
-    });
-    opened.chain(written).chain(by_method).filter_map(|rest| path_at(rest, code)).collect()
+        before.trim_end_matches(is_part).len()
+    };
+    let by_method = code.match_indices(".write_text(").map(|(at, _)| of_method(at));
+    let places = opened.chain(calls("writeFileSync(")).chain(calls("writeFile(")).chain(by_method);
+    let removed: Vec<String> = ["remove(", "unlink(", "unlinkSync("]
+        .iter()
+        .flat_map(|name| calls(name))
+        .flat_map(|at| paths_at(at, code))
+        .collect();
+    let reads = [".read()", "read_text(", "readFileSync(", ".readlines("].iter().any(|call| code.contains(call));
+    let action = if reads { FileAction::Changed } else { FileAction::Created };
+    let paths = places.flat_map(|at| paths_at(at, code)).filter(|path| !removed.contains(path));
+    paths.map(|path| (path, action)).collect()
 }
 
 /// Whether the arguments of `open` have a mode that writes.
 fn opens_for_writing(arguments: &str) -> bool {
     let arguments = arguments.split([')', '\n']).next().unwrap_or("");
     let mode = arguments.split_once(',').map_or("", |(_, rest)| rest.trim_start().trim_start_matches("mode="));
-    let mode = mode.trim_start().strip_prefix(['\'', '"']).unwrap_or("");
-    mode.starts_with(['w', 'a', 'x']) || mode.starts_with("r+")
+    let mode =
+        mode.trim_start().strip_prefix(['\'', '"']).and_then(|mode| mode.split(['\'', '"']).next()).unwrap_or("");
+    mode.contains(['w', 'a', 'x', '+']) && mode.bytes().all(|byte| b"rwaxbtU+".contains(&byte))
 }
 
-/// Returns the path at the start of a text: in quotes, or in a variable of the code that holds one.
-fn path_at(text: &str, code: &str) -> Option<String> {
-    let text = text.trim_start();
-    if let Some(path) = quoted(text) {
-        return Some(path);
+/// Returns the paths at a place in code: the one in quotes, or those that the variable there held last.
+fn paths_at(at: usize, code: &str) -> Vec<String> {
+    let text = code[at..].trim_start();
+    if text.starts_with(['\'', '"']) {
+        return quoted_path(text).into_iter().collect();
     }
-    let name = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().filter(|name| !name.is_empty())?;
-    let assigned = code.match_indices(name).filter_map(|(at, _)| {
-        let is_whole = !code[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.'));
-        let value = code[at + name.len()..].trim_start().strip_prefix('=').filter(|_| is_whole)?.trim_start();
-        quoted(value.strip_prefix("Path(").unwrap_or(value))
+    let name = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or("");
+    let name =
+        if name == "Path" { return quoted_path(text.trim_start_matches("Path(")).into_iter().collect() } else { name };
+    if name.is_empty() {
+        return Vec::new();
+    }
+    let mut held = code[..at].rmatch_indices(name).map(|(at, _)| (at, &code[at + name.len()..]));
+    let paths = held.find_map(|(at, rest)| {
+        if code[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.')) {
+            return None;
+        }
+        let rest = rest.trim_start();
+        if let Some(list) = rest.strip_prefix("in ").filter(|_| code[..at].trim_end().ends_with("for")) {
+            let list = list.split([']', ')', ':', '\n']).next().unwrap_or("");
+            return Some(list.split(['[', '(', ',']).filter_map(|item| quoted_path(item.trim())).collect());
+        }
+        let value = rest.strip_prefix('=').filter(|value| !value.starts_with('='))?.trim_start();
+        Some(quoted_path(value.strip_prefix("Path(").unwrap_or(value)).into_iter().collect())
     });
-    assigned.last()
+    paths.unwrap_or_default()
 }
 
 /// Returns the path in quotes at the start of a text. A pattern or a text with blanks is none.
-fn quoted(text: &str) -> Option<String> {
+fn quoted_path(text: &str) -> Option<String> {
     let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     let (path, _) = text[1..].split_once(quote)?;
     let is_path = path.contains(['.', '/']) && !path.contains([' ', '{', '*', '\n', '$', ':']);
@@ -100,29 +150,49 @@ fn quoted(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn paths(code: &str) -> Vec<String> {
+        written_files(code).into_iter().map(|(path, _)| path).collect()
+    }
+
     #[test]
     fn code_that_writes_names_its_files() {
-        for (code, paths) in [
+        for (code, expected) in [
             ("with open('src/a.py', 'w') as f:\n    f.write(text)", &["src/a.py"][..]),
             ("path = \"./src/b.py\"\ntext = open(path).read()\nopen(path, mode=\"w\").write(text)", &["src/b.py"]),
             ("p = Path('c.toml')\np.write_text(p.read_text())\nPath(\"d.md\").write_text('x')", &["c.toml", "d.md"]),
             ("fs.writeFileSync('web/e.ts', text)", &["web/e.ts"]),
+            ("for p in ['g/a.py', \"g/b.py\"]:\n    open(p, 'r+').write('x')", &["g/a.py", "g/b.py"]),
+            ("p = 'h.py'\nopen(p, 'w')\np = 'i.py'\nopen(p)", &["h.py"]),
             ("open('f.py').read(); open(name, 'w'); print('open(')", &[]),
-            ("open(f'{folder}/g.py', 'w')", &[]),
+            ("open(f'{folder}/g.py', 'w'); window.open('/auth/login', 'authPopup'); db.open('a.db', 'app')", &[]),
+            ("open('tmp/t.cfg', 'w'); os.remove('tmp/t.cfg')", &[]),
         ] {
-            assert_eq!(written_paths(code), paths, "{code}");
+            assert_eq!(paths(code), expected, "{code}");
         }
+        assert_eq!(written_files("open('a.md', 'w').write('x')"), [("a.md".to_owned(), FileAction::Created)]);
     }
 
     #[test]
     fn a_script_writes_when_it_runs() {
         let mut scripts = ScriptWrites::default();
-        let script = "cat > fix.py <<'EOF'\nopen('src/a.py', 'w').write('x')\nEOF";
-        let created = [("fix.py".to_owned(), FileAction::Created)];
-        assert!(scripts.of_command(script, &created).is_empty());
-        assert!(scripts.of_command("cat fix.py", &[]).is_empty());
-        assert_eq!(scripts.of_command("cd /srv && python3 ./fix.py", &[]), ["src/a.py"]);
-        assert_eq!(scripts.of_command("python - <<'EOF'\nopen('b.py', 'w').write('x')\nEOF", &[]), ["b.py"]);
-        assert_eq!(scripts.of_command(&format!("{script}\npython fix.py"), &created), ["src/a.py"]);
+        scripts.add_script("./fix.py", "open('src/a.py', 'w').write('x')");
+        scripts.add_script("notes.md", "open('src/b.py', 'w').write('x')");
+        let of =
+            |command: &str| -> Vec<String> { scripts.of_command(command).into_iter().map(|(path, _)| path).collect() };
+        for command in ["cd /srv && python3 ./fix.py", "uv run python fix.py --all", "FAST=1 python -u fix.py"] {
+            assert_eq!(of(command), ["src/a.py"], "{command}");
+        }
+        assert_eq!(of("python - <<'EOF'\nopen('b.py', 'w').write('x')\nEOF"), ["b.py"]);
+        assert_eq!(of("python3 -c \"open('b.py', 'w').write('x')\""), ["b.py"]);
+        for command in [
+            "cat fix.py",
+            "python -m py_compile fix.py",
+            "python fix.py --help",
+            "python notes.md",
+            "grep -rn \"open('b.py', 'w')\" src",
+            "cat > guide.md <<'EOF'\nopen('b.py', 'w')\nEOF",
+        ] {
+            assert!(of(command).is_empty(), "{command}");
+        }
     }
 }

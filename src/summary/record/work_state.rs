@@ -6,23 +6,25 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::summary::record::call_values::{argument_values, call_label, lines_with_used_names, result_values};
-use crate::summary::record::command_steps::{command_label, is_read_only, sets_changes_aside, shows_file, step_label};
+use crate::summary::record::command_steps::{
+    command_label, discards_changes, is_read_only, sets_changes_aside, shows_file, step_label,
+};
 use crate::summary::record::failed_calls::FailedCalls;
 use crate::summary::record::failures::{failed_step, failure_reason};
 use crate::summary::record::file_actions::{self, FileAction};
 use crate::summary::record::history_turns::{ToolCall, TurnText};
 use crate::summary::record::json_fields::LONGEST_VALUE;
 use crate::summary::record::names::NameUsage;
-use crate::summary::record::outcome::{CommandOutcome, OutputFrames, names_error};
+use crate::summary::record::outcome::{CommandOutcome, OutputFrames, names_error, without_echo};
 use crate::summary::record::phrases::ERROR_GONE;
 use crate::summary::record::plan::{Plan, asks_for_approval};
 use crate::summary::record::replies::rejection_text;
-use crate::summary::record::script_writes::ScriptWrites;
+use crate::summary::record::script_writes::{ScriptWrites, says_nothing_was_written};
 use crate::summary::record::segmentation::clip_to;
 use crate::summary::record::unchecked::UncheckedChanges;
 use crate::summary::record::{FactKind, FoundValue, RecordEntry};
-use crate::transcript::tools::ToolUse;
 use crate::transcript::tools::shell::steps;
+use crate::transcript::tools::{ToolUse, argument};
 
 /// The state of the work, updated call by call.
 #[derive(Default)]
@@ -30,11 +32,13 @@ pub(super) struct WorkState {
     plan: Plan,
     files: HashMap<String, FileState>,
     commands: HashMap<String, RecordEntry>,
-    /// Errors by their command, each with the number of changes to files before it.
-    errors: HashMap<String, (RecordEntry, usize)>,
+    /// Errors by the labels of their commands.
+    errors: HashMap<String, KnownError>,
     failed_calls: FailedCalls,
-    /// The number of changes to files.
+    /// The number of calls that may have changed something.
     changes: usize,
+    /// The index of the message with the last commit.
+    last_commit: usize,
     /// The lines that the agent's program prints around each output.
     frames: OutputFrames,
     /// Values from arguments and results. `None` where a later value with the same key replaced one.
@@ -47,6 +51,15 @@ pub(super) struct WorkState {
     /// Whether it has commands that do more than read.
     pub(super) has_commands: bool,
     order: usize,
+}
+
+/// The error of a command.
+struct KnownError {
+    entry: RecordEntry,
+    /// The hash of the whole command.
+    command: u64,
+    /// The number of calls that may have changed something, with this one.
+    changes: usize,
 }
 
 /// What was done to a file.
@@ -121,11 +134,19 @@ impl WorkState {
             return self.record_command(command, file_actions, result, call.failed, index, used);
         }
         if !file_actions.is_empty() {
+            let content = argument(&given, &["content", "contents", "file_text", "text"]);
+            if let (Some(code), [(path, action)]) = (content, file_actions.as_slice())
+                && *action != FileAction::Read
+                && failure.is_none()
+            {
+                self.scripts.add_script(path, &code);
+            }
             return self.record_file_actions(file_actions, failure, index);
         }
-        if failure.is_none() && self.plan.update(&call.name, &given, result, index) {
+        if failure.is_none() && (self.plan.update(&call.name, &given, result, index) || asks_for_approval(&call.name)) {
             return CallEffects::default();
         }
+        self.changes += 1;
         let mut values = Vec::new();
         argument_values(&arguments, &label, index, &mut values);
         if let Some(result) = result {
@@ -228,10 +249,18 @@ impl WorkState {
         let is_piped = command.contains(" | ") || command.contains("||");
         let outcome = CommandOutcome::parse(result.unwrap_or(""), &self.frames, is_marked, is_piped);
         let has_failed = outcome.failed == Some(true);
-        let written = self.scripts.of_command(command, &file_actions);
+        let file_actions: Vec<(String, FileAction)> =
+            file_actions.into_iter().map(|(path, action)| (self.known_path(command, path), action)).collect();
+        let writes = |action: &FileAction| matches!(action, FileAction::Created | FileAction::Changed);
+        if let Some((script, _)) = file_actions.iter().find(|(_, action)| writes(action) && command.contains("<<")) {
+            self.scripts.add_script(script, command);
+        }
         if !has_failed {
-            for path in written.into_iter().filter(|path| !path.starts_with("/tmp/")) {
-                self.record_file_action(path, FileAction::Changed, index, true);
+            let written = self.scripts.of_command(command);
+            let is_written = |_: &(String, FileAction)| !says_nothing_was_written(result.unwrap_or(""));
+            for (path, action) in written.into_iter().filter(is_written).filter(|(path, _)| !path.starts_with("/tmp/"))
+            {
+                self.record_file_action(path, action, index, action == FileAction::Changed);
             }
             let is_patch = command.contains("*** Begin Patch");
             for (path, action) in file_actions {
@@ -240,6 +269,14 @@ impl WorkState {
             }
             if sets_changes_aside(command) {
                 self.unchecked.forget_all();
+            }
+            if discards_changes(command) {
+                let changed = self.files.values_mut().filter_map(|file| file.last_action.as_mut());
+                let changed = changed.filter(|(action, at)| *action == FileAction::Changed && *at > self.last_commit);
+                changed.for_each(|last| *last = (FileAction::Restored, index));
+            }
+            if command.contains("git commit") {
+                self.last_commit = index;
             }
         }
         let steps = steps(command);
@@ -279,8 +316,16 @@ impl WorkState {
         // A line with the name of an error says more than a count of errors.
         let named = outcome.lines.iter().find(|line| names_error(line));
         let error = named.or(outcome.lines.first()).filter(|_| has_failed);
-        labels.iter().for_each(|label| self.update_error(label, error, index));
+        labels.iter().for_each(|label| self.update_error(label, command, error, index));
+        self.changes += 1;
         effects
+    }
+
+    /// Returns the known name of a path that a command names from the folder it goes to: `cd /srv && cat a.py`.
+    fn known_path(&self, command: &str, path: String) -> String {
+        let folder = command.trim_start().strip_prefix("cd /").and_then(|rest| rest.split([' ', ';', '\n']).next());
+        let from_folder = folder.map(|folder| format!("/{}/{path}", folder.trim_end_matches('/')));
+        from_folder.filter(|full| !path.starts_with('/') && self.files.contains_key(full)).unwrap_or(path)
     }
 
     fn set_command(&mut self, kind: FactKind, label: &str, text: String, weight: f64, index: usize) {
@@ -322,30 +367,28 @@ impl WorkState {
         }
     }
 
-    /// Updates the error of a command: `line` is its new error; without one, the command passes now.
-    fn update_error(&mut self, label: &str, line: Option<&String>, index: usize) {
+    /// Updates the error of a step of a command: `line` is its new error; without one, the step passes now.
+    fn update_error(&mut self, label: &str, command: &str, line: Option<&String>, index: usize) {
+        let command = std::hash::BuildHasher::hash_one(self.value_places.hasher(), command);
         if let Some(line) = line {
-            let error = RecordEntry::new(FactKind::Error, index, String::new(), line.clone());
-            self.errors.insert(label.to_owned(), (error, self.changes));
+            let entry = RecordEntry::new(FactKind::Error, index, String::new(), line.clone());
+            let changes = self.changes + 1;
+            self.errors.insert(label.to_owned(), KnownError { entry, command, changes });
             return;
         }
-        match self.errors.get_mut(label).filter(|(error, _)| error.about.is_empty()) {
-            // The error counts as fixed if a file was changed since.
-            Some((error, changes)) if *changes < self.changes => {
-                error.about = ERROR_GONE.to_owned();
-                error.text = format!("{} (`{label}` has passed since)", error.text);
-                error.weight = 3.5;
-            }
-            Some((error, _)) => {
-                if let Some(command) = self.commands.get_mut(label) {
-                    command.text =
-                        format!("{} (failed before: {}; nothing was changed in between)", command.text, error.text);
-                    command.weight = 4.0;
-                }
-                self.errors.remove(label);
-            }
-            None => {}
+        let Some(known) = self.errors.get_mut(label).filter(|known| known.entry.about.is_empty()) else { return };
+        // The error counts as fixed if something may have changed since.
+        if known.changes < self.changes || known.command != command {
+            known.entry.about = ERROR_GONE.to_owned();
+            known.entry.text = format!("{} (`{label}` has passed since)", known.entry.text);
+            known.entry.weight = 3.5;
+            return;
         }
+        if let Some(run) = self.commands.get_mut(label) {
+            run.text = format!("{} (failed before: {}; nothing was changed in between)", run.text, known.entry.text);
+            run.weight = 4.0;
+        }
+        self.errors.remove(label);
     }
 
     /// Restores an entry from an earlier summary.
@@ -401,7 +444,7 @@ impl WorkState {
             }
         }
         let mut commands: Vec<RecordEntry> = std::mem::take(&mut self.commands).into_values().collect();
-        let errors = std::mem::take(&mut self.errors).into_values().map(|(error, _)| error);
+        let errors = std::mem::take(&mut self.errors).into_values().map(|known| known.entry);
         commands.extend(errors.filter(|error| !error.about.is_empty()));
         commands.extend(std::mem::take(&mut self.failed_calls).into_entries());
         commands.iter_mut().for_each(|entry| entry.weight *= 0.7 + 0.6 * position(entry.index));
@@ -426,9 +469,3 @@ pub(super) const NO_RESULT_YET: &str = "no result yet";
 
 /// The action of an edit that failed.
 pub(super) const FAILED_EDIT: &str = "edit failed";
-
-/// Returns an output without the command, which some terminals repeat before it.
-fn without_echo<'o>(output: &'o str, command: &str) -> &'o str {
-    let rest = output.trim_start().strip_prefix(command.trim());
-    rest.filter(|rest| rest.is_empty() || rest.starts_with(['\r', '\n'])).unwrap_or(output)
-}

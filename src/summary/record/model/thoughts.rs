@@ -38,12 +38,19 @@ impl Thoughts {
     const LATEST: usize = 32;
 
     /// Adds the conclusions of a text: causes, choices and reasons, and with less weight other sentences. `position` is
-    /// its place in the history, from 0 to 1.
-    pub(in crate::summary::record) fn add(&mut self, index: usize, text: &str, position: f64, thinker: Thinker) {
+    /// its place in the history, from 0 to 1. Returns whether it has a new plan.
+    pub(in crate::summary::record) fn add(
+        &mut self,
+        index: usize,
+        text: &str,
+        position: f64,
+        thinker: Thinker,
+    ) -> bool {
         /// Thinking explores first and concludes at its end.
         const MOST_CONCLUSIONS: usize = 8;
         /// Most thoughts that are kept; the latest half stays.
         const MOST: usize = 4_096;
+        let mut has_plan = false;
         let statements = statements(text);
         // What it thought before it changed its mind no longer holds.
         let changed = statements.iter().rposition(|statement| cues::RECONSIDERS.is_in(&statement.text));
@@ -62,6 +69,7 @@ impl Thoughts {
                 // `Let me check that.` tells less than the plan before.
                 if thinker == Thinker::Model && (self.plan.is_none() || says_much(&entry.text)) {
                     self.plan = Some(entry);
+                    has_plan = true;
                 }
                 continue;
             }
@@ -73,10 +81,15 @@ impl Thoughts {
             self.all.drain(..MOST / 2);
             self.before_user = self.before_user.saturating_sub(MOST / 2);
         }
+        has_plan
     }
 
-    /// Notes a text of the model: it replaces thoughts that it repeats or rules out, and the plan.
-    pub(super) fn hear_model(&mut self, statements: impl Iterator<Item = impl AsRef<str>>) {
+    /// Notes a text of the model: it replaces thoughts that it repeats or rules out, and the plan. One that `acts` not
+    /// is a report. It replaces all that was thought since the user's message.
+    pub(super) fn hear_model(&mut self, statements: impl Iterator<Item = impl AsRef<str>>, acts: bool) {
+        if !acts {
+            self.all.truncate(self.before_user);
+        }
         statements.for_each(|text| {
             self.replace(text.as_ref());
             if cues::EXPLAINS.is_in(text.as_ref()) {
@@ -99,10 +112,12 @@ impl Thoughts {
         self.plan = None;
     }
 
-    /// Returns the thoughts as entries. `has_acted` is whether a call with a result followed the last plan.
-    pub(super) fn into_entries(self, has_acted: bool) -> impl Iterator<Item = RecordEntry> {
-        let plan = self.plan.map(|mut plan| {
-            (plan.kind, plan.weight) = if has_acted { (FactKind::Finding, 8.0) } else { (FactKind::Next, 11.0) };
+    /// Returns the thoughts as entries. `calls` is the number of calls with a result that followed the last plan.
+    pub(super) fn into_entries(self, calls: usize) -> impl Iterator<Item = RecordEntry> {
+        /// Calls after which a plan tells what is being done. After more, it tells what was.
+        const MOST_CALLS: usize = 2;
+        let plan = self.plan.filter(|_| calls <= MOST_CALLS).map(|mut plan| {
+            (plan.kind, plan.weight) = if calls > 0 { (FactKind::Finding, 8.0) } else { (FactKind::Next, 11.0) };
             plan
         });
         self.all.into_iter().chain(plan)

@@ -1,4 +1,4 @@
-//! Finds the lines that the agent's program prints around every output.
+//! Finds what the agent's program prints around every output.
 
 use std::collections::{HashMap, HashSet};
 
@@ -78,4 +78,10 @@ impl OutputFrames {
 fn bracketed_end(text: &str) -> Option<&str> {
     let start = text.strip_suffix(']')?.rfind('[').filter(|start| *start > 0)?;
     Some(&text[start..])
+}
+
+/// Returns an output without the command, which some terminals repeat before it.
+pub(in crate::summary::record) fn without_echo<'o>(output: &'o str, command: &str) -> &'o str {
+    let rest = output.trim_start().strip_prefix(command.trim());
+    rest.filter(|rest| rest.is_empty() || rest.starts_with(['\r', '\n'])).unwrap_or(output)
 }

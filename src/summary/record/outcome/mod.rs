@@ -9,7 +9,7 @@ use crate::summary::record::cues;
 use crate::summary::record::names::names;
 use crate::summary::record::segmentation::clip_to;
 
-pub(super) use frames::OutputFrames;
+pub(super) use frames::{OutputFrames, without_echo};
 use lines::{
     LONGEST_LOOKED_AT, counts_failures, counts_something, is_diagnostic, is_document_fragment, is_sentence, line_rank,
     line_start, reports_failure, shorten_line, without_decoration, without_digits,

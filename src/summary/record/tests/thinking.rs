@@ -66,6 +66,22 @@ fn the_last_plan_tells_what_is_being_done() {
     messages.extend(tool_call("read_file", &json!({"path": "view.sql"}), "select 2"));
     let begun = summary_of(&messages);
     assert!(section_of(&begun, "Summary").contains("Next I need to change `order_view`"), "{begun}");
+    messages.extend(tool_call("edit", &json!({"path": "view.sql"}), "ok"));
+    messages.extend(tool_call("read_file", &json!({"path": "other.sql"}), "select 3"));
+    assert!(!summary_of(&messages).contains("order_view"), "{}", summary_of(&messages));
+}
+
+/// A guess that a check refutes in silence: the report says what it was.
+#[test]
+fn a_report_replaces_what_was_thought_on_the_way() {
+    let mut messages = vec![message("user", "Why do the uploads fail?")];
+    messages.push(thought("The uploads fail because the proxy rejects bodies above 1 MB.", ""));
+    messages.extend(tool_call("read_file", &json!({"path": "proxy.conf"}), "body_size 100m"));
+    let open = summary_of(&messages);
+    assert!(open.contains("Thought: The uploads fail because the proxy"), "{open}");
+    messages.push(message("assistant", "Uploads work again: the folder belonged to root."));
+    let told = summary_of(&messages);
+    assert!(!told.contains("proxy rejects") && told.contains("belonged to root"), "{told}");
 }
 
 #[test]
@@ -137,13 +153,14 @@ fn guesses_secrets_and_permissions_are_no_thoughts_to_keep() {
         ),
         ("secret", "The deploy works because the password is hunter2-Prod and it is in the vault."),
         ("permission", "We may push to main here because the deploy script requires that."),
+        ("person", "The customer is a fraudster because the score is 0.9 and the card is new."),
         ("permission", "The user allowed emails, so the customers get an email about it."),
     ] {
         let mut messages = vec![message("user", "Find out what is slow.")];
         messages.push(thought(thinking, ""));
         messages.push(thought("The report runs at night because nobody is online then.", ""));
         let text = summary_of(&messages);
-        let words = ["orders_idx", "old key", "缓存", "skips spaces", "hunter2", "push to main", "emails"];
+        let words = ["orders_idx", "old key", "缓存", "skips spaces", "hunter2", "push to main", "emails", "fraudster"];
         assert!(words.iter().all(|word| !text.contains(word)), "{name}: {text}");
         assert!(text.contains("runs at night"), "{name}: {text}");
     }

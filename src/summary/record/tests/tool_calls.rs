@@ -164,6 +164,42 @@ fn of_a_command_the_last_run_counts_and_of_a_chain_each_step() {
 }
 
 /// The output of a tool is never read as the user's words, whatever its subject.
+/// The same command, first failed and then passed, is flaky only if nothing was called in between that may change it.
+#[test]
+fn a_run_that_passes_after_any_other_call_is_no_flaky_one() {
+    let run = |output: &str| shell_call("make check", output);
+    let between = |call: &[Value]| {
+        let mut messages = vec![message("user", "Make it pass.")];
+        messages.extend(run("KeyError: 'a'\nexit code 1"));
+        messages.extend_from_slice(call);
+        messages.extend(run("exit code 0"));
+        summary_of(&messages)
+    };
+    assert!(between(&shell_call("ls", "a b")).contains("nothing was changed in between"));
+    for call in [shell_call("python codemod.py", "done"), tool_call("ide_apply", &json!({"fix": 3}), "ok")] {
+        assert!(between(&call).contains("Gone: KeyError: 'a' (`make check` has passed since)"), "{}", between(&call));
+    }
+}
+
+#[test]
+fn a_result_that_says_it_failed_in_json_is_a_failure() {
+    let edit = tool_call("edit_file", &json!({"path": "/app/a.py"}), r#"{"success": false, "error": "disk full"}"#);
+    let text = summary_of(&edit);
+    assert!(text.contains("Edit failed: /app/a.py (disk full)") && !text.contains("Changed"), "{text}");
+}
+
+#[test]
+fn changes_that_are_thrown_away_are_none() {
+    let edit = |path: &str| tool_call("edit_file", &json!({"path": path}), "Edited.");
+    let mut messages = vec![message("user", "Fix it.")];
+    messages.extend(edit("/app/a.py"));
+    messages.extend(shell_call("git commit -qam one", ""));
+    messages.extend(edit("/app/b.py"));
+    messages.extend(shell_call("git checkout .", ""));
+    let text = summary_of(&messages);
+    assert!(text.contains("Changed: /app/a.py") && text.contains("Restored: /app/b.py"), "{text}");
+}
+
 /// A terminal repeats the command before its output.
 #[test]
 fn a_repeated_command_is_no_result() {
