@@ -314,7 +314,9 @@ fn strip_list_marks(line: &str) -> (Cow<'_, str>, bool) {
     // These marks tell how an item stands and are kept.
     let marked = bare.len() < line.len() && !line.starts_with('>') || bare.starts_with(['✅', '❌', '✓', '✗']);
     let number = bare.bytes().take_while(u8::is_ascii_digit).count();
-    let numbered = (1..=2).contains(&number) && bare[number..].starts_with([')', '.', '、']);
+    // `2.4.1` is a version.
+    let goes_on = bare[number..].starts_with('.') && bare[number + 1..].starts_with(|c: char| c.is_ascii_digit());
+    let numbered = (1..=2).contains(&number) && bare[number..].starts_with([')', '.', '、']) && !goes_on;
     let text = if bare.contains("**") { Cow::Owned(bare.replace("**", "")) } else { Cow::Borrowed(bare) };
     (text, marked || numbered)
 }

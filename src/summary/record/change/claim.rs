@@ -58,6 +58,8 @@ pub(in crate::summary::record) struct Claim {
     pub(super) forbids: bool,
     /// Whether it restricts somebody, in any words: `hands off`.
     pub(super) restricts: bool,
+    /// The subject of its clauses that restrict nobody, if another does: `I won't have time, so you run it`.
+    pub(super) affirmed: Option<WordSet>,
     /// Whether it refers to the statement before: `make it 50`.
     pub(super) points_back: bool,
     /// Whether it has a pronoun that can stand for its subject: `give it a minute`.
@@ -110,6 +112,11 @@ impl Claim {
         claim.stems = words.into_iter().map(|token| stem(&token.text).into()).collect();
         claim.names = names_of(sentence);
         let main = claim.add_clauses(sentence);
+        if claim.restricts && claim.clauses.len() > 1 {
+            let affirmative = sentence.split([',', ';', '，', '；']).filter(|part| !cues::RESTRICTS.is_in(part));
+            let words = affirmative.flat_map(|part| Claim::words_of(part).spelled_subject);
+            claim.affirmed = Some(words.map(|word| Word::from(stem(&word))).collect());
+        }
         let content_words = |word: &&Word| main.contains(word) && !is_light(word);
         claim.core =
             claim.subject.iter().filter(content_words).filter(|word| !claim.names.contains(word)).cloned().collect();

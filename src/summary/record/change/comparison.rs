@@ -44,7 +44,25 @@ impl Claim {
 
     /// Whether something says that the matter of an earlier statement changed.
     pub(super) fn signals_change_of(&self, earlier: &Claim) -> bool {
-        self.revises() || self.permits || self.values_differ(earlier) || self.explains(earlier)
+        self.revises()
+            || self.permits
+            || self.values_differ(earlier)
+            || self.explains(earlier)
+            || self.affirms_what_is_forbidden(earlier)
+    }
+
+    /// Whether it wants the whole of what an earlier statement forbids, with its verb.
+    fn affirms_what_is_forbidden(&self, earlier: &Claim) -> bool {
+        let affirmed = match &self.affirmed {
+            Some(affirmed) => affirmed,
+            None if self.restricts => return false,
+            None => &self.subject,
+        };
+        let mut verbs = earlier.subject.iter().filter(|word| !earlier.core.contains(word));
+        earlier.restricts
+            && !earlier.core.is_empty()
+            && self.covered_core(earlier) == earlier.core.len()
+            && verbs.any(|verb| affirmed.contains(verb))
     }
 
     /// Returns its relation to an earlier statement, which is dropped only if it certainly no longer holds.

@@ -52,7 +52,9 @@ impl Claim {
         let (same, other) = (self.same_words(earlier), self.other_words(earlier));
         let is_thin = match (same.as_slice(), other.as_slice()) {
             ([], []) => true,
-            ([only], []) => rarity.is_frequent(only) && !self.permits && !self.values_differ(earlier),
+            ([only], []) => {
+                (is_light(only) || rarity.is_frequent(only)) && !self.permits && !self.values_differ(earlier)
+            }
             ([], other) => {
                 let is_frequent = other.iter().all(|(_, matter)| rarity.is_frequent_matter(*matter));
                 !(self.corrects || self.transforms)

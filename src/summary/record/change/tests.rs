@@ -218,3 +218,15 @@ fn where_it_is_not_sure_both_stand() {
     let sentences = ["Times in the audit report are UTC.", "Show local Rome time in the audit report please."];
     assert_eq!(remaining_text(&sentences), [format!("{} (earlier: {})", sentences[1], sentences[0])]);
 }
+
+#[test]
+fn what_was_forbidden_can_be_asked_for_without_a_word_of_change() {
+    let forbidden = "Don't run the hail backfill, I'll do it myself.";
+    let asked = "I won't get round to the hail backfill, so you run it.";
+    assert_eq!(remaining_text(&[forbidden, asked]), [format!("{asked} (earlier: {forbidden})")]);
+    for other in
+        ["I won't be in today, so you run the tests.", "The hail backfill takes two hours.", "Don't run it, please."]
+    {
+        assert_eq!(remaining_text(&[forbidden, other]).len(), 2, "{other}");
+    }
+}

@@ -94,6 +94,7 @@ pub(super) fn tokens(text: &str) -> Vec<WordToken> {
         let text = if is_numbered { text } else { text.trim_matches('#') };
         // `A` is a label, `a` an article.
         let is_label = text == "A" && !found.is_empty();
+        let text = ["-related", "-specific"].iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text);
         if !text.is_empty() {
             found.push(WordToken { text: if is_label { text.to_owned() } else { text.to_lowercase() } });
         }
@@ -233,8 +234,8 @@ const COMMON_WORDS: &str = "a an the and or but if then of to in on at for from 
     never always only least need want like make sure keep ensure prefer preferred rather instead actually change changed \
     changing longer anymore now new moved move raise raised lower lowered bump increase increased decrease reduce reduced \
     extend extended postpone postponed switch switched replace replaced update updated correction set say said sorry wait \
-    i'd i'm i've we've we're that's it's there's use using go going get got try max maximum min minimum exactly still \
-    one again really after before until back amount number value total everything anything something thing well maybe think \
+    i'd i'm i've i'll we've we're we'll you'll you're they'll they're it'll that's it's there's use using go going get got try max maximum min minimum exactly still \
+    one again really after before until back amount number value total everything anything something thing things stuff myself yourself himself herself itself ourselves yourselves themselves well maybe think \
     goes become becomes available fine allowed per each much dude man shit fuck fucking damn jesus christ wtf omg omfg alright haha lol yep yeah nope nah nice cool hmm hm hey btw pls plz ty thx fyi \
     inside within got gets end ends kind sort bit lot first last next own same else help appreciate understand hope hoping believe glad \
     possible proceed provide come comes came";

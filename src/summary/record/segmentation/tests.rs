@@ -67,6 +67,12 @@ fn tags_frame_sentences_and_are_none() {
 }
 
 #[test]
+fn a_version_at_the_start_of_a_line_is_no_number_of_an_item() {
+    assert_eq!(texts("The parser of the recipes is pinned at\n2.4.177.").len(), 1);
+    assert_eq!(texts("The steps of the recipes are as follows\n2. Bake.").len(), 2);
+}
+
+#[test]
 fn comments_of_several_lines_are_hidden() {
     let text =
         "It fails.\n<!-- Please search first to see if a similar\nissue is open.\n\n--> Then it hangs.\nBye to all.";
