@@ -36,6 +36,39 @@ pub(super) fn call_label(name: &str, arguments: &str, arguments_json: &Value) ->
     format!("{name}({})", label.join(", ")).replace(": ", ":")
 }
 
+/// Whether a tool may do more than read, by its name: `refund_order`, `mcp__jira__closeTicket`, but not `get_order`.
+pub(super) fn may_act(name: &str) -> bool {
+    const READS: [&str; 24] = [
+        "get",
+        "list",
+        "search",
+        "find",
+        "read",
+        "fetch",
+        "view",
+        "show",
+        "query",
+        "lookup",
+        "look",
+        "check",
+        "describe",
+        "count",
+        "browse",
+        "open",
+        "load",
+        "calculate",
+        "think",
+        "grep",
+        "glob",
+        "ls",
+        "wait",
+        "sleep",
+    ];
+    let own = name.rsplit("__").next().unwrap_or(name);
+    let verb_end = own.char_indices().find(|(at, c)| *at > 0 && !c.is_lowercase()).map_or(own.len(), |(at, _)| at);
+    !READS.contains(&own[..verb_end].to_lowercase().as_str()) && !own.to_lowercase().contains("think")
+}
+
 /// A value with its key, if a later value with the same key replaces it.
 type KeyedValue = (Option<String>, FoundValue);
 
@@ -71,7 +104,12 @@ pub(super) fn result_values(label: &str, result: &str, index: usize, used: &Name
         |line: &&str| line.split_whitespace().nth(3).is_some() && line.len() <= 2 * LONGEST_VALUE && !is_code(line);
     let is_sentence =
         |line: &&str| is_statement(line) && !line.contains("://") && line.ends_with(['.', '!', '?', '。', '！', '？']);
-    for line in lines.filter(is_sentence).take(MOST_KEPT) {
+    // A result of one line is what was asked for: `Sunny, 24 °C`.
+    let is_answer = |line: &&str| {
+        let is_alone = result.trim().lines().nth(1).is_none();
+        is_alone && !may_act(label) && line.contains(' ') && line.len() <= LONGEST_VALUE && !line.starts_with("No ")
+    };
+    for line in lines.filter(|line| is_sentence(line) || is_answer(line) && !is_code(line)).take(MOST_KEPT) {
         found.push((None, line_value(label, line, index, 1.2)));
     }
 }

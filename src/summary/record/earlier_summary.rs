@@ -290,7 +290,15 @@ fn parse_known_line(text: &str, section: Option<SummarySection>, index: usize, f
         return true;
     }
     if let Some(done) = text.strip_prefix(DONE) {
-        without_gap(done).split("; ").for_each(|item| push(FactKind::Done, "", item, index));
+        // The mark of items that had no room stays with the item before it: the list is not complete.
+        let items = done.split("; ").fold(Vec::<String>::new(), |mut items, item| {
+            match items.last_mut().filter(|_| item.chars().eq([segmentation::GAP])) {
+                Some(before) => before.push_str(&format!("; {item}")),
+                None => items.push(item.to_owned()),
+            }
+            items
+        });
+        items.iter().for_each(|item| push(FactKind::Done, "", item, index));
         return true;
     }
     for (prefix, kind) in [(REPORT, FactKind::Report), (OPEN_QUESTION, FactKind::Open), (NO_RESULT, FactKind::Open)] {

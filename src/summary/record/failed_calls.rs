@@ -17,15 +17,16 @@ pub(super) struct FailedCalls {
 }
 
 impl FailedCalls {
-    /// Notes the end of a call. A failure stays until a call of the tool with one of the same arguments succeeds.
+    /// Notes the end of a call. A failure stays until a call of the tool about the same thing succeeds. Returns
+    /// whether the call failed.
     pub(super) fn update(
         &mut self,
         call: &ToolCall<'_>,
         given: &Value,
-        label: String,
+        label: &str,
         failure: Option<&str>,
         index: usize,
-    ) {
+    ) -> bool {
         // Some results open with a word for a failure and report none.
         let reports_error = |reason: &str| {
             let lower = reason.to_lowercase();
@@ -37,20 +38,17 @@ impl FailedCalls {
         let failure = failure.filter(|reason| call.failed || acts || reports_error(reason));
         if let Some(reason) = failure {
             const WEIGHT: f64 = 3.0;
-            let mut entry = RecordEntry::new(FactKind::Error, index, label, format!("{FAILED}{reason}"));
+            let mut entry = RecordEntry::new(FactKind::Error, index, label.to_owned(), format!("{FAILED}{reason}"));
             entry.weight = WEIGHT;
             self.by_tool.insert(call.name.clone().into_owned(), (entry, given.clone()));
-            return;
+            return true;
         }
-        let shares_argument = |known: &Value| {
-            let mut pairs = known.as_object().into_iter().flatten();
-            pairs.any(|(name, value)| given.get(name) == Some(value))
-        };
         if let Some((entry, known)) = self.by_tool.get(&*call.name)
-            && (entry.about == label || shares_argument(known))
+            && (entry.about == label || is_about_the_same(known, given))
         {
             self.by_tool.remove(&*call.name);
         }
+        false
     }
 
     /// Whether an entry of an earlier summary is the failed call of a tool: `fetch(url)`. A command has a space before
@@ -69,4 +67,22 @@ impl FailedCalls {
     pub(super) fn into_entries(self) -> impl Iterator<Item = RecordEntry> {
         self.by_tool.into_values().map(|(entry, _)| entry)
     }
+}
+
+/// Whether two calls of a tool are about the same thing: they share what identifies it, under whatever name; without
+/// such an argument, any argument.
+fn is_about_the_same(one: &Value, other: &Value) -> bool {
+    fn values(given: &Value) -> impl Iterator<Item = (&String, &Value)> {
+        given.as_object().into_iter().flatten()
+    }
+    let identifies = |value: &Value| match value {
+        Value::Number(_) => true,
+        Value::String(text) => !text.contains(' ') && text.contains(|c: char| c.is_ascii_digit() || "/@_".contains(c)),
+        _ => false,
+    };
+    let mut identifiers = values(one).filter(|(_, value)| identifies(value)).peekable();
+    if identifiers.peek().is_none() {
+        return values(one).any(|(name, value)| other.get(name) == Some(value));
+    }
+    identifiers.any(|(_, value)| values(other).any(|(_, known)| known == value))
 }

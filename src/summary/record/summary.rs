@@ -349,6 +349,10 @@ fn compose(entries: &[RecordEntry], chosen: &[usize], values: &[String], style: 
             }
             format!("{prefix}{}", items.join(if prefix == DONE { "; " } else { ", " }))
         }));
+        // Paths in the other lines are below it.
+        if let Some(folder) = lines.iter().position(|line| line.starts_with(&capitalized(root_folder::FOLDER))) {
+            lines[..=folder].rotate_right(1);
+        }
         if !plain {
             lines.iter_mut().for_each(|entry_line| entry_line.insert_str(0, "- "));
         }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::summary::record::call_values::{argument_values, call_label, lines_with_used_names, result_values};
+use crate::summary::record::call_values::{argument_values, call_label, lines_with_used_names, may_act, result_values};
 use crate::summary::record::command_steps::{
     command_label, discards_changes, is_read_only, sets_changes_aside, shows_file, step_label,
 };
@@ -25,6 +25,7 @@ use crate::summary::record::unchecked::UncheckedChanges;
 use crate::summary::record::{FactKind, FoundValue, RecordEntry};
 use crate::transcript::tools::shell::steps;
 use crate::transcript::tools::{ToolUse, argument};
+use crate::wording::one_line;
 
 /// The state of the work, updated call by call.
 #[derive(Default)]
@@ -147,13 +148,20 @@ impl WorkState {
             return CallEffects::default();
         }
         self.changes += 1;
+        let has_failed = self.failed_calls.update(call, &given, &label, failure.as_deref(), index);
         let mut values = Vec::new();
         argument_values(&arguments, &label, index, &mut values);
-        if let Some(result) = result {
+        if let Some(result) = result.filter(|_| !has_failed) {
             result_values(&label, result, index, used, &mut values);
+            // Without a value, nothing would tell that it was done.
+            if values.is_empty() && may_act(&call.name) && !label.ends_with("()") {
+                let result = one_line(result);
+                let says_more = result.contains(' ') && result.len() <= LONGEST_VALUE;
+                let text = if says_more { format!("ok: {result}") } else { "ok".to_owned() };
+                self.set_command(FactKind::Command, &label, text, 2.5, index);
+            }
         }
         values.into_iter().for_each(|(key, value)| self.add_value(key, value));
-        self.failed_calls.update(call, &given, label, failure.as_deref(), index);
         CallEffects { errors: failure.into_iter().collect(), ..CallEffects::default() }
     }
 

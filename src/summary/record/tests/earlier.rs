@@ -33,6 +33,13 @@ fn lists_show_that_items_are_missing_and_come_back_without_the_mark() {
     assert!(whole.len() == 1 && whole[0].matches('…').count() <= 1, "{again}");
 }
 
+#[test]
+fn a_gap_in_what_is_done_stays() {
+    let earlier = format!("{PREFIX}\n\n## Summary\n- Done: Plan the route; Buy tickets; …");
+    let text = summary_of(&[message("user", &earlier), message("user", "Go on.")]);
+    assert!(text.contains("Done: Plan the route; Buy tickets; …"), "{text}");
+}
+
 /// Absolute paths are written below their folder where whole ones would take too much room, and come back whole.
 #[test]
 fn long_paths_are_written_below_their_folder() {

@@ -75,7 +75,33 @@ fn a_call_that_failed_is_told_until_it_succeeds() {
     assert!(!text.contains("451"), "{text}");
 }
 
+/// What identifies a thing tells whether it succeeded later, not a reason that both calls give.
+#[test]
+fn a_failed_call_ends_with_a_success_about_the_same_thing() {
+    let refund = |given: &Value, result: &str| tool_call("refund_order", given, result);
+    let failed = refund(&json!({"order": "W-17", "reason": "late"}), "Error: order is too old");
+    let other = refund(&json!({"order": "W-18", "reason": "late"}), "ok");
+    let same = refund(&json!({"order_id": "W-17", "amount": 12}), "ok");
+    let request = [message("user", "Refund the orders of today.")];
+    let after = |call: &[Value; 2]| summary_of(&[request.as_slice(), &failed, call].concat());
+    assert!(after(&other).contains("too old"), "{}", after(&other));
+    assert!(!after(&same).contains("too old"), "{}", after(&same));
+}
+
 /// An editor that works on the open file names it in its result.
+#[test]
+fn an_action_is_told_whatever_its_result_says() {
+    let mut messages = vec![message("user", "Handle the orders of today.")];
+    messages.extend(tool_call("refund_order", &json!({"order": "W-17", "amount": 12}), "true"));
+    messages.extend(tool_call("mcp__desk__setPriority", &json!({"ticket": "T-9"}), "Priority set"));
+    messages.extend(tool_call("get_order", &json!({"order": "W-18"}), "none"));
+    messages.extend(tool_call("get_ticket", &json!({"ticket": "T-9"}), "T-9: printer on fire (open)"));
+    let text = summary_of(&messages);
+    assert!(text.contains("`get_ticket(T-9)`: T-9: printer on fire (open)"), "{text}");
+    assert!(text.contains("Ran ok: `refund_order(W-17, 12)`"), "{text}");
+    assert!(text.contains("`mcp__desk__setPriority(T-9)` → ok: Priority set") && !text.contains("get_order"), "{text}");
+}
+
 #[test]
 fn edits_of_the_open_file_are_known() {
     let edit = |result: &str| {
