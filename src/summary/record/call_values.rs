@@ -69,6 +69,11 @@ pub(super) fn may_act(name: &str) -> bool {
     !READS.contains(&own[..verb_end].to_lowercase().as_str()) && !own.to_lowercase().contains("think")
 }
 
+/// Whether a result of one line says more than that a call went well: `ok`, `true`.
+pub(super) fn says_something(result: &str) -> bool {
+    result.contains(' ') || result.bytes().any(|byte| byte.is_ascii_digit())
+}
+
 /// A value with its key, if a later value with the same key replaces it.
 type KeyedValue = (Option<String>, FoundValue);
 
@@ -107,7 +112,10 @@ pub(super) fn result_values(label: &str, result: &str, index: usize, used: &Name
     // A result of one line is what was asked for: `Sunny, 24 °C`.
     let is_answer = |line: &&str| {
         let is_alone = result.trim().lines().nth(1).is_none();
-        is_alone && !may_act(label) && line.contains(' ') && line.len() <= LONGEST_VALUE && !line.starts_with("No ")
+        // `src/a.go:77: type A` is a place, not an answer.
+        let is_place = line.split(':').nth(1).is_some_and(|part| part.parse::<u32>().is_ok());
+        let answers = says_something(line) && !line.starts_with("No ") && !is_place;
+        is_alone && answers && !may_act(label) && line.len() <= LONGEST_VALUE
     };
     for line in lines.filter(|line| is_sentence(line) || is_answer(line) && !is_code(line)).take(MOST_KEPT) {
         found.push((None, line_value(label, line, index, 1.2)));

@@ -156,10 +156,10 @@ impl Gatherer<'_, '_> {
     fn read_assistant(&mut self, at: usize, text: &str) {
         let turn = &self.turns[at];
         let position = (at + 1) as f64 / self.turns.len() as f64;
-        if let Some(thinking) = &turn.thinking {
-            if self.model.thoughts.add(turn.index, &thinking.read(), position, Thinker::Model) {
-                self.last_plan = Some(at);
-            }
+        if let Some(thinking) = &turn.thinking
+            && self.model.thoughts.add(turn.index, &thinking.read(), position, Thinker::Model)
+        {
+            self.last_plan = Some(at);
         }
         if !text.trim().is_empty() {
             // Some formats write a call as a message of its own.

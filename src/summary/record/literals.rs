@@ -111,9 +111,7 @@ fn classify(text: &str, start: usize, end: usize, found: &mut Vec<Literal>) {
     if has(b'/') {
         let path = word.split(':').next().unwrap_or(word);
         if is_path(path) {
-            // `./a.py` is `a.py`.
-            let here = if path.starts_with("./") { 2 } else { 0 };
-            push(LiteralClass::Path, start + here..start + path.len());
+            push(LiteralClass::Path, start..start + path.len());
             return classify_position(text, start + path.len(), end, found);
         }
         return classify_parts(text, start, end, '/', found);

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::summary::record::call_values::{argument_values, call_label, lines_with_used_names, may_act, result_values};
+use crate::summary::record::call_values::{
+    argument_values, call_label, lines_with_used_names, may_act, result_values, says_something,
+};
 use crate::summary::record::command_steps::{
     command_label, discards_changes, is_read_only, sets_changes_aside, shows_file, step_label,
 };
@@ -156,8 +158,8 @@ impl WorkState {
             // Without a value, nothing would tell that it was done.
             if values.is_empty() && may_act(&call.name) && !label.ends_with("()") {
                 let result = one_line(result);
-                let says_more = result.contains(' ') && result.len() <= LONGEST_VALUE;
-                let text = if says_more { format!("ok: {result}") } else { "ok".to_owned() };
+                let tells_more = says_something(&result) && result.len() <= LONGEST_VALUE;
+                let text = if tells_more { format!("ok: {result}") } else { "ok".to_owned() };
                 self.set_command(FactKind::Command, &label, text, 2.5, index);
             }
         }
