@@ -71,7 +71,7 @@ pub(crate) fn summarize_within(
     choice.fill(room, if room < TINY_BUDGET { 0.0 } else { reserved }, shares);
     let text_without_values = compose(&entries, &choice.chosen, &[], style);
     let left = limit as f64 - size(&text_without_values, counter) - 1.0;
-    let notes = selection::build_notes(&turns, values.into_iter(), plain);
+    let notes = selection::build_notes(&turns, values.into_iter(), plain, limit >= ROOM_FOR_OBJECTS);
     let mut pieces = selection::choose(&notes, &text_without_values, counter, left);
     let compose_with = |choice: &EntrySelection<'_>, pieces: &[usize]| {
         compose(&entries, &choice.chosen, &selection::write_lines(&notes, pieces), style)
@@ -91,6 +91,10 @@ const CHARACTERS_PER_TOKEN: f64 = 3.0;
 const LEAST_CHARACTERS: usize = 16;
 /// The budget, in tokens, that is too small to be shared.
 const TINY_BUDGET: f64 = 24.0;
+
+/// The budget, in tokens, from which on an object's identifier stands with each of its values, and a mark for objects
+/// that are missing. In a smaller one, single values that are used later are worth more.
+const ROOM_FOR_OBJECTS: u64 = 900;
 
 /// The share of the budget for values beside a coding agent's work, and without such work.
 const VALUES_SHARE: f64 = 0.2;

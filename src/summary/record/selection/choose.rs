@@ -76,7 +76,10 @@ impl<'n> PieceSelection<'n> {
             chosen: Vec::new(),
             is_chosen: vec![false; notes.pieces.len()],
             known_terms: literals(text).into_iter().map(|literal| hash(&text[literal.span].to_lowercase())).collect(),
-            identifiers: identifiers(&notes.pieces),
+            identifiers: match notes.whole_objects {
+                true => identifiers(&notes.pieces),
+                false => vec![None; notes.pieces.len()],
+            },
             sizes: notes.pieces.iter().map(|piece| size(&piece.text, counter) + between).collect(),
             prefix_costs: notes.prefixes.iter().map(|prefix| size(&prefix.text, counter)).collect(),
         };
@@ -191,26 +194,29 @@ impl<'n> PieceSelection<'n> {
     }
 }
 
+/// The line, the call and the number of an object in a list.
+pub(super) type ObjectKey<'p> = (u32, &'p str, usize);
+
+/// Returns the object of a list that a piece belongs to.
+pub(super) fn object_of(piece: &ValuePiece) -> Option<ObjectKey<'_>> {
+    let field = piece.field.as_deref().filter(|field| field.row > 0)?;
+    Some((piece.line, &piece.call, field.row))
+}
+
 /// Returns for each value of an object in a list the first value that identifies the object: without it, the others
 /// would be those of the object before.
-fn identifiers(pieces: &[ValuePiece]) -> Vec<Option<usize>> {
-    /// The line, the call and the number of the object.
-    type ObjectKey<'p> = (u32, &'p str, usize);
-    fn object(piece: &ValuePiece) -> Option<ObjectKey<'_>> {
-        let field = piece.field.as_deref().filter(|field| field.row > 0)?;
-        Some((piece.line, &piece.call, field.row))
-    }
+pub(super) fn identifiers(pieces: &[ValuePiece]) -> Vec<Option<usize>> {
     let identifies = |piece: &ValuePiece| {
         let field = piece.field.as_deref();
         field.is_some_and(|field| is_whole(field, |class| class == LiteralClass::Identifier))
     };
     let mut of_object: HashMap<ObjectKey<'_>, usize> = HashMap::new();
     for (at, piece) in pieces.iter().enumerate().filter(|(_, piece)| identifies(piece)) {
-        if let Some(object) = object(piece) {
+        if let Some(object) = object_of(piece) {
             of_object.entry(object).or_insert(at);
         }
     }
-    let identifier = |(at, piece)| of_object.get(&object(piece)?).copied().filter(|identifier| *identifier != at);
+    let identifier = |(at, piece)| of_object.get(&object_of(piece)?).copied().filter(|identifier| *identifier != at);
     pieces.iter().enumerate().map(identifier).collect()
 }
 

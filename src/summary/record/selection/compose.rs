@@ -4,6 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use crate::summary::record::json_fields::JsonField;
+use crate::summary::record::selection::choose::{ObjectKey, identifiers, object_of};
 use crate::summary::record::selection::{LineLayout, Notes, SummaryLine, ValuePiece, label_of, name_of};
 
 /// Returns the prefix of a line.
@@ -61,7 +62,7 @@ pub(super) fn compose(notes: &Notes, chosen: &[usize]) -> Vec<String> {
         of_line[piece.line as usize].push((at, piece));
     }
     let mut written_names = WrittenNames::default();
-    let partial_calls = partial_calls(notes, chosen);
+    let gaps = Gaps::of(notes, chosen);
     let mut lines: Vec<String> = Vec::new();
     for (line, pieces) in notes.lines.iter().zip(of_line).filter(|(_, pieces)| !pieces.is_empty()) {
         let opening = line_prefix(line, notes.plain);
@@ -74,8 +75,7 @@ pub(super) fn compose(notes: &Notes, chosen: &[usize]) -> Vec<String> {
                 }
             }
             LineLayout::Values => {
-                let is_partial = |call: &str| partial_calls.contains(&(pieces[0].1.line, call));
-                let text = compose_calls(&pieces, &mut written_names, &is_partial, notes.plain);
+                let text = compose_calls(&pieces, &mut written_names, &gaps, notes.plain);
                 let opening = if text.starts_with('\n') { opening.trim_end() } else { &opening };
                 lines.push(format!("{opening}{text}"));
             }
@@ -84,15 +84,28 @@ pub(super) fn compose(notes: &Notes, chosen: &[usize]) -> Vec<String> {
     lines
 }
 
-/// Returns the calls of which a whole object is missing, by their line: a list would look complete.
-fn partial_calls<'n>(notes: &'n Notes, chosen: &[usize]) -> HashSet<(u32, &'n str)> {
-    fn object(piece: &ValuePiece) -> Option<(u32, &str, usize)> {
-        let row = piece.field.as_ref().map(|field| field.row).filter(|row| *row > 0)?;
-        Some((piece.line, &piece.call, row))
+/// The objects and calls of which something is missing: without a mark, they would look complete.
+#[derive(Default)]
+struct Gaps<'n> {
+    /// The calls of which a whole object is missing, by their line.
+    calls: HashSet<(u32, &'n str)>,
+    /// The objects without what identifies them.
+    objects: HashSet<ObjectKey<'n>>,
+}
+
+impl<'n> Gaps<'n> {
+    fn of(notes: &'n Notes, chosen: &[usize]) -> Gaps<'n> {
+        if !notes.whole_objects {
+            return Gaps::default();
+        }
+        let chosen: HashSet<usize> = chosen.iter().copied().collect();
+        let written: HashSet<ObjectKey<'_>> = chosen.iter().filter_map(|at| object_of(&notes.pieces[*at])).collect();
+        let objects = notes.pieces.iter().filter_map(object_of);
+        let calls = objects.filter(|object| !written.contains(object)).map(|(line, call, _)| (line, call)).collect();
+        let identifiers = identifiers(&notes.pieces).into_iter().enumerate();
+        let nameless = identifiers.filter(|(_, identifier)| identifier.is_some_and(|at| !chosen.contains(&at)));
+        Gaps { calls, objects: nameless.filter_map(|(at, _)| object_of(&notes.pieces[at])).collect() }
     }
-    let written: HashSet<(u32, &str, usize)> = chosen.iter().filter_map(|at| object(&notes.pieces[*at])).collect();
-    let objects = notes.pieces.iter().filter_map(object);
-    objects.filter(|object| !written.contains(object)).map(|(line, call, _)| (line, call)).collect()
 }
 
 /// Most names on a line.
@@ -102,7 +115,7 @@ const MOST_NAMES: usize = 8;
 fn compose_calls(
     pieces: &[IndexedPiece<'_>],
     written_names: &mut WrittenNames,
-    is_partial: &dyn Fn(&str) -> bool,
+    gaps: &Gaps<'_>,
     plain: bool,
 ) -> String {
     let mut by_call: Vec<(&str, Vec<&ValuePiece>)> = Vec::new();
@@ -116,8 +129,8 @@ fn compose_calls(
     }
     let several = by_call.len() > 1;
     let lines = by_call.into_iter().map(|(call, pieces)| {
-        let gap = if !plain && is_partial(call) { "; …" } else { "" };
-        let values = compose_values(&pieces, written_names);
+        let gap = if gaps.calls.contains(&(pieces[0].line, call)) { "; …" } else { "" };
+        let values = compose_values(&pieces, written_names, gaps);
         match (several, call) {
             (false, "") => format!("{values}{gap}"),
             (false, call) => format!("{call} {values}{gap}"),
@@ -130,7 +143,7 @@ fn compose_calls(
 
 /// Writes values with their names: the name of a text once per tool, that of a number once per call, and none for a
 /// value that is clear without it.
-fn compose_values(pieces: &[&ValuePiece], written_names: &mut WrittenNames) -> String {
+fn compose_values(pieces: &[&ValuePiece], written_names: &mut WrittenNames, gaps: &Gaps<'_>) -> String {
     let mut text = String::new();
     let mut previous: Option<(&str, usize, bool)> = None;
     let is_of = |piece: &&ValuePiece, field: &JsonField| {
@@ -170,6 +183,10 @@ fn compose_values(pieces: &[&ValuePiece], written_names: &mut WrittenNames) -> S
         {
             text.push_str(group_label(field));
             text.push_str(": ");
+        }
+        // The values of the next object, not more of the one before.
+        if previous.is_some() && !same_row && object_of(piece).is_some_and(|object| gaps.objects.contains(&object)) {
+            text.push_str("… ");
         }
         previous = Some((&field.group, field.row, spaced));
         if is_named {

@@ -149,12 +149,20 @@ pub(super) struct Notes {
     pub(super) prefixes: Vec<SharedPrefix>,
     /// Whether lines have no list marks, for which there is no room.
     pub(super) plain: bool,
+    /// Whether values stand with what identifies their object, and missing objects are marked.
+    whole_objects: bool,
 }
 
 /// Builds the pieces for the values found in `turns`, and for the names in them.
-pub(super) fn build_notes(turns: &[HistoryTurn<'_>], found: impl Iterator<Item = FoundValue>, plain: bool) -> Notes {
+pub(super) fn build_notes(
+    turns: &[HistoryTurn<'_>],
+    found: impl Iterator<Item = FoundValue>,
+    plain: bool,
+    whole_objects: bool,
+) -> Notes {
     debug_assert!(turns.is_sorted_by_key(|turn| turn.index), "an index is searched for");
-    let mut builder = NotesBuilder { turns, notes: Notes { plain, ..Notes::default() }, ..NotesBuilder::default() };
+    let mut builder =
+        NotesBuilder { turns, notes: Notes { plain, whole_objects, ..Notes::default() }, ..NotesBuilder::default() };
     found.take(MOST_PIECES).for_each(|found| builder.add(found));
     let mut mentions = Mentions::new(turns, builder.notes.pieces.iter().flat_map(|piece| &piece.terms));
     let room = MOST_PIECES - builder.notes.pieces.len();
@@ -255,7 +263,7 @@ fn names_itself(field: &JsonField) -> bool {
 impl Notes {
     /// Sets the prefixes of the last piece, as `compose` writes them.
     fn set_prefixes_of_last(&mut self, known: &mut ByHash<u32>) {
-        let Notes { lines, pieces, prefixes, plain } = self;
+        let Notes { lines, pieces, prefixes, plain, .. } = self;
         let Some(at) = pieces.len().checked_sub(1) else { return };
         let piece = &pieces[at];
         let line = &lines[piece.line as usize];

@@ -22,7 +22,7 @@ fn values_of_a_long_list_keep_their_object() {
         .collect();
     let mut messages = vec![message("user", "Find the cheapest flight.")];
     messages.extend(tool_call("search", &json!({"origin": "JFK"}), &json!(flights).to_string()));
-    let text = summary_of(&messages);
+    let text = summary(&Value::from(messages).to_string(), Counter::DEFAULT, 1_024);
     let objects = text.lines().find_map(|line| line.strip_prefix("- search: (JFK) ")).expect("a line");
     let objects = objects.strip_suffix("; …").expect("a mark");
     objects.split("; ").for_each(|object| assert!(object.starts_with("HAT"), "{object} in {text}"));
