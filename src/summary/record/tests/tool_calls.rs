@@ -17,7 +17,7 @@ fn values_stand_with_their_call() {
 /// Values of an object stand with what identifies it, and a list shows that objects are missing.
 #[test]
 fn values_of_a_long_list_keep_their_object() {
-    let flights: Vec<Value> = (0..160)
+    let flights: Vec<Value> = (0..400)
         .map(|n| json!({"flight_number": format!("HAT{}", 300 + n % 7), "departs": format!("{:02}:10", n % 24), "price": 101 + 37 * n}))
         .collect();
     let mut messages = vec![message("user", "Find the cheapest flight.")];
