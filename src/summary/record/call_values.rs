@@ -36,42 +36,23 @@ pub(super) fn call_label(name: &str, arguments: &str, arguments_json: &Value) ->
     format!("{name}({})", label.join(", ")).replace(": ", ":")
 }
 
+/// First words of the names of tools that read or wait, and of those that take small steps in a browser.
+const READING_VERBS: &str = "get list search find read fetch view show query lookup look check describe count browse open load \
+    calculate think grep glob ls wait sleep retrieve \
+    browser page computer click type scroll press hover screenshot drag focus key mouse tap swipe navigate goto";
+
 /// Whether a tool may do more than read, by its name: `refund_order`, `mcp__jira__closeTicket`, but not `get_order`.
 pub(super) fn may_act(name: &str) -> bool {
-    const READS: [&str; 24] = [
-        "get",
-        "list",
-        "search",
-        "find",
-        "read",
-        "fetch",
-        "view",
-        "show",
-        "query",
-        "lookup",
-        "look",
-        "check",
-        "describe",
-        "count",
-        "browse",
-        "open",
-        "load",
-        "calculate",
-        "think",
-        "grep",
-        "glob",
-        "ls",
-        "wait",
-        "sleep",
-    ];
     let own = name.rsplit("__").next().unwrap_or(name);
     let verb_end = own.char_indices().find(|(at, c)| *at > 0 && !c.is_lowercase()).map_or(own.len(), |(at, _)| at);
-    !READS.contains(&own[..verb_end].to_lowercase().as_str()) && !own.to_lowercase().contains("think")
+    let verb = own[..verb_end].to_lowercase();
+    !READING_VERBS.split_whitespace().any(|reading| reading == verb) && !own.to_lowercase().contains("think")
 }
 
-/// Whether a result of one line says more than that a call went well: `ok`, `true`.
-pub(super) fn says_something(result: &str) -> bool {
-    result.contains(' ') || result.bytes().any(|byte| byte.is_ascii_digit())
+/// Whether a result says no more than that a call went well.
+pub(super) fn says_only_ok(result: &str) -> bool {
+    const WELL: [&str; 9] = ["", "ok", "okay", "true", "done", "success", "null", "none", "成功"];
+    WELL.contains(&result.to_lowercase().trim_end_matches(['.', '!', '。']))
 }
 
 /// A value with its key, if a later value with the same key replaces it.
@@ -114,7 +95,7 @@ pub(super) fn result_values(label: &str, result: &str, index: usize, used: &Name
         let is_alone = result.trim().lines().nth(1).is_none();
         // `src/a.go:77: type A` is a place, not an answer.
         let is_place = line.split(':').nth(1).is_some_and(|part| part.parse::<u32>().is_ok());
-        let answers = says_something(line) && !line.starts_with("No ") && !is_place;
+        let answers = !says_only_ok(line) && !line.starts_with("No ") && !is_place;
         is_alone && answers && !may_act(label) && line.len() <= LONGEST_VALUE
     };
     for line in lines.filter(|line| is_sentence(line) || is_answer(line) && !is_code(line)).take(MOST_KEPT) {

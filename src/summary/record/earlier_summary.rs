@@ -9,8 +9,9 @@ use crate::summary::record::phrases::{
     USER,
 };
 use crate::summary::record::root_folder::{FOLDER, restore_paths};
+use crate::summary::record::touched_files::FAILED_EDIT;
 use crate::summary::record::user::UserStatements;
-use crate::summary::record::work_state::{FAILED_EDIT, WorkState};
+use crate::summary::record::work_state::WorkState;
 use crate::summary::record::{FactKind, RecordEntry, SummarySection, cues, json_fields::LONGEST_VALUE, ledger};
 use crate::summary::record::{name_sources, segmentation};
 

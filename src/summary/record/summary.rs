@@ -12,7 +12,7 @@ use crate::summary::record::phrases::LAST_REQUEST;
 use crate::summary::record::phrases::{DONE, ERROR_GONE, OPEN_QUESTION, RAN_WELL, REPORT, SECTIONS, USER};
 use crate::summary::record::segmentation::{GAP, words_of};
 use crate::summary::record::selection::{self, size};
-use crate::summary::record::work_state::FAILED_EDIT;
+use crate::summary::record::touched_files::FAILED_EDIT;
 use crate::summary::record::{FactKind, HistoryRecord, RecordEntry, SummarySection, root_folder};
 use crate::tokens::Counter;
 use crate::transcript::Message;

@@ -6,11 +6,9 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::summary::record::call_values::{
-    argument_values, call_label, lines_with_used_names, may_act, result_values, says_something,
+    argument_values, call_label, lines_with_used_names, may_act, result_values, says_only_ok,
 };
-use crate::summary::record::command_steps::{
-    command_label, discards_changes, is_read_only, sets_changes_aside, shows_file, step_label,
-};
+use crate::summary::record::command_steps::{command_label, is_read_only, shows_file, step_label};
 use crate::summary::record::failed_calls::FailedCalls;
 use crate::summary::record::failures::{failed_step, failure_reason};
 use crate::summary::record::file_actions::{self, FileAction};
@@ -22,8 +20,7 @@ use crate::summary::record::phrases::ERROR_GONE;
 use crate::summary::record::plan::{Plan, asks_for_approval};
 use crate::summary::record::replies::rejection_text;
 use crate::summary::record::script_writes::{ScriptWrites, says_nothing_was_written};
-use crate::summary::record::segmentation::clip_to;
-use crate::summary::record::unchecked::UncheckedChanges;
+use crate::summary::record::touched_files::TouchedFiles;
 use crate::summary::record::{FactKind, FoundValue, RecordEntry};
 use crate::transcript::tools::shell::steps;
 use crate::transcript::tools::{ToolUse, argument};
@@ -33,15 +30,13 @@ use crate::wording::one_line;
 #[derive(Default)]
 pub(super) struct WorkState {
     plan: Plan,
-    files: HashMap<String, FileState>,
+    files: TouchedFiles,
     commands: HashMap<String, RecordEntry>,
     /// Errors by the labels of their commands.
     errors: HashMap<String, KnownError>,
     failed_calls: FailedCalls,
     /// The number of calls that may have changed something.
     changes: usize,
-    /// The index of the message with the last commit.
-    last_commit: usize,
     /// The lines that the agent's program prints around each output.
     frames: OutputFrames,
     /// Values from arguments and results. `None` where a later value with the same key replaced one.
@@ -50,10 +45,8 @@ pub(super) struct WorkState {
     /// The last call, if it has no result.
     open: Option<RecordEntry>,
     scripts: ScriptWrites,
-    unchecked: UncheckedChanges,
     /// Whether it has commands that do more than read.
     pub(super) has_commands: bool,
-    order: usize,
 }
 
 /// The error of a command.
@@ -63,18 +56,6 @@ struct KnownError {
     command: u64,
     /// The number of calls that may have changed something, with this one.
     changes: usize,
-}
-
-/// What was done to a file.
-#[derive(Default)]
-struct FileState {
-    /// The last action other than reading, and the index of its message.
-    last_action: Option<(FileAction, usize)>,
-    failed: Option<(String, usize)>,
-    last_read: Option<usize>,
-    read_count: u32,
-    from_summary: bool,
-    order: usize,
 }
 
 /// What a call adds beside the state of the work.
@@ -102,10 +83,7 @@ impl WorkState {
         if file_actions.is_empty()
             && let Some(path) = result.and_then(|result| file_actions::open_file(&call.name, result))
         {
-            // Other calls name it from the working directory.
-            let is_same = |known: &&String| path.strip_suffix(known.as_str()).is_some_and(|rest| rest.ends_with('/'));
-            let path = self.files.keys().find(is_same).map_or_else(|| path.to_owned(), String::clone);
-            file_actions.push((path, FileAction::Changed));
+            file_actions.push((self.files.name_by_end(path), FileAction::Changed));
         }
         let command = tool.command.as_deref();
         let label = match (command, file_actions.first()) {
@@ -122,7 +100,7 @@ impl WorkState {
         if let Some(reason) = rejected {
             let path = file_actions.into_iter().find(|(_, used)| *used != FileAction::Read);
             if let Some((path, _)) = path {
-                self.record_failed_edit(path, "rejected by the user", index);
+                self.files.record_failed_edit(path, "rejected by the user", index);
             }
             let reason = if reason.is_empty() { "(no reason given)" } else { reason };
             return CallEffects { rejected: Some((label, reason.to_owned())), ..CallEffects::default() };
@@ -157,9 +135,8 @@ impl WorkState {
             result_values(&label, result, index, used, &mut values);
             // Without a value, nothing would tell that it was done.
             if values.is_empty() && may_act(&call.name) && !label.ends_with("()") {
-                let result = one_line(result);
-                let tells_more = says_something(&result) && result.len() <= LONGEST_VALUE;
-                let text = if tells_more { format!("ok: {result}") } else { "ok".to_owned() };
+                let text = Some(one_line(result)).filter(|line| line.len() <= LONGEST_VALUE && !says_only_ok(line));
+                let text = text.unwrap_or_else(|| "ok".to_owned());
                 self.set_command(FactKind::Command, &label, text, 2.5, index);
             }
         }
@@ -194,7 +171,7 @@ impl WorkState {
             match (&failure, used) {
                 (Some(why), FileAction::Read) => news.errors.push(why.clone()),
                 (Some(why), _) => {
-                    self.record_failed_edit(path, why, index);
+                    self.files.record_failed_edit(path, why, index);
                     news.errors.push(why.clone());
                 }
                 (None, used) => self.record_file_action(path, used, index, true),
@@ -203,47 +180,9 @@ impl WorkState {
         news
     }
 
-    fn file_state(&mut self, path: String) -> &mut FileState {
-        self.order += 1;
-        let order = self.order;
-        let path = clip_to(path.trim().trim_start_matches("./"), LONGEST_VALUE * 2);
-        self.files.entry(path).or_insert_with(|| FileState { order, ..FileState::default() })
-    }
-
-    /// Records what was done to a file. `is_work` is whether that can need another run: a command also writes files that
-    /// are results.
-    fn record_file_action(&mut self, path: String, used: FileAction, index: usize, is_work: bool) {
-        let order = self.order + 1;
-        match used {
-            FileAction::Read => {
-                let file = self.file_state(path);
-                file.last_read = Some(index);
-                file.read_count += 1;
-            }
-            used => {
-                self.changes += 1;
-                match used {
-                    FileAction::Deleted | FileAction::Restored => self.unchecked.forget(&path),
-                    _ if is_work => self.unchecked.record_change(&path, index),
-                    _ => {}
-                }
-                let file = self.file_state(path);
-                // A file that is created and then changed counts as created.
-                let was_created =
-                    matches!((&file.last_action, &used), (Some((FileAction::Created, _)), FileAction::Changed));
-                // What was read before is overwritten.
-                let is_new = used != FileAction::Created || file.last_read.is_none() || file.last_action.is_some();
-                let action = if was_created { FileAction::Created } else { used };
-                file.last_action = Some((if is_new { action } else { FileAction::Changed }, index));
-                file.failed = None;
-                file.order = order;
-            }
-        }
-    }
-
-    fn record_failed_edit(&mut self, path: String, why: &str, index: usize) {
-        let why = why.trim_end_matches('.').to_owned();
-        self.file_state(path).failed = Some((why, index));
+    fn record_file_action(&mut self, path: String, action: FileAction, index: usize, is_work: bool) {
+        self.changes += usize::from(action != FileAction::Read);
+        self.files.record(path, action, index, is_work);
     }
 
     fn record_command(
@@ -259,8 +198,10 @@ impl WorkState {
         let is_piped = command.contains(" | ") || command.contains("||");
         let outcome = CommandOutcome::parse(result.unwrap_or(""), &self.frames, is_marked, is_piped);
         let has_failed = outcome.failed == Some(true);
-        let file_actions: Vec<(String, FileAction)> =
-            file_actions.into_iter().map(|(path, action)| (self.known_path(command, path), action)).collect();
+        let file_actions: Vec<(String, FileAction)> = file_actions
+            .into_iter()
+            .map(|(path, action)| (self.files.name_from_folder(command, path), action))
+            .collect();
         let writes = |action: &FileAction| matches!(action, FileAction::Created | FileAction::Changed);
         if let Some((script, _)) = file_actions.iter().find(|(_, action)| writes(action) && command.contains("<<")) {
             self.scripts.add_script(script, command);
@@ -270,24 +211,15 @@ impl WorkState {
             let is_written = |_: &(String, FileAction)| !says_nothing_was_written(result.unwrap_or(""));
             for (path, action) in written.into_iter().filter(is_written).filter(|(path, _)| !path.starts_with("/tmp/"))
             {
+                let path = self.files.name_from_folder(command, path);
                 self.record_file_action(path, action, index, action == FileAction::Changed);
             }
             let is_patch = command.contains("*** Begin Patch");
             for (path, action) in file_actions {
-                let is_known = self.files.get(&path).is_some_and(|file| file.last_read.is_some());
-                self.record_file_action(path, action, index, is_patch || is_known);
+                let is_work = is_patch || self.files.was_read(&path);
+                self.record_file_action(path, action, index, is_work);
             }
-            if sets_changes_aside(command) {
-                self.unchecked.forget_all();
-            }
-            if discards_changes(command) {
-                let changed = self.files.values_mut().filter_map(|file| file.last_action.as_mut());
-                let changed = changed.filter(|(action, at)| *action == FileAction::Changed && *at > self.last_commit);
-                changed.for_each(|last| *last = (FileAction::Restored, index));
-            }
-            if command.contains("git commit") {
-                self.last_commit = index;
-            }
+            self.files.record_version_control(command, index);
         }
         let steps = steps(command);
         let mut labels: Vec<String> =
@@ -313,7 +245,7 @@ impl WorkState {
             self.set_command(FactKind::Command, &labels.join(" && "), NO_RESULT_YET.to_owned(), 3.0, index);
             return CallEffects::default();
         };
-        self.unchecked.record_run(&labels);
+        self.files.unchecked.record_run(&labels);
         let mut effects = CallEffects::default();
         if has_failed {
             let weight = if steps.iter().all(|step| is_read_only(step)) { 0.7 } else { 5.0 };
@@ -329,13 +261,6 @@ impl WorkState {
         labels.iter().for_each(|label| self.update_error(label, command, error, index));
         self.changes += 1;
         effects
-    }
-
-    /// Returns the known name of a path that a command names from the folder it goes to: `cd /srv && cat a.py`.
-    fn known_path(&self, command: &str, path: String) -> String {
-        let folder = command.trim_start().strip_prefix("cd /").and_then(|rest| rest.split([' ', ';', '\n']).next());
-        let from_folder = folder.map(|folder| format!("/{}/{path}", folder.trim_end_matches('/')));
-        from_folder.filter(|full| !path.starts_with('/') && self.files.contains_key(full)).unwrap_or(path)
     }
 
     fn set_command(&mut self, kind: FactKind, label: &str, text: String, weight: f64, index: usize) {
@@ -409,22 +334,8 @@ impl WorkState {
                 self.commands.insert(entry.about.clone(), entry);
             }
             FactKind::Todo | FactKind::Done => self.plan.restore(entry),
-            FactKind::Open => self.unchecked.restore(&entry),
-            FactKind::File => {
-                let order = self.order + 1;
-                let index = entry.index;
-                let (path, why) = match entry.text.split_once(" (") {
-                    Some((path, why)) => (path.to_owned(), Some(why.trim_end_matches(')').to_owned())),
-                    None => (entry.text, None),
-                };
-                let file = self.file_state(path);
-                (file.from_summary, file.order) = (true, order);
-                match FileAction::named(&entry.about) {
-                    Some(FileAction::Read) => file.last_read = Some(index),
-                    Some(used) => file.last_action = Some((used, index)),
-                    None => file.failed = Some((why.unwrap_or_default(), index)),
-                }
-            }
+            FactKind::Open => self.files.unchecked.restore(&entry),
+            FactKind::File => self.files.restore(entry),
             _ => {}
         }
     }
@@ -433,26 +344,7 @@ impl WorkState {
     /// history, from 0 to 1.
     pub(super) fn entries(&mut self, position: impl Fn(usize) -> f64) -> Vec<RecordEntry> {
         let mut all: Vec<RecordEntry> = std::mem::take(&mut self.plan).into_entries();
-        let mut files: Vec<(String, FileState)> = std::mem::take(&mut self.files).into_iter().collect();
-        files.sort_by(|a, b| (a.1.order, &a.0).cmp(&(b.1.order, &b.0)));
-        for (path, file) in files {
-            let mut add = |about: &str, text: String, index: usize, weight: f64| {
-                let mut entry = RecordEntry::new(FactKind::File, index, about.to_owned(), text);
-                entry.weight = weight * (0.7 + 0.6 * position(index));
-                entry.earlier = file.from_summary;
-                all.push(entry);
-            };
-            if let Some((action, index)) = file.last_action {
-                add(action.word(), path.clone(), index, 5.0);
-            }
-            match (&file.failed, file.last_read) {
-                (Some((why, index)), _) => add(FAILED_EDIT, format!("{path} ({why})"), *index, 5.5),
-                (None, Some(index)) if file.last_action.is_none() => {
-                    add(FileAction::Read.word(), path, index, 1.5 + 0.5 * f64::from(file.read_count.max(1)).log2());
-                }
-                _ => {}
-            }
-        }
+        all.extend(self.files.take_entries(&position));
         let mut commands: Vec<RecordEntry> = std::mem::take(&mut self.commands).into_values().collect();
         let errors = std::mem::take(&mut self.errors).into_values().map(|known| known.entry);
         commands.extend(errors.filter(|error| !error.about.is_empty()));
@@ -465,7 +357,7 @@ impl WorkState {
 
     /// Returns the files changed since the last run of a command.
     pub(super) fn take_unchecked_changes(&mut self) -> Option<RecordEntry> {
-        std::mem::take(&mut self.unchecked).into_entry()
+        std::mem::take(&mut self.files.unchecked).into_entry()
     }
 
     /// Returns the last call, if it has no result.
@@ -476,6 +368,3 @@ impl WorkState {
 
 /// The outcome of a command that has no result yet.
 pub(super) const NO_RESULT_YET: &str = "no result yet";
-
-/// The action of an edit that failed.
-pub(super) const FAILED_EDIT: &str = "edit failed";

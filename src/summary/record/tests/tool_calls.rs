@@ -99,7 +99,12 @@ fn an_action_is_told_whatever_its_result_says() {
     let text = summary_of(&messages);
     assert!(text.contains("`get_ticket(T-9)`: T-9: printer on fire (open)"), "{text}");
     assert!(text.contains("Ran ok: `refund_order(W-17, 12)`"), "{text}");
-    assert!(text.contains("`mcp__desk__setPriority(T-9)` → ok: Priority set") && !text.contains("get_order"), "{text}");
+    assert!(text.contains("`mcp__desk__setPriority(T-9)` → Priority set") && !text.contains("get_order"), "{text}");
+    let mut steps = vec![message("user", "Book the room in the portal.")];
+    steps.extend((0..40).flat_map(|n| tool_call("click", &json!({"x": n, "y": 7}), "ok")));
+    steps.extend(tool_call("cancel_booking", &json!({"id": "B-4"}), "false"));
+    let text = summary_of(&steps);
+    assert!(text.contains("`cancel_booking(B-4)` → false") && !text.contains("click"), "{text}");
 }
 
 #[test]
