@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use crate::summary::record::cues;
 use crate::summary::record::json_fields::{JsonField, LONGEST_VALUE, json_fields};
 use crate::summary::record::literals::{LiteralClass, literals};
 use crate::summary::record::names::{NameUsage, names};
@@ -36,17 +37,58 @@ pub(super) fn call_label(name: &str, arguments: &str, arguments_json: &Value) ->
     format!("{name}({})", label.join(", ")).replace(": ", ":")
 }
 
-/// First words of the names of tools that read or wait, and of those that take small steps in a browser.
-const READING_VERBS: &str = "get list search find read fetch view show query lookup look check describe count browse open load \
-    calculate think grep glob ls wait sleep retrieve \
-    browser page computer click type scroll press hover screenshot drag focus key mouse tap swipe navigate goto";
+/// Words in the names of tools that change something, of those that read, and of those that take small steps in a
+/// browser or keep notes.
+const ACTING_WORDS: &str = "create update delete remove cancel refund book send close set add write edit replace submit pay charge \
+    transfer exchange return modify move rename assign merge deploy publish post reply approve reject restart start stop turn \
+    lock unlock enable disable reset transition upload invite schedule apply";
+const READING_WORDS: &str = "get list search find read fetch view show query lookup look check describe count browse load calculate \
+    think thinking thought grep glob ls wait sleep retrieve download inspect snapshot sql output tavily";
+const STEP_WORDS: &str = "browser page computer click type scroll press hover screenshot drag focus key mouse tap swipe navigate goto \
+    fill notify memory todo finish skill toolsearch";
 
-/// Whether a tool may do more than read, by its name: `refund_order`, `mcp__jira__closeTicket`, but not `get_order`.
-pub(super) fn may_act(name: &str) -> bool {
-    let own = name.rsplit("__").next().unwrap_or(name);
-    let verb_end = own.char_indices().find(|(at, c)| *at > 0 && !c.is_lowercase()).map_or(own.len(), |(at, _)| at);
-    let verb = own[..verb_end].to_lowercase();
-    !READING_VERBS.split_whitespace().any(|reading| reading == verb) && !own.to_lowercase().contains("think")
+/// What a tool does, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ToolKind {
+    /// It may change something: `refund_order`, `mcp__jira__closeTicket`.
+    Acts,
+    /// It reads: `get_order`, `jira_search_issues`.
+    Reads,
+    /// It takes a small step or keeps notes, or deals with secrets: nothing that a summary tells.
+    Minor,
+}
+
+impl ToolKind {
+    pub(super) fn of(name: &str, given: &Value) -> ToolKind {
+        const SENSITIVE_WORDS: &str = "pin otp cvv cvc token card login";
+        let words: Vec<String> = words_of_name(name.rsplit("__").next().unwrap_or(name));
+        let has = |list: &str| list.split_whitespace().any(|known| words.iter().any(|word| word == known));
+        let is_sensitive = |key: &String| {
+            let own = words_of_name(key);
+            cues::SECRETS.is_in(key) || SENSITIVE_WORDS.split(' ').any(|known| own.iter().any(|word| word == known))
+        };
+        let is_secret =
+            is_sensitive(&name.to_owned()) || given.as_object().is_some_and(|given| given.keys().any(is_sensitive));
+        match () {
+            () if is_secret || has(STEP_WORDS) => ToolKind::Minor,
+            () if has(ACTING_WORDS) || !has(READING_WORDS) => ToolKind::Acts,
+            () => ToolKind::Reads,
+        }
+    }
+}
+
+/// Returns the words of a name in lower case: `closeTicket`, `close_ticket`.
+fn words_of_name(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for c in name.chars() {
+        if (!c.is_alphanumeric() || c.is_uppercase()) && words.last().is_some_and(|word| !word.is_empty()) {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words
 }
 
 /// Whether a result says no more than that a call went well.
@@ -90,17 +132,20 @@ pub(super) fn result_values(label: &str, result: &str, index: usize, used: &Name
         |line: &&str| line.split_whitespace().nth(3).is_some() && line.len() <= 2 * LONGEST_VALUE && !is_code(line);
     let is_sentence =
         |line: &&str| is_statement(line) && !line.contains("://") && line.ends_with(['.', '!', '?', '。', '！', '？']);
-    // A result of one line is what was asked for: `Sunny, 24 °C`.
-    let is_answer = |line: &&str| {
-        let is_alone = result.trim().lines().nth(1).is_none();
-        // `src/a.go:77: type A` is a place, not an answer.
-        let is_place = line.split(':').nth(1).is_some_and(|part| part.parse::<u32>().is_ok());
-        let answers = !says_only_ok(line) && !line.starts_with("No ") && !is_place;
-        is_alone && answers && !may_act(label) && line.len() <= LONGEST_VALUE
-    };
-    for line in lines.filter(|line| is_sentence(line) || is_answer(line) && !is_code(line)).take(MOST_KEPT) {
+    for line in lines.filter(is_sentence).take(MOST_KEPT) {
         found.push((None, line_value(label, line, index, 1.2)));
     }
+}
+
+/// Returns what a reading tool answered in one line: `Sunny, 24 °C`. The last answer to the same call counts.
+pub(super) fn answer(label: &str, result: &str, index: usize) -> Option<KeyedValue> {
+    const WEIGHT: f64 = 1.2;
+    let line = result.trim();
+    // `src/a.go:77: type A` is a place, not an answer.
+    let is_place = line.split(':').nth(1).is_some_and(|part| part.parse::<u32>().is_ok());
+    let answers = !line.contains('\n') && line.len() <= LONGEST_VALUE && !says_only_ok(line);
+    (answers && !line.starts_with("No ") && !is_place && !is_code(line))
+        .then(|| (Some(format!("answer {label}")), line_value(label, line, index, WEIGHT)))
 }
 
 /// Collects the lines of an output with names that are used later.

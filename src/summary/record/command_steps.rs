@@ -88,20 +88,6 @@ pub(super) fn sets_changes_aside(command: &str) -> bool {
     steps(command).iter().any(undoes)
 }
 
-/// Whether a command throws away all changes that are not committed.
-pub(super) fn discards_changes(command: &str) -> bool {
-    let discards = |step: &&str| {
-        matches!(
-            step.split_whitespace().collect::<Vec<_>>()[..],
-            ["git", "checkout" | "restore", "."]
-                | ["git", "checkout", "--" | "HEAD", "."]
-                | ["git", "reset", "--hard"]
-                | ["git", "reset", "--hard", "HEAD"]
-        )
-    };
-    steps(command).iter().any(discards)
-}
-
 /// Whether a step shows a file. Its lines are those of the file and report nothing.
 pub(super) fn shows_file(step: &str) -> bool {
     const VIEWERS: [&str; 7] = ["cat", "sed", "nl", "head", "tail", "less", "bat"];

@@ -27,15 +27,6 @@ impl FailedCalls {
         failure: Option<&str>,
         index: usize,
     ) -> bool {
-        // Some results open with a word for a failure and report none.
-        let reports_error = |reason: &str| {
-            let lower = reason.to_lowercase();
-            lower.starts_with("error:") && !lower.starts_with("error: null")
-        };
-        const ACTIONS: [&str; 9] = ["edit", "write", "patch", "create", "update", "delete", "insert", "send", "book"];
-        let lower_name = call.name.to_lowercase();
-        let acts = ACTIONS.iter().any(|action| lower_name.contains(action));
-        let failure = failure.filter(|reason| call.failed || acts || reports_error(reason));
         if let Some(reason) = failure {
             const WEIGHT: f64 = 3.0;
             let mut entry = RecordEntry::new(FactKind::Error, index, label.to_owned(), format!("{FAILED}{reason}"));
@@ -69,14 +60,14 @@ impl FailedCalls {
     }
 }
 
-/// Whether two calls of a tool are about the same thing: they share what identifies it, under whatever name; without
-/// such an argument, any argument.
+/// Whether two calls of a tool are about the same thing: they share what identifies it, under whatever name, and nothing
+/// of the same name identifies another. Without such an argument, any argument that they share will do.
 fn is_about_the_same(one: &Value, other: &Value) -> bool {
     fn values(given: &Value) -> impl Iterator<Item = (&String, &Value)> {
         given.as_object().into_iter().flatten()
     }
     let identifies = |value: &Value| match value {
-        Value::Number(_) => true,
+        Value::Number(number) => number.as_u64().is_some_and(|number| number > 999),
         Value::String(text) => !text.contains(' ') && text.contains(|c: char| c.is_ascii_digit() || "/@_".contains(c)),
         _ => false,
     };
@@ -84,5 +75,13 @@ fn is_about_the_same(one: &Value, other: &Value) -> bool {
     if identifiers.peek().is_none() {
         return values(one).any(|(name, value)| other.get(name) == Some(value));
     }
-    identifiers.any(|(_, value)| values(other).any(|(_, known)| known == value))
+    let differs = |name: &String, value: &Value| other.get(name).is_some_and(|known| known != value);
+    let mut shares = false;
+    for (name, value) in identifiers {
+        if differs(name, value) {
+            return false;
+        }
+        shares |= values(other).any(|(_, known)| known == value);
+    }
+    shares
 }

@@ -107,7 +107,9 @@ fn moved_files(command: &str) -> Vec<(&str, &str)> {
         let words_of_move: Vec<&str> = words_of_step(step).filter(|word| !word.starts_with('-')).collect();
         let (["mv", from, to] | ["git", "mv", from, to]) = words_of_move[..] else { return None };
         let names_it = |(other, step): (usize, &&str)| other != at && words_of_step(step).any(|word| word == from);
-        (!from.contains(['*', '$']) && !steps.iter().enumerate().any(names_it)).then_some((from, to))
+        // A folder as the target keeps the name.
+        let is_file = |path: &str| !path.ends_with('/') && path != "." && !path.contains(['*', '$']);
+        (is_file(from) && is_file(to) && !steps.iter().enumerate().any(names_it)).then_some((from, to))
     });
     moves.collect()
 }

@@ -19,7 +19,10 @@ impl ScriptWrites {
     /// Notes the code of a script that a call writes.
     pub(super) fn add_script(&mut self, path: &str, code: &str) {
         let is_script = [".py", ".js", ".mjs", ".ts", ".rb"].iter().any(|end| path.ends_with(end));
-        if is_script {
+        // A program with arguments writes what they say.
+        let is_program = ["argv", "argparse", "process.args", "import click", "import typer"];
+        let is_test = path.rsplit('/').next().is_some_and(|name| name.starts_with("test_"));
+        if is_script && !is_test && !is_program.iter().any(|sign| code.contains(sign)) {
             self.by_script.insert(path.trim_start_matches("./").to_owned(), written_files(code));
         }
     }
@@ -28,14 +31,18 @@ impl ScriptWrites {
     /// before.
     pub(super) fn of_command(&self, command: &str) -> Vec<(String, FileAction)> {
         let mut found = Vec::new();
+        let mut has_code = false;
         for step in steps(command) {
             match program_of_step(step) {
-                Some("-") => found.extend(written_files(command)),
+                Some("-") => has_code = true,
                 Some(script) => {
                     found.extend(self.by_script.get(script.trim_start_matches("./")).into_iter().flatten().cloned());
                 }
                 None => {}
             }
+        }
+        if has_code {
+            found.extend(written_files(command));
         }
         found.sort_unstable();
         found.dedup();
@@ -74,6 +81,8 @@ fn program_of_step(step: &str) -> Option<&str> {
 
 /// Returns the files that code writes. One that it may have read is changed; the others are created.
 fn written_files(code: &str) -> Vec<(String, FileAction)> {
+    /// Most writes that are read.
+    const MOST_WRITES: usize = 64;
     // `open(`, but not `window.open(` or `reopen(`
     let is_function = |at: usize| {
         let before = &code[..at];
@@ -97,7 +106,8 @@ fn written_files(code: &str) -> Vec<(String, FileAction)> {
         .collect();
     let reads = [".read()", "read_text(", "readFileSync(", ".readlines("].iter().any(|call| code.contains(call));
     let action = if reads { FileAction::Changed } else { FileAction::Created };
-    let paths = places.flat_map(|at| paths_at(at, code)).filter(|path| !removed.contains(path));
+    let paths = places.take(MOST_WRITES).flat_map(|at| paths_at(at, code));
+    let paths = paths.filter(|path| !removed.contains(path) && !path.starts_with("/dev/"));
     paths.map(|path| (path, action)).collect()
 }
 

@@ -45,6 +45,8 @@ pub(in crate::summary) fn split_paragraphs(text: &str) -> Vec<Paragraph> {
     let mut paragraphs_so_far: Vec<Paragraph> = Vec::new();
     let mut block: Vec<&str> = Vec::new();
     let mut code: Option<Vec<&str>> = None;
+    /// Most bytes of a comment. More are no comment that somebody forgot to end.
+    const LONGEST_COMMENT: usize = 1_500;
     let mut comment_end = 0;
     for line in text.lines() {
         let place = line.as_ptr() as usize - text.as_ptr() as usize;
@@ -57,7 +59,8 @@ pub(in crate::summary) fn split_paragraphs(text: &str) -> Vec<Paragraph> {
         if code.is_none()
             && line.trim_start().starts_with("<!--")
             && !line.contains("-->")
-            && let Some(length) = text[end..].find("-->")
+            && let Some(length) = text[end..text.floor_char_boundary(end + LONGEST_COMMENT)].find("-->")
+            && !text[end..end + length].contains("<!--")
         {
             comment_end = end + length + "-->".len();
             continue;

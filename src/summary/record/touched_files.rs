@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::summary::record::command_steps::{discards_changes, sets_changes_aside};
+use crate::summary::record::command_steps::sets_changes_aside;
 use crate::summary::record::file_actions::FileAction;
 use crate::summary::record::json_fields::LONGEST_VALUE;
 use crate::summary::record::segmentation::clip_to;
@@ -17,8 +17,6 @@ pub(super) const FAILED_EDIT: &str = "edit failed";
 pub(super) struct TouchedFiles {
     by_path: HashMap<String, FileState>,
     order: usize,
-    /// The index of the message with the last commit.
-    last_commit: usize,
     pub(super) unchecked: UncheckedChanges,
 }
 
@@ -77,23 +75,26 @@ impl TouchedFiles {
         self.state(path).failed = Some((why, index));
     }
 
+    /// Whether a call read or changed a file.
+    pub(super) fn is_known(&self, path: &str) -> bool {
+        self.by_path.contains_key(path)
+    }
+
+    /// Removes a file that has another name now.
+    pub(super) fn forget(&mut self, path: &str) {
+        self.by_path.remove(path);
+        self.unchecked.forget(path);
+    }
+
     /// Whether a file was read.
     pub(super) fn was_read(&self, path: &str) -> bool {
         self.by_path.get(path).is_some_and(|file| file.last_read.is_some())
     }
 
-    /// Records what a command does with all changes: it commits, sets aside or throws away.
-    pub(super) fn record_version_control(&mut self, command: &str, index: usize) {
+    /// Records that a command sets all changes aside or throws them away.
+    pub(super) fn record_version_control(&mut self, command: &str) {
         if sets_changes_aside(command) {
             self.unchecked.forget_all();
-        }
-        if discards_changes(command) {
-            let changed = self.by_path.values_mut().filter_map(|file| file.last_action.as_mut());
-            let changed = changed.filter(|(action, at)| *action == FileAction::Changed && *at > self.last_commit);
-            changed.for_each(|last| *last = (FileAction::Restored, index));
-        }
-        if command.contains("git commit") {
-            self.last_commit = index;
         }
     }
 

@@ -1,12 +1,12 @@
 //! The state of the work: the last plan, the files with what was done to them, and the commands with their last
 //! outcome.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use serde_json::Value;
 
 use crate::summary::record::call_values::{
-    argument_values, call_label, lines_with_used_names, may_act, result_values, says_only_ok,
+    ToolKind, answer, argument_values, call_label, lines_with_used_names, result_values, says_only_ok,
 };
 use crate::summary::record::command_steps::{command_label, is_read_only, shows_file, step_label};
 use crate::summary::record::failed_calls::FailedCalls;
@@ -24,7 +24,6 @@ use crate::summary::record::touched_files::TouchedFiles;
 use crate::summary::record::{FactKind, FoundValue, RecordEntry};
 use crate::transcript::tools::shell::steps;
 use crate::transcript::tools::{ToolUse, argument};
-use crate::wording::one_line;
 
 /// The state of the work, updated call by call.
 #[derive(Default)]
@@ -32,6 +31,8 @@ pub(super) struct WorkState {
     plan: Plan,
     files: TouchedFiles,
     commands: HashMap<String, RecordEntry>,
+    /// The labels of the latest actions of each tool that is no shell.
+    actions: HashMap<String, VecDeque<String>>,
     /// Errors by the labels of their commands.
     errors: HashMap<String, KnownError>,
     failed_calls: FailedCalls,
@@ -128,16 +129,24 @@ impl WorkState {
             return CallEffects::default();
         }
         self.changes += 1;
-        let has_failed = self.failed_calls.update(call, &given, &label, failure.as_deref(), index);
+        let kind = ToolKind::of(&call.name, &given);
+        // Some results of reading tools open with a word for a failure and report none.
+        let is_certain = |reason: &&str| {
+            let lower = reason.to_lowercase();
+            kind == ToolKind::Acts || call.failed || lower.starts_with("error:") && !lower.starts_with("error: null")
+        };
+        let certain = failure.as_deref().filter(is_certain);
+        let has_failed = self.failed_calls.update(call, &given, &label, certain, index);
         let mut values = Vec::new();
         argument_values(&arguments, &label, index, &mut values);
         if let Some(result) = result.filter(|_| !has_failed) {
             result_values(&label, result, index, used, &mut values);
-            // Without a value, nothing would tell that it was done.
-            if values.is_empty() && may_act(&call.name) && !label.ends_with("()") {
-                let text = Some(one_line(result)).filter(|line| line.len() <= LONGEST_VALUE && !says_only_ok(line));
-                let text = text.unwrap_or_else(|| "ok".to_owned());
-                self.set_command(FactKind::Command, &label, text, 2.5, index);
+            match kind {
+                // Without a value, nothing would tell what was done or answered.
+                _ if !values.is_empty() || label.ends_with("()") => {}
+                ToolKind::Acts => self.record_action(&call.name, &label, result, index),
+                ToolKind::Reads => values.extend(answer(&label, result, index)),
+                ToolKind::Minor => {}
             }
         }
         values.into_iter().for_each(|(key, value)| self.add_value(key, value));
@@ -180,8 +189,33 @@ impl WorkState {
         news
     }
 
+    /// Records what a tool did that is no shell, in the words of its result if that is a line.
+    fn record_action(&mut self, tool: &str, label: &str, result: &str, index: usize) {
+        /// Most actions of one tool that are told; the latest stay.
+        const MOST: usize = 12;
+        let line = Some(result.trim()).filter(|line| !line.contains('\n') && line.len() <= LONGEST_VALUE);
+        let text = line.filter(|line| !says_only_ok(line)).unwrap_or("ok");
+        self.set_command(FactKind::Command, label, text.to_owned(), 2.5, index);
+        let labels = self.actions.entry(tool.to_owned()).or_default();
+        labels.retain(|known| known != label);
+        labels.push_back(label.to_owned());
+        if labels.len() > MOST
+            && let Some(oldest) = labels.pop_front()
+        {
+            self.commands.remove(&oldest);
+        }
+    }
+
     fn record_file_action(&mut self, path: String, action: FileAction, index: usize, is_work: bool) {
         self.changes += usize::from(action != FileAction::Read);
+        let (path, action) = match path.split_once(" → ") {
+            // `mv new.py a.py`: a known file has new content.
+            Some((from, to)) if action == FileAction::Renamed => {
+                self.files.forget(from);
+                if self.files.is_known(to) { (to.to_owned(), FileAction::Changed) } else { (path, action) }
+            }
+            _ => (path, action),
+        };
         self.files.record(path, action, index, is_work);
     }
 
@@ -219,7 +253,7 @@ impl WorkState {
                 let is_work = is_patch || self.files.was_read(&path);
                 self.record_file_action(path, action, index, is_work);
             }
-            self.files.record_version_control(command, index);
+            self.files.record_version_control(command);
         }
         let steps = steps(command);
         let mut labels: Vec<String> =

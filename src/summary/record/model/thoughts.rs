@@ -87,15 +87,19 @@ impl Thoughts {
     /// Notes a text of the model: it replaces thoughts that it repeats or rules out, and the plan. One that `acts` not
     /// is a report. It replaces all that was thought since the user's message.
     pub(super) fn hear_model(&mut self, statements: impl Iterator<Item = impl AsRef<str>>, acts: bool) {
-        if !acts {
-            self.all.truncate(self.before_user);
-        }
+        /// Words of a report that tells what came of the work. `Fixed.` does not.
+        const REPORT_WORDS: usize = 7;
+        let mut words = 0;
         statements.for_each(|text| {
+            words += words_of(text.as_ref()).count();
             self.replace(text.as_ref());
             if cues::EXPLAINS.is_in(text.as_ref()) {
                 self.drop_explanations(text.as_ref());
             }
         });
+        if !acts && words >= REPORT_WORDS {
+            self.all.truncate(self.before_user);
+        }
         self.plan = None;
     }
 

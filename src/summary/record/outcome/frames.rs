@@ -83,5 +83,5 @@ fn bracketed_end(text: &str) -> Option<&str> {
 /// Returns an output without the command, which some terminals repeat before it.
 pub(in crate::summary::record) fn without_echo<'o>(output: &'o str, command: &str) -> &'o str {
     let rest = output.trim_start().strip_prefix(command.trim());
-    rest.filter(|rest| rest.is_empty() || rest.starts_with(['\r', '\n'])).unwrap_or(output)
+    rest.filter(|rest| rest.is_empty() || rest.starts_with(['\r', '\n', '['])).unwrap_or(output)
 }

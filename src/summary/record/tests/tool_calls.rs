@@ -100,6 +100,18 @@ fn an_action_is_told_whatever_its_result_says() {
     assert!(text.contains("`get_ticket(T-9)`: T-9: printer on fire (open)"), "{text}");
     assert!(text.contains("Ran ok: `refund_order(W-17, 12)`"), "{text}");
     assert!(text.contains("`mcp__desk__setPriority(T-9)` → Priority set") && !text.contains("get_order"), "{text}");
+    let mut refused = vec![message("user", "Handle the orders of today.")];
+    refused.extend(tool_call("cancel_order", &json!({"order": "W-1"}), "Cannot cancel: the order has shipped"));
+    refused.extend(tool_call("jira_get_issue", &json!({"key": "J-1"}), "J-1: printer on fire"));
+    refused.extend(tool_call("set_password", &json!({"value": "hunter2"}), "ok"));
+    refused.extend(tool_call("取消订单", &json!({"order": "W-2"}), "余额不足"));
+    let text = summary_of(&refused);
+    assert!(text.contains("`cancel_order(W-1)` → failed: Cannot cancel: the order has shipped"), "{text}");
+    assert!(
+        text.contains("`取消订单(W-2)` → 余额不足") && text.contains("`jira_get_issue(J-1)`: J-1: printer"),
+        "{text}"
+    );
+    assert!(!text.contains("hunter2") && !text.contains("Ran ok"), "{text}");
     let mut steps = vec![message("user", "Book the room in the portal.")];
     steps.extend((0..40).flat_map(|n| tool_call("click", &json!({"x": n, "y": 7}), "ok")));
     steps.extend(tool_call("cancel_booking", &json!({"id": "B-4"}), "false"));
@@ -217,18 +229,6 @@ fn a_result_that_says_it_failed_in_json_is_a_failure() {
     let edit = tool_call("edit_file", &json!({"path": "/app/a.py"}), r#"{"success": false, "error": "disk full"}"#);
     let text = summary_of(&edit);
     assert!(text.contains("Edit failed: /app/a.py (disk full)") && !text.contains("Changed"), "{text}");
-}
-
-#[test]
-fn changes_that_are_thrown_away_are_none() {
-    let edit = |path: &str| tool_call("edit_file", &json!({"path": path}), "Edited.");
-    let mut messages = vec![message("user", "Fix it.")];
-    messages.extend(edit("/app/a.py"));
-    messages.extend(shell_call("git commit -qam one", ""));
-    messages.extend(edit("/app/b.py"));
-    messages.extend(shell_call("git checkout .", ""));
-    let text = summary_of(&messages);
-    assert!(text.contains("Changed: /app/a.py") && text.contains("Restored: /app/b.py"), "{text}");
 }
 
 /// A terminal repeats the command before its output.
