@@ -61,6 +61,8 @@ pub(in crate::summary) fn split_paragraphs(text: &str) -> Vec<Paragraph> {
             && !line.contains("-->")
             && let Some(length) = text[end..text.floor_char_boundary(end + LONGEST_COMMENT)].find("-->")
             && !text[end..end + length].contains("<!--")
+            // An arrow in a sentence ends no comment.
+            && text[end + length..].lines().next().is_some_and(|end| end.trim() == "-->")
         {
             comment_end = end + length + "-->".len();
             continue;
