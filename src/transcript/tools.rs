@@ -269,7 +269,7 @@ fn normalized(key: &str) -> String {
 }
 
 /// Returns the words of a tool's name, in lower case: `mcp__fs__readFile` is `mcp`, `fs`, `read`, `file`.
-fn words_of(name: &str) -> Vec<String> {
+pub(crate) fn words_of_name(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before_is_small = false;
     for c in name.chars() {
@@ -307,7 +307,7 @@ fn files_of_arguments(name: &str, arguments_json: &Map<String, Value>) -> Vec<Fi
     // An editor is one tool, with the verb in its arguments.
     let editor =
         arguments_json.get("command").and_then(Value::as_str).filter(|verb| !verb.contains(char::is_whitespace));
-    let words = words_of(editor.unwrap_or(name));
+    let words = words_of_name(editor.unwrap_or(name));
     let has_verb = |verbs: &[&str]| words.iter().any(|word| verbs.contains(&word.as_str()));
     let has_argument = |names: &[&str]| arguments_json.keys().any(|key| names.contains(&normalized(key).as_str()));
     let access = match () {

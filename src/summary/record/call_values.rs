@@ -3,7 +3,6 @@
 
 use serde_json::Value;
 
-use crate::summary::record::cues;
 use crate::summary::record::json_fields::{JsonField, LONGEST_VALUE, json_fields};
 use crate::summary::record::literals::{LiteralClass, literals};
 use crate::summary::record::names::{NameUsage, names};
@@ -35,60 +34,6 @@ pub(super) fn call_label(name: &str, arguments: &str, arguments_json: &Value) ->
         label.push(arguments.trim().replace('\n', " "));
     }
     format!("{name}({})", label.join(", ")).replace(": ", ":")
-}
-
-/// Words in the names of tools that change something, of those that read, and of those that take small steps in a
-/// browser or keep notes.
-const ACTING_WORDS: &str = "create update delete remove cancel refund book send close set add write edit replace submit pay charge \
-    transfer exchange return modify move rename assign merge deploy publish post reply approve reject restart start stop turn \
-    lock unlock enable disable reset transition upload invite schedule apply";
-const READING_WORDS: &str = "get list search find read fetch view show query lookup look check describe count browse load calculate \
-    think thinking thought grep glob ls wait sleep retrieve download inspect snapshot sql output tavily";
-const STEP_WORDS: &str = "browser page computer click type scroll press hover screenshot drag focus key mouse tap swipe navigate goto \
-    fill notify memory todo finish skill toolsearch";
-
-/// What a tool does, by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ToolKind {
-    /// It may change something: `refund_order`, `mcp__jira__closeTicket`.
-    Acts,
-    /// It reads: `get_order`, `jira_search_issues`.
-    Reads,
-    /// It takes a small step or keeps notes, or deals with secrets: nothing that a summary tells.
-    Minor,
-}
-
-impl ToolKind {
-    pub(super) fn of(name: &str, given: &Value) -> ToolKind {
-        const SENSITIVE_WORDS: &str = "pin otp cvv cvc token card login";
-        let words: Vec<String> = words_of_name(name.rsplit("__").next().unwrap_or(name));
-        let has = |list: &str| list.split_whitespace().any(|known| words.iter().any(|word| word == known));
-        let is_sensitive = |key: &String| {
-            let own = words_of_name(key);
-            cues::SECRETS.is_in(key) || SENSITIVE_WORDS.split(' ').any(|known| own.iter().any(|word| word == known))
-        };
-        let is_secret =
-            is_sensitive(&name.to_owned()) || given.as_object().is_some_and(|given| given.keys().any(is_sensitive));
-        match () {
-            () if is_secret || has(STEP_WORDS) => ToolKind::Minor,
-            () if has(ACTING_WORDS) || !has(READING_WORDS) => ToolKind::Acts,
-            () => ToolKind::Reads,
-        }
-    }
-}
-
-/// Returns the words of a name in lower case: `closeTicket`, `close_ticket`.
-fn words_of_name(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    for c in name.chars() {
-        if (!c.is_alphanumeric() || c.is_uppercase()) && words.last().is_some_and(|word| !word.is_empty()) {
-            words.push(String::new());
-        }
-        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
-            word.extend(c.to_lowercase());
-        }
-    }
-    words
 }
 
 /// Whether a result says no more than that a call went well.

@@ -42,6 +42,7 @@ mod sentence;
 mod small_talk;
 mod statement_index;
 mod summary;
+mod tool_kind;
 mod touched_files;
 mod unchecked;
 mod user;

@@ -20,9 +20,9 @@ impl ScriptWrites {
     pub(super) fn add_script(&mut self, path: &str, code: &str) {
         let is_script = [".py", ".js", ".mjs", ".ts", ".rb"].iter().any(|end| path.ends_with(end));
         // A program with arguments writes what they say.
-        let is_program = ["argv", "argparse", "process.args", "import click", "import typer"];
+        let has_arguments = ["argv", "argparse", "import click", "import typer"].iter().any(|sign| code.contains(sign));
         let is_test = path.rsplit('/').next().is_some_and(|name| name.starts_with("test_"));
-        if is_script && !is_test && !is_program.iter().any(|sign| code.contains(sign)) {
+        if is_script && !is_test && !has_arguments {
             self.by_script.insert(path.trim_start_matches("./").to_owned(), written_files(code));
         }
     }

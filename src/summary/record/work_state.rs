@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use serde_json::Value;
 
 use crate::summary::record::call_values::{
-    ToolKind, answer, argument_values, call_label, lines_with_used_names, result_values, says_only_ok,
+    answer, argument_values, call_label, lines_with_used_names, result_values, says_only_ok,
 };
 use crate::summary::record::command_steps::{command_label, is_read_only, shows_file, step_label};
 use crate::summary::record::failed_calls::FailedCalls;
@@ -20,6 +20,7 @@ use crate::summary::record::phrases::ERROR_GONE;
 use crate::summary::record::plan::{Plan, asks_for_approval};
 use crate::summary::record::replies::rejection_text;
 use crate::summary::record::script_writes::{ScriptWrites, says_nothing_was_written};
+use crate::summary::record::tool_kind::ToolKind;
 use crate::summary::record::touched_files::TouchedFiles;
 use crate::summary::record::{FactKind, FoundValue, RecordEntry};
 use crate::transcript::tools::shell::steps;
@@ -136,7 +137,8 @@ impl WorkState {
             kind == ToolKind::Acts || call.failed || lower.starts_with("error:") && !lower.starts_with("error: null")
         };
         let certain = failure.as_deref().filter(is_certain);
-        let has_failed = self.failed_calls.update(call, &given, &label, certain, index);
+        let told_label = if kind == ToolKind::Secret { format!("{}()", call.name) } else { label.clone() };
+        let has_failed = self.failed_calls.update(call, &given, &told_label, certain, index);
         let mut values = Vec::new();
         argument_values(&arguments, &label, index, &mut values);
         if let Some(result) = result.filter(|_| !has_failed) {
@@ -146,7 +148,7 @@ impl WorkState {
                 _ if !values.is_empty() || label.ends_with("()") => {}
                 ToolKind::Acts => self.record_action(&call.name, &label, result, index),
                 ToolKind::Reads => values.extend(answer(&label, result, index)),
-                ToolKind::Minor => {}
+                ToolKind::Step | ToolKind::Secret => {}
             }
         }
         values.into_iter().for_each(|(key, value)| self.add_value(key, value));

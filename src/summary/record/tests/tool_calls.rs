@@ -104,6 +104,7 @@ fn an_action_is_told_whatever_its_result_says() {
     refused.extend(tool_call("cancel_order", &json!({"order": "W-1"}), "Cannot cancel: the order has shipped"));
     refused.extend(tool_call("jira_get_issue", &json!({"key": "J-1"}), "J-1: printer on fire"));
     refused.extend(tool_call("set_password", &json!({"value": "hunter2"}), "ok"));
+    refused.extend(tool_call("open_session", &json!({"password": "hunter2"}), "Error: wrong password"));
     refused.extend(tool_call("取消订单", &json!({"order": "W-2"}), "余额不足"));
     let text = summary_of(&refused);
     assert!(text.contains("`cancel_order(W-1)` → failed: Cannot cancel: the order has shipped"), "{text}");
@@ -111,6 +112,7 @@ fn an_action_is_told_whatever_its_result_says() {
         text.contains("`取消订单(W-2)` → 余额不足") && text.contains("`jira_get_issue(J-1)`: J-1: printer"),
         "{text}"
     );
+    assert!(text.contains("`open_session()` → failed: Error: wrong password"), "{text}");
     assert!(!text.contains("hunter2") && !text.contains("Ran ok"), "{text}");
     let mut steps = vec![message("user", "Book the room in the portal.")];
     steps.extend((0..40).flat_map(|n| tool_call("click", &json!({"x": n, "y": 7}), "ok")));
