@@ -19,7 +19,7 @@
 //! # The modules follow the data
 //!
 //! ```text
-//! read -> transcript -> tokens -> plan -> summary -> rewrite -> write
+//! read -> transcript -> tokens -> plan -> digest -> summary -> rewrite -> write
 //! ```
 //!
 //! A module imports only modules above it in this list. No two modules import each other, except a registry and its rows.
@@ -30,8 +30,8 @@
 //! - `tokens`: the size of a transcript. LangChain's estimate, exact tokenizers, the table of models.
 //! - `plan`: where to cut. One pure function that cannot fail: triggers, what is kept, pairs, pins. Which rules of its
 //!   provider a transcript violates, what a compaction saves, and after how many turns it has paid.
-//! - `summary`: summaries without a model: the ledger of facts that no summary may lose, and the embedded summarizer. The
-//!   prompt, the exchange with other summarizers, and whether an answer is accepted.
+//! - `digest`: what code can say of a history without a model: the embedded summary, and what stands beside a model's.
+//! - `summary`: a model's summary: the prompt, the exchange with summarizers, and whether an answer is accepted.
 //! - `rewrite`: the edits that replace a history by a summary, and their reversal; repairing violations; masking secrets;
 //!   the update of a LangGraph state.
 //! - `prune`: what can be removed before anything is summarized, as edits: a file for each rule.
@@ -83,6 +83,7 @@
 mod cli;
 mod compact;
 mod diagnostic;
+mod digest;
 #[cfg(feature = "cli")]
 mod engine;
 #[cfg(feature = "cli")]

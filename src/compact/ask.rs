@@ -9,7 +9,8 @@ use crate::summary::exchange::{NoAnswer, Remembered, Reply, Request};
 use crate::summary::parts::{Measure, indivisible_runs, truncate_to_fit, whole_lines, write_within};
 use crate::summary::prompt::{BuiltIn, Template};
 use crate::summary::recipe::Overflow;
-use crate::summary::{fence, history};
+use crate::summary::history;
+use crate::transcript::fence;
 use crate::tokens::python;
 
 use crate::compact::event::CompactionEvent;
@@ -35,7 +36,7 @@ impl Summarization<'_, '_> {
         let model = learned.map_or(policy.model, |window| policy.model.within(window));
         // The appended facts share the room with the summary.
         let room = self.fitted.fit.map(|fit| fit.room.saturating_sub(self.message_tokens("")));
-        let room = room.map(|room| if policy.ledger > 0 { room / 3 * 2 } else { room });
+        let room = room.map(|room| if policy.ledger > 0 { room / 6 * 5 } else { room });
         let asked_tokens = model.asked_tokens.min(room.unwrap_or(u64::MAX)).max(1);
         let is_less = asked_tokens < model.asked_tokens;
         let model = SummarizerModel { asked_tokens, ..model };

@@ -7,7 +7,6 @@ use crate::plan::economy::Economy;
 use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{self, Edit};
 use crate::summary::exchange::Bill;
-use crate::summary::record::HistoryRecord;
 use crate::transcript::Transcript;
 
 use crate::compact::archive::{Archived, ChangedConversation};
@@ -30,8 +29,6 @@ pub(crate) struct Compaction<'t> {
     pub(crate) account: Account,
     /// Masked the secrets of the history; texts that are shown later get the same placeholders.
     pub(crate) redactor: Option<Redactor>,
-    /// The facts in the summarized messages, where they were collected.
-    pub(crate) facts: Option<HistoryRecord>,
     /// Why there is no result.
     pub(crate) failure: Option<anyhow::Error>,
 }

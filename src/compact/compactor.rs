@@ -177,7 +177,7 @@ impl Compactor {
 
     fn context(&self) -> CompactionContext<'_> {
         let (policy, backend) = (&self.policy, &*self.backend);
-        CompactionContext { policy, backend, listen: &|_, _| (), counts: false, keeps_facts: false }
+        CompactionContext { policy, backend, listen: &|_, _| (), counts: false }
     }
 }
 

@@ -16,8 +16,6 @@ pub(crate) struct CompactionContext<'c> {
     pub(crate) listen: &'c dyn Fn(&str, CompactionEvent<'_>),
     /// Whether to count what a compaction saves.
     pub(crate) counts: bool,
-    /// Whether to keep the facts from which the embedded summarizer writes.
-    pub(crate) keeps_facts: bool,
 }
 
 impl CompactionContext<'_> {

@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
-use crate::summary::fence;
 use crate::tokens::Counter;
 use crate::transcript::Transcript;
+use crate::transcript::fence;
 use crate::transcript::formats::{Format, InsertionPoint, SummaryMessage, read_entry};
 
 use crate::compact::archive::{self, ArchivePlace};

@@ -64,7 +64,7 @@ impl CompactionContext<'_> {
         // The embedded summarizer can need less room than planned. Only a trial summary shows how much, and the room
         // that it leaves is for the messages behind it.
         if self.policy.summary.is_embedded() && fitted.fit.is_some() && fitted.plan.cutoff > 0 {
-            let silent = CompactionContext { listen: &|_, _| (), keeps_facts: false, ..*self };
+            let silent = CompactionContext { listen: &|_, _| (), ..*self };
             if let Some(summary) = summarize(&silent, "", &fitted).summary {
                 fitted.use_trial(self.policy, summary.text, summary.tokens);
             }
@@ -92,7 +92,7 @@ impl CompactionContext<'_> {
 
     /// The last step: makes the edits and the account.
     fn rewrite<'t>(&self, source: &str, fitted: FittedPlan<'t>, attempt: Attempt) -> Compaction<'t> {
-        let Attempt { summary, archived, bill, redactor, facts, error, failure } = attempt;
+        let Attempt { summary, archived, bill, redactor, error, failure } = attempt;
         let account = Account {
             bill,
             tokens_before: self.counts.then(|| fitted.tokens(self.policy)),
@@ -102,7 +102,7 @@ impl CompactionContext<'_> {
         };
         let plan = fitted.plan.clone();
         let edits = Vec::new();
-        let mut done = Compaction { fitted, plan, summary, edits, archived, account, redactor, facts, failure };
+        let mut done = Compaction { fitted, plan, summary, edits, archived, account, redactor, failure };
         if done.failure.is_none()
             && let Err(failure) = self.edit(source, &mut done)
         {

@@ -87,7 +87,7 @@ impl CompactionPolicy {
                 trim_tokens: None,
                 tokens: SUMMARY_TOKENS,
                 role: SummaryRole::User,
-                ledger: SUMMARY_TOKENS / 2,
+                ledger: SUMMARY_TOKENS / 5,
                 accept: Accept::Smaller,
                 on_error: OnError::Fail,
             },
@@ -154,7 +154,7 @@ pub struct SummaryPolicy {
     pub tokens: u64,
     /// The role of the summary message.
     pub role: SummaryRole,
-    /// The most tokens of facts that are appended to a model's summary.
+    /// The most tokens of what a model's summary lacks and is appended to it; never more than a fifth of the summary.
     pub ledger: u64,
     /// Which summaries are accepted.
     pub accept: Accept,

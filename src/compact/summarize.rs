@@ -18,7 +18,6 @@ use crate::summary::buffer::Buffer;
 use crate::summary::exchange::{Bill, Reply, SummaryBackend};
 use crate::summary::prompt::Template;
 use crate::summary::recipe::{Overflow, Trim};
-use crate::summary::record::HistoryRecord;
 use crate::summary::trim_messages::PartialMessage;
 use crate::summary::truncate_middle;
 use crate::tokens::{Tally, python};
@@ -59,10 +58,6 @@ pub(super) struct Summarization<'w, 't> {
     redactor: Option<&'w RefCell<Redactor>>,
     /// The requests so far, and what they cost.
     pub(super) bill: RefCell<Bill>,
-    /// The facts, once they are collected.
-    ledger: RefCell<Option<HistoryRecord>>,
-    /// Whether to keep the embedded summarizer's facts, for the page of `--html`.
-    keeps_facts: bool,
 }
 
 /// An accepted summary, and where it is put.
@@ -90,8 +85,6 @@ pub(super) struct Attempt {
     pub(super) bill: Bill,
     /// Masked the secrets; texts that are shown later get the same placeholders.
     pub(super) redactor: Option<Redactor>,
-    /// The facts in the summarized messages, where they were collected.
-    pub(super) facts: Option<HistoryRecord>,
     /// What went wrong, whether or not `--on-error` helped.
     pub(super) error: Option<String>,
     /// Why there is no result.
@@ -120,7 +113,7 @@ fn run(
     redactor: Option<&RefCell<Redactor>>,
     attempt: &mut Attempt,
 ) -> Result<()> {
-    let CompactionContext { policy, backend, listen, keeps_facts, .. } = *context;
+    let CompactionContext { policy, backend, listen, .. } = *context;
     let FittedPlan { transcript, view, plan, .. } = fitted;
     let history_edits = fitted.history_edits(policy);
     let archive = archive::place(policy, transcript);
@@ -148,8 +141,6 @@ fn run(
         archive: archive.as_ref(),
         redactor,
         bill: RefCell::default(),
-        ledger: RefCell::default(),
-        keeps_facts,
     };
     let accepted = match policy.summary.summarizer {
         SummarizerKind::Off => Ok(summarization.note()),
@@ -165,7 +156,6 @@ fn run(
     };
     let Some(Accepted { text, by }) = accepted else { return Ok(()) };
     let text = if by == SummarySource::Summarizer { summarization.with_facts(text) } else { text };
-    attempt.facts = summarization.ledger.take().filter(|_| keeps_facts);
     attempt.archived = summarization.archived();
     attempt.archived.files.extend(files);
     let tokens = summarization.message_tokens(&text);

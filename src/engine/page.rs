@@ -2,7 +2,6 @@
 //!
 //! [`crate::report::html`] lays the page out. Secrets are masked here, before anything is drawn.
 
-use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use crate::compact::{Compaction, CompactionPolicy, FittedPlan, masked, redactor};
-use crate::events::{Drawn, Fact, FactPlace};
+use crate::events::Drawn;
 use crate::exit::Failure;
 use crate::files::output::{self, Output};
 use crate::plan::Plan;
@@ -20,7 +19,6 @@ use crate::report::html::{Page, PageBuilder, Reader, Shown, picture};
 use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{Edit, Placed, remaining};
 use crate::settings::Settings;
-use crate::summary::record::{self, HistoryRecord};
 use crate::tokens::Categories;
 use crate::transcript::formats::read_entry;
 use crate::transcript::view::Arena;
@@ -33,10 +31,9 @@ use crate::engine::inputs::Inputs;
 pub(super) fn draw(policy: &CompactionPolicy, source: &str, compaction: &mut Compaction<'_>) -> Option<Arc<Drawn>> {
     let transcript = compaction.fitted.transcript;
     let mut masks = compaction.redactor.take().or_else(|| policy.redact.then(|| redactor(transcript)));
-    let facts = compaction.facts.take();
     let arena = Arena::default();
     let both = before_and_after(transcript, &compaction.edits, masks.as_mut(), &arena).ok()?;
-    Some(Arc::new(draw_compaction(policy, source, compaction, both, facts)))
+    Some(Arc::new(draw_compaction(policy, source, compaction, both)))
 }
 
 /// Returns a conversation before and after some edits, with the secrets masked in both. `masks` has the placeholders
@@ -88,7 +85,6 @@ fn draw_compaction(
     source: &str,
     compaction: &Compaction<'_>,
     (before, after): (&Transcript<'_>, &Transcript<'_>),
-    facts: Option<HistoryRecord>,
 ) -> Drawn {
     let FittedPlan { transcript, tally, .. } = &compaction.fitted;
     let plan = match compaction.summary {
@@ -108,7 +104,6 @@ fn draw_compaction(
         spent: Categories::of(before, tally, plan.start).rows(),
         picture: picture(&Shown { picture: of_plan, after, anchor: source }),
         summary: summary.map(|summary| summary_messages(transcript, policy, summary)).unwrap_or_default(),
-        facts: summary.map(|summary| summary_facts(policy, before, &plan, summary, facts)).unwrap_or_default(),
         archive: archive.map(|archive| archive.display().to_string()),
         files: compaction.archived.files.len(),
     }
@@ -126,51 +121,6 @@ fn summary_messages(transcript: &Transcript<'_>, policy: &CompactionPolicy, summ
             entries.iter().filter_map(|entry| read_entry(transcript.format, &entry.to_string(), read)).collect()
         }
     }
-}
-
-/// Returns the facts in the removed messages, the most important first, and where each is now. Collects them if there
-/// is no `ledger`.
-fn summary_facts(
-    policy: &CompactionPolicy,
-    before: &Transcript<'_>,
-    plan: &Plan,
-    summary: &Placed,
-    ledger: Option<HistoryRecord>,
-) -> Vec<Fact> {
-    let collected = || {
-        let indices = plan.summarized();
-        let messages: Vec<&Message<'_>> = indices.iter().map(|&index| &before.messages[index]).collect();
-        record::collect(&messages, &indices, &policy.cut.summary_prefix)
-    };
-    let ledger = ledger.unwrap_or_else(collected);
-    let texts = summary_messages(before, policy, summary).into_iter().map(|(_, text)| text);
-    let summary = texts.collect::<Vec<_>>().join("\n");
-    let key = |entry: &record::RecordEntry| (entry.kind, entry.about.clone(), entry.text.clone(), entry.index);
-    // Facts that are missing without the appended ones were appended.
-    let not_in_words: HashSet<_> = ledger.missing_from(&own_words(policy, &summary)).into_iter().map(key).collect();
-    let lacking: HashSet<_> = ledger.missing_from(&summary).into_iter().map(key).collect();
-    let mut entries: Vec<&record::RecordEntry> = ledger.entries.iter().collect();
-    entries.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.index.cmp(&b.index)));
-    let fact = |entry: &record::RecordEntry| Fact {
-        kind: entry.kind,
-        text: match entry.about.as_str() {
-            "" => entry.text.clone(),
-            about => format!("{about} » {}", entry.text),
-        },
-        message: Some(entry.index).filter(|_| !entry.earlier),
-        place: match (lacking.contains(&key(entry)), not_in_words.contains(&key(entry))) {
-            (true, _) => FactPlace::Gone,
-            (false, true) => FactPlace::Appended,
-            (false, false) => FactPlace::Summary,
-        },
-    };
-    entries.into_iter().map(fact).collect()
-}
-
-/// Returns a summary without the facts appended to it. The embedded summarizer writes from the facts, so it has none
-/// appended.
-fn own_words(policy: &CompactionPolicy, summary: &str) -> String {
-    if policy.summary.is_embedded() { summary.to_owned() } else { record::without_ledger(summary) }
 }
 
 /// Returns an empty page for a run with `--html`.

@@ -365,8 +365,8 @@ impl InputTask<'_> {
 
     pub(super) fn context<'c>(&'c self, listen: &'c dyn Fn(&str, CompactionEvent<'_>)) -> CompactionContext<'c> {
         let InputTask { settings, policy, backend, .. } = *self;
-        let (counts, keeps_facts) = (settings.needs_costs(), settings.output.html.is_some());
-        CompactionContext { policy, backend, listen, counts, keeps_facts }
+        let counts = settings.needs_costs();
+        CompactionContext { policy, backend, listen, counts }
     }
 
     /// Returns how `--explain` draws a conversation of a document.

@@ -8,7 +8,6 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::plan::economy::{Billed, Economy};
-use crate::summary::record::FactKind;
 
 /// The status of a conversation at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -153,34 +152,8 @@ pub(crate) struct Drawn {
     pub(crate) picture: String,
     /// The messages of the summary: the role, and the text. Empty if there is none.
     pub(crate) summary: Vec<(String, String)>,
-    /// The facts in the removed messages, the most important first.
-    pub(crate) facts: Vec<Fact>,
     /// The archive that has the removed messages.
     pub(crate) archive: Option<String>,
     /// The number of files that were written beside the archive.
     pub(crate) files: usize,
-}
-
-/// A fact of the ledger, and whether it was kept.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Fact {
-    /// Its kind.
-    pub(crate) kind: FactKind,
-    /// Its subject, and the fact itself.
-    pub(crate) text: String,
-    /// The index of its message; none if an earlier summary carried it.
-    pub(crate) message: Option<usize>,
-    /// Where it is now.
-    pub(crate) place: FactPlace,
-}
-
-/// Where a fact is now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FactPlace {
-    /// In the words of the summary.
-    Summary,
-    /// Appended to the summary, which lacked it.
-    Appended,
-    /// Nowhere.
-    Gone,
 }

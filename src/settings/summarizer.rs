@@ -256,10 +256,10 @@ pub(super) fn summarizer_model(arguments: &Arguments, model: Option<Model>, read
     }
 }
 
-/// Returns the most tokens of facts that are appended to a summary of `asked_tokens`.
+/// Returns the most tokens that are appended to a summary of `asked_tokens`: a fifth, or as many as are given.
 pub(super) fn ledger_tokens(facts: Facts, asked_tokens: u64) -> u64 {
     match facts {
-        Facts::On => asked_tokens / 2,
+        Facts::On => asked_tokens / 5,
         Facts::Off => 0,
         Facts::Within(tokens) => tokens,
     }

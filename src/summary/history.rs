@@ -7,9 +7,8 @@ use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Content, Message, PartKind, Role};
 
-use crate::summary::fence::opened;
 use crate::summary::inline_data::without_data;
-use crate::summary::record::without_ledger;
+use crate::transcript::fence::opened;
 
 /// Writes messages as one element each, and escapes what could close an element early.
 pub(crate) fn write<'m, 'a: 'm>(messages: impl IntoIterator<Item = &'m Message<'a>>) -> String {
@@ -108,8 +107,7 @@ impl HistoryWriter {
     fn notes(&mut self, content: &Content<'_>) {
         self.out.push_str("<earlier_notes>\n");
         let texts = content.texts().into_iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n");
-        // Code carries the ledger on; a model would only erode it.
-        self.line(without_ledger(opened(&texts)).trim_end());
+        self.line(opened(&texts).trim_end());
         self.out.push_str("</earlier_notes>");
     }
 

@@ -1,10 +1,10 @@
 //! The embedded summarizer, within the size that a summary can have.
 
+use crate::digest;
 use crate::fault::{self, Part};
 use crate::plan::carried;
 use crate::summary::acceptance::Refusal;
 use crate::summary::exchange::Reply;
-use crate::summary::record::{self, HistoryRecord};
 use crate::transcript::Message;
 
 use crate::compact::message::LEAST_SUMMARY;
@@ -17,8 +17,7 @@ impl Summarization<'_, '_> {
     /// # Errors
     /// Not even one character is so small, whatever `--accept` says; or the embedded summarizer has a fault.
     pub(super) fn extractive(&self, sent: &[&Message<'_>]) -> Result<Reply, NoSummary> {
-        // The facts are collected only while a summary is written.
-        match self.fitted.draft.as_ref().filter(|_| !self.keeps_facts) {
+        match &self.fitted.draft {
             Some(draft) => Ok(Reply { text: draft.clone(), ..Reply::default() }),
             None => fault::caught(Part::Extractive, || self.extract(sent))?,
         }
@@ -36,29 +35,25 @@ impl Summarization<'_, '_> {
         let mut indices: Vec<usize> = earlier.iter().map(|_| 0).collect();
         indices.extend(self.indices_of(sent));
         indices.extend(self.summarized.last().filter(|_| sent.is_empty()));
-        let tokens = |text: &str| self.message_tokens(text);
-        // The words around a summary are part of its size, but a few must be left for the summary itself.
-        let most = self.most_tokens().min(self.policy.summary.tokens.max(tokens("") + LEAST_SUMMARY));
-        let mut limit = most.saturating_sub(tokens("")).max(1);
-        let mut kept = HistoryRecord::default();
-        // Only the page of --html shows the facts, by the indices of their messages.
-        let keeps = self.keeps_facts && earlier.is_none() && sent.len() == self.summarized.len();
-        let ledger = keeps.then_some(&mut kept);
-        let fits = |text: &str| tokens(text) <= most;
-        let (history, counter) = ((&*messages, &*indices), self.policy.counter);
-        let mut text = record::summarize_within(history, prefix, counter, limit, &fits, ledger);
-        if keeps {
-            self.ledger.replace(Some(kept));
+        // The words around a summary are part of its size, but a few must be left for the summary itself. They are
+        // counted once.
+        let around = self.message_tokens("");
+        let most = self.most_tokens().min(self.policy.summary.tokens.max(around + LEAST_SUMMARY));
+        let digest = digest::read(&messages, &indices, prefix);
+        let mut limit = most.saturating_sub(around).max(1);
+        let mut text = digest.write(self.policy.counter, limit);
+        // Escapes, and the note behind a longer summary, can cost a few tokens more.
+        loop {
+            let tokens = self.message_tokens(&text);
+            if tokens <= most || limit == 1 {
+                break;
+            }
+            limit = limit.saturating_sub(tokens - most).max(1);
+            text = digest.write(self.policy.counter, limit);
         }
-        // A summary of which no line can be left out is shortened.
-        while tokens(&text) > most && limit > 1 {
-            limit = limit.saturating_sub(tokens(&text) - most).max(1);
-            let fits = |text: &str| counter.count_text(text) <= limit;
-            text = record::summarize_within(history, prefix, counter, limit, &fits, None);
-        }
-        if tokens(&text) > most {
+        if self.message_tokens(&text) > most {
             let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
-            let fitting = ends.partition_point(|&end| tokens(&text[..end]) <= most);
+            let fitting = ends.partition_point(|&end| self.message_tokens(&text[..end]) <= most);
             text.truncate(fitting.checked_sub(1).map_or(0, |last| ends[last]));
         }
         match text.trim_end() {

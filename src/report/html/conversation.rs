@@ -1,11 +1,9 @@
-//! One conversation on a page: the decision, the sizes, the picture, the summary, the facts, and the files.
-
-use std::collections::HashSet;
+//! One conversation on a page: the decision, the sizes, the picture, the summary, and the files.
 
 use crate::events::{Drawn, Status};
 
 use crate::report::html::escape::{block, escaped, grouped};
-use crate::report::html::{Page, Reader, Row, facts, picture};
+use crate::report::html::{Page, Reader, Row};
 use crate::report::shares::Shares;
 use crate::wording::counted;
 
@@ -39,14 +37,6 @@ impl Page {
         }
         if !drawn.summary.is_empty() {
             parts.push(("summary", "The summary", summary(drawn)));
-        }
-        if !drawn.facts.is_empty() {
-            let source = row.text("source");
-            // Of a long conversation, not every message is shown.
-            let ids = drawn.picture.split(" id=\"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0));
-            let shown: HashSet<&str> = ids.collect();
-            let anchor = |index| Some(picture::anchor(source, index)).filter(|id| shown.contains(id.as_str()));
-            parts.push(("ledger", "The ledger of facts", facts::table(&drawn.facts, anchor)));
         }
         parts.push(("places", "Files and costs", self.places(row, drawn)));
         parts

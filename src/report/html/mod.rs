@@ -7,7 +7,6 @@
 mod batch;
 mod conversation;
 mod escape;
-mod facts;
 mod picture;
 #[cfg(test)]
 mod tests;

@@ -25,12 +25,6 @@ pub(crate) fn steps(command: &str) -> Vec<&str> {
     found.into_iter().map(str::trim).filter(|step| !step.is_empty() && !step.starts_with('#')).collect()
 }
 
-/// Returns the quote that a step opens and does not close.
-pub(crate) fn open_quote(step: &str) -> Option<char> {
-    let mut quote = None;
-    cut_line(step, &mut quote);
-    quote
-}
 
 fn cut_line<'l>(line: &'l str, quote: &mut Option<char>) -> Vec<&'l str> {
     let mut found = Vec::new();

@@ -1,0 +1,149 @@
+//! Reads a digest back from an earlier summary, by its own grammar: a heading, items that begin with `- `, and lines behind
+//! them that begin with two spaces. What is read keeps its section, and so its speaker.
+
+use crate::digest::files::{FailedEdit, FileAction, LastEdit, Place};
+use crate::digest::outcome::Ended;
+use crate::digest::plan::PlanItem;
+use crate::digest::runs::{ARROW, Run, class_of};
+use crate::digest::said::{Said, SaidKind};
+use crate::digest::text::LazyText;
+use crate::digest::user::UserMessage;
+use crate::digest::write::FOLDER;
+use crate::digest::{ASKED, Digest, EARLIER, HEADINGS, LEFT_OUT, MISSING, RUNS, SAID, STATE, THE_USER, THOUGHT, USER};
+use crate::transcript::tools::ToolUse;
+
+/// Prepares a summary that somebody else wrote: none of its lines is a heading of a digest.
+pub(crate) fn without_own_headings(summary: &str) -> String {
+    let lines = summary.split('\n').map(|line| if is_heading(line) { format!("#{line}") } else { line.to_owned() });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn is_heading(line: &str) -> bool {
+    line == MISSING || HEADINGS.contains(&line)
+}
+
+/// Reads an earlier summary of ours into a digest: a whole one, or what stands beside a model's summary. Returns whether
+/// it is one.
+pub(super) fn read_into<'a>(digest: &mut Digest<'a>, place: Place, summary: &str) -> bool {
+    let summary = summary.trim_matches('\n');
+    let first = summary.split('\n').next().unwrap_or("");
+    let (of_model, ours) = if HEADINGS.contains(&first) {
+        ("", summary)
+    } else if let Some(at) = summary.rfind(&format!("\n{MISSING}\n")) {
+        summary.split_at(at)
+    } else {
+        return false;
+    };
+    if !of_model.trim().is_empty() {
+        digest.earlier = Some((place, LazyText::Owned(of_model.trim().into())));
+    }
+    let mut section = "";
+    let mut item = String::new();
+    let mut asked = None;
+    for line in ours.split('\n').chain(["- "]) {
+        if let Some(rest) = line.strip_prefix("  ") {
+            item.push('\n');
+            item.push_str(rest);
+            continue;
+        }
+        if !item.is_empty() {
+            read_item(digest, section, item.trim_start_matches('\n'), &mut asked);
+        }
+        item = line.strip_prefix("- ").unwrap_or("").to_owned();
+        section = if is_heading(line) { line } else { section };
+    }
+    // The last text may be a report; the others are taken as steps.
+    if let Some(last) = digest.said.last_mut().filter(|said| !said.place.is_new) {
+        last.kind = SaidKind::Report;
+    }
+    true
+}
+
+/// Reads an item of a section.
+fn read_item<'a>(digest: &mut Digest<'a>, section: &str, item: &str, asked: &mut Option<(Place, Box<str>)>) {
+    let count = item.strip_prefix(LEFT_OUT).and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
+    let placed = split_place(item);
+    match (section, count, placed) {
+        (USER, Some(count), _) => digest.left_out += count,
+        (RUNS, Some(count), _) => digest.runs_left_out += count,
+        (EARLIER, _, Some((place, text))) => digest.earlier = Some((place, LazyText::Owned(text.into()))),
+        (USER, _, Some((place, text))) => match text.strip_prefix(ASKED) {
+            Some(question) => *asked = Some((place, question.into())),
+            None => add_user(digest, place, text, asked.take()),
+        },
+        (MISSING, _, Some((place, text))) => match text.strip_prefix(THE_USER) {
+            Some(words) => add_user(digest, place, words, None),
+            None => add_run(digest, place, text),
+        },
+        (STATE | MISSING, _, placed) => read_state(digest, placed, item),
+        (RUNS, _, Some((place, text))) => add_run(digest, place, text),
+        // What was thought then is not thought now.
+        (SAID, _, Some((place, text))) if !text.starts_with(THOUGHT) => {
+            let text = LazyText::Owned(text.trim_start_matches('\n').into());
+            digest.said.push(Said { place, text, kind: SaidKind::Step });
+        }
+        _ => {}
+    }
+}
+
+fn add_user<'a>(digest: &mut Digest<'a>, place: Place, text: &str, asked: Option<(Place, Box<str>)>) {
+    let text = text.trim_start_matches('\n');
+    digest.user.push(UserMessage::new(place, LazyText::Owned(text.into()), text, asked));
+}
+
+/// Reads a line of the state.
+fn read_state(digest: &mut Digest<'_>, placed: Option<(Place, &str)>, item: &str) {
+    let Some((place, text)) = placed else {
+        if let Some(folder) = item.strip_prefix(FOLDER) {
+            digest.folder = Some(folder.to_owned());
+        }
+        for action in FileAction::ALL {
+            let paths = item.strip_prefix(action.word()).and_then(|rest| rest.strip_prefix(": "));
+            for path in paths.into_iter().flat_map(|paths| paths.split(", ")) {
+                if let Some((path, place)) = path.strip_suffix(']').and_then(|path| path.rsplit_once(" [")) {
+                    digest.files.add(path.to_owned(), action, Place { is_new: false, index: number(place) });
+                }
+            }
+        }
+        return;
+    };
+    if let Some(items) = text.strip_prefix("Plan:\n") {
+        digest.plan.items = items.split('\n').filter_map(PlanItem::parse).collect();
+        digest.plan.place = Some(place);
+    } else if let Some((path, line)) = text.strip_prefix("Failed edit of ").and_then(|rest| rest.split_once(": ")) {
+        digest.files.restore_failure(FailedEdit { path: path.to_owned(), place, line: line.to_owned() });
+    } else if let Some((path, text)) = text.strip_prefix("Last edit of ").and_then(|rest| rest.split_once(": ")) {
+        digest.files.last_edit = Some(LastEdit { path: path.to_owned(), place, text: text.to_owned() });
+    }
+}
+
+/// Reads the line of a call.
+fn add_run<'a>(digest: &mut Digest<'a>, place: Place, text: &str) {
+    let Some((label, outcome)) = text.split_once(ARROW) else { return };
+    let command = label.strip_prefix('`').and_then(|label| label.strip_suffix('`')).map(str::to_owned);
+    let name = label.split('(').next().unwrap_or("").to_owned();
+    let class = class_of(&name, &ToolUse { command, ..ToolUse::default() }, outcome);
+    let ended = if outcome.starts_with("failed") { Ended::Failed(None) } else { Ended::Unknown };
+    digest.runs.push(Run {
+        place,
+        class,
+        name: String::new(),
+        arguments: LazyText::new(Vec::new()),
+        result: None,
+        ended,
+        carried: Some((label.to_owned(), outcome.to_owned())),
+        is_superseded: false,
+    });
+}
+
+/// Splits the index of a message from the beginning of an item.
+fn split_place(item: &str) -> Option<(Place, &str)> {
+    let (index, text) = item.strip_prefix('[')?.split_once(']')?;
+    let index = index.trim_start_matches('~');
+    let is_index = !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
+    is_index.then(|| (Place { is_new: false, index: number(index) }, text.strip_prefix(' ').unwrap_or(text)))
+}
+
+fn number(index: &str) -> usize {
+    index.trim_start_matches('~').parse().unwrap_or(0)
+}

@@ -1,0 +1,85 @@
+//! The digest of a history: what code can say of it without understanding it. It is the embedded summary, and what stands
+//! beside a model's summary.
+//!
+//! Whoever reads it is a language model, which can tell which of two statements holds if it sees both in order. So code
+//! orders, clips and counts, and does not judge: what was said stands word for word, what was done is told from structured
+//! facts, and only keys replace: the same file, the same command, the same list. What has no room is left out, visibly.
+//!
+//! ```text
+//! messages ─ read ─> Digest ─ write ─> text (read again by `carried` when it is an earlier summary)
+//!                           └ missing_from ─> what a model's summary lacks
+//! ```
+//!
+//! - `reader`: the one pass over the messages. `speaker`: what is a person's. `text`: texts that are decoded when needed.
+//! - `files`, `scripts`, `plan`: the state of the work. `runs`, `outcome`, `values`: calls and how they ended.
+//! - `clip`: texts cut at sentences and list items. `user`, `said`: which pieces of them come first.
+//! - `write`: the shares of the room, and the sections. `carried`: a digest read back. `missing`: beside a summary.
+
+mod carried;
+mod clip;
+mod files;
+mod missing;
+mod outcome;
+mod plan;
+mod reader;
+mod runs;
+mod said;
+mod scripts;
+mod speaker;
+mod text;
+mod user;
+mod values;
+mod write;
+
+use files::{Files, Place};
+use plan::Plan;
+use runs::Run;
+use said::Said;
+use text::LazyText;
+use user::UserMessage;
+
+pub(crate) use carried::without_own_headings;
+pub(crate) use reader::read;
+
+/// What code can say of a history.
+#[derive(Debug, Default)]
+pub(crate) struct Digest<'a> {
+    /// A summary that somebody else wrote.
+    earlier: Option<(Place, LazyText<'a>)>,
+    /// The messages of the user, in order.
+    user: Vec<UserMessage<'a>>,
+    /// Messages of the user that an earlier digest had left out.
+    left_out: usize,
+    plan: Plan,
+    files: Files,
+    /// The last run of each command and call, in order.
+    runs: Vec<Run<'a>>,
+    /// Calls that an earlier digest had left out.
+    runs_left_out: usize,
+    /// The folder that most commands and paths are in; both are told without it.
+    folder: Option<String>,
+    /// What the assistant said, in order.
+    said: Vec<Said<'a>>,
+    /// The number of messages.
+    messages: usize,
+}
+
+/// The headings, in order.
+const EARLIER: &str = "## Earlier summary";
+const USER: &str = "## The user, in order; later words hold where two disagree";
+const STATE: &str = "## State";
+const RUNS: &str = "## Commands and calls, the last run of each";
+const SAID: &str = "## What the assistant said, in order";
+/// The heading of what stands beside a model's summary, and the label of the user's words there.
+const MISSING: &str = "## Not in the summary above";
+const THE_USER: &str = "The user: ";
+const HEADINGS: [&str; 5] = [EARLIER, USER, STATE, RUNS, SAID];
+
+/// The label of what a short answer answers, and the openings of lines that count what is left out.
+const ASKED: &str = "The assistant asked: ";
+const LEFT_OUT: &str = "Left out: ";
+/// The mark of a thought.
+const THOUGHT: &str = "(thought) ";
+
+#[cfg(test)]
+mod tests;
