@@ -6,12 +6,12 @@ use std::borrow::Cow;
 use crate::exit::Exit;
 use crate::summary::acceptance::Refusal;
 use crate::summary::exchange::{NoAnswer, Remembered, Reply, Request};
+use crate::summary::history;
 use crate::summary::parts::{Measure, indivisible_runs, truncate_to_fit, whole_lines, write_within};
 use crate::summary::prompt::{BuiltIn, Template};
 use crate::summary::recipe::Overflow;
-use crate::summary::history;
-use crate::transcript::fence;
 use crate::tokens::python;
+use crate::transcript::fence;
 
 use crate::compact::event::CompactionEvent;
 use crate::compact::no_summary::NoSummary;

@@ -132,6 +132,7 @@ fn add_run<'a>(digest: &mut Digest<'a>, place: Place, text: &str) {
         result: None,
         ended,
         carried: Some((label.to_owned(), outcome.to_owned())),
+        failed_before: None,
         is_superseded: false,
     });
 }

@@ -39,7 +39,8 @@ pub(super) struct Piece {
 pub(super) fn pieces(text: &str) -> Vec<Piece> {
     let mut found = Vec::new();
     if text.len() > MOST_BYTES {
-        let (head, tail) = (text.floor_char_boundary(MOST_BYTES / 2), text.ceil_char_boundary(text.len() - MOST_BYTES / 2));
+        let (head, tail) =
+            (text.floor_char_boundary(MOST_BYTES / 2), text.ceil_char_boundary(text.len() - MOST_BYTES / 2));
         add_pieces(text, 0..head, &mut found);
         add_pieces(text, tail..text.len(), &mut found);
     } else {
@@ -138,7 +139,11 @@ fn sentences(text: &str, line: Range<usize>) -> Vec<Range<usize>> {
         let next = chars.peek().map(|(_, next)| *next);
         let ends = match c {
             '。' | '！' | '？' => true,
-            '.' | '!' | '?' => next.is_some_and(char::is_whitespace) && opens_sentence(&shown[at + 1..]) && !is_abbreviation(&shown[..at]),
+            '.' | '!' | '?' => {
+                next.is_some_and(char::is_whitespace)
+                    && opens_sentence(&shown[at + 1..])
+                    && !is_abbreviation(&shown[..at])
+            }
             _ => false,
         };
         if ends {
@@ -197,7 +202,13 @@ pub(super) fn shown(text: &str, ranges: &[Range<usize>]) -> String {
         if !between.trim().is_empty() {
             out.push_str(if end == 0 { "… " } else { " … " });
         } else if end > 0 {
-            out.push_str(if between.is_empty() { "" } else if between.contains('\n') { "\n" } else { " " });
+            out.push_str(if between.is_empty() {
+                ""
+            } else if between.contains('\n') {
+                "\n"
+            } else {
+                " "
+            });
         }
         out.push_str(&text[range.clone()]);
         end = range.end;
@@ -226,6 +237,19 @@ pub(super) fn clipped(text: &str, most: usize, matters: impl Fn(&str) -> bool) -
     };
     let mut order: Vec<usize> = (0..pieces.len()).collect();
     order.sort_by_key(|&at| (rank(at, &pieces[at]), at));
+    chosen_pieces(text, &pieces, order, most)
+}
+
+/// Returns as much of a text as `most` bytes allow, in whole pieces: of its beginning and of its end alike.
+pub(super) fn clipped_ends(text: &str, most: usize) -> String {
+    let pieces = pieces(text);
+    let mut order: Vec<usize> = (0..pieces.len()).collect();
+    order.sort_by_key(|&at| at.min(pieces.len() - 1 - at));
+    chosen_pieces(text, &pieces, order, most)
+}
+
+/// Shows the pieces that have room, the first of `order` first.
+fn chosen_pieces(text: &str, pieces: &[Piece], order: Vec<usize>, most: usize) -> String {
     let (mut chosen, mut room) = (Vec::new(), most);
     for at in order {
         let cost = pieces[at].range.len() + " … ".len();
@@ -267,6 +291,10 @@ pub(super) fn middle_cut(text: &str, most: usize) -> String {
 /// Returns a text as an item of a digest: its lines behind the first are indented, so that none of them looks like a line
 /// of the digest's own. Blank lines go.
 pub(super) fn indented(text: &str) -> String {
-    let lines: Vec<&str> = text.split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}', '\u{b}', '\u{c}']).map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
+    let lines: Vec<&str> = text
+        .split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}', '\u{b}', '\u{c}'])
+        .map(str::trim_end)
+        .filter(|line| !line.trim().is_empty())
+        .collect();
     lines.join("\n  ").trim_start().to_owned()
 }

@@ -172,7 +172,11 @@ impl Files {
     pub(super) fn common_folder(&self) -> Option<String> {
         const LEAST_FILES: usize = 3;
         const SHORTEST: usize = 12;
-        let mut paths = self.uses.iter().map(|file| file.path.as_str()).filter(|path| path.starts_with('/') && !path.contains(" → "));
+        let mut paths = self
+            .uses
+            .iter()
+            .map(|file| file.path.as_str())
+            .filter(|path| path.starts_with('/') && !path.contains(" → "));
         let mut common = paths.next()?;
         let mut count = 1;
         for path in paths {
@@ -227,22 +231,39 @@ fn clean(path: &str) -> String {
 /// Returns the new text of an edit.
 fn new_text(given: &Value, arguments: &str) -> Option<String> {
     const TEXTS: [&str; 12] = [
-        "new_string", "newString", "new_str", "newText", "content", "contents", "file_text", "code_edit", "patch", "diff",
-        "input", "new_source",
+        "new_string",
+        "newString",
+        "new_str",
+        "newText",
+        "content",
+        "contents",
+        "file_text",
+        "code_edit",
+        "patch",
+        "diff",
+        "input",
+        "new_source",
     ];
-    argument(given, &TEXTS).or_else(|| (given.is_null() && arguments.contains("*** Begin Patch")).then(|| arguments.to_owned()))
+    argument(given, &TEXTS)
+        .or_else(|| (given.is_null() && arguments.contains("*** Begin Patch")).then(|| arguments.to_owned()))
 }
 
 /// Returns the files that a call names, with what it does to them.
 fn actions(name: &str, given: &Value, arguments: &str, tool: &ToolUse) -> Vec<(String, FileAction)> {
     /// The names of the two paths of a move.
-    const MOVES: [(&str, &str); 5] =
-        [("source", "destination"), ("old_path", "new_path"), ("from", "to"), ("src", "dst"), ("source_path", "destination_path")];
+    const MOVES: [(&str, &str); 5] = [
+        ("source", "destination"),
+        ("old_path", "new_path"),
+        ("from", "to"),
+        ("src", "dst"),
+        ("source_path", "destination_path"),
+    ];
     let verb = given.get("command").and_then(Value::as_str).filter(|verb| !verb.contains(' ')).unwrap_or("");
     let words = words_of_name(name);
     let has_verb = |verbs: &[&str]| verbs.iter().any(|verb| words.iter().any(|word| word == verb));
     if has_verb(&["rename", "move"])
-        && let Some((from, to)) = MOVES.iter().find_map(|(from, to)| argument(given, &[from]).zip(argument(given, &[to])))
+        && let Some((from, to)) =
+            MOVES.iter().find_map(|(from, to)| argument(given, &[from]).zip(argument(given, &[to])))
     {
         return vec![(format!("{from} → {to}"), FileAction::Renamed)];
     }
@@ -251,7 +272,11 @@ fn actions(name: &str, given: &Value, arguments: &str, tool: &ToolUse) -> Vec<(S
     let changed = |path: &str| {
         if in_patch("Delete", path) || has_verb(&["delete", "remove"]) || steps.iter().any(|step| step.removes(path)) {
             FileAction::Deleted
-        } else if in_patch("Add", path) || has_verb(&["create", "write"]) || verb == "create" || arguments.contains("\"write\"") {
+        } else if in_patch("Add", path)
+            || has_verb(&["create", "write"])
+            || verb == "create"
+            || arguments.contains("\"write\"")
+        {
             FileAction::Created
         } else {
             FileAction::Changed
@@ -259,7 +284,8 @@ fn actions(name: &str, given: &Value, arguments: &str, tool: &ToolUse) -> Vec<(S
     };
     let moves: Vec<(&str, &str)> = steps.iter().filter_map(Step::moves).collect();
     let mut found: Vec<(String, FileAction)> = Vec::new();
-    for file in tool.files.iter().filter(|file| !moves.iter().any(|(from, to)| *from == file.path || *to == file.path)) {
+    for file in tool.files.iter().filter(|file| !moves.iter().any(|(from, to)| *from == file.path || *to == file.path))
+    {
         let action = if file.access == Access::Changed { changed(&file.path) } else { FileAction::Read };
         found.push((file.path.clone(), action));
     }

@@ -34,19 +34,34 @@ impl Digest<'_> {
                 lines.push(format!("{} {THE_USER}{}", message.place, indented(&words)));
             }
         }
-        let failed = self.runs.iter().rev().filter(|run| matches!(run.ended, Ended::Failed(_)) && run.class <= RunClass::Checks);
+        let failed =
+            self.runs.iter().rev().filter(|run| matches!(run.ended, Ended::Failed(_)) && run.class <= RunClass::Checks);
         for run in failed.take(MOST_FAILURES) {
             let label = run.label(None);
             if !known.has(&label) {
-                lines.push(format!("{} {label}{ARROW}{}", run.place, crate::wording::one_line(&run.outcome(&label, RESULT))));
+                lines.push(format!(
+                    "{} {label}{ARROW}{}",
+                    run.place,
+                    crate::wording::one_line(&run.outcome(&label, RESULT))
+                ));
             }
         }
         for edit in self.files.failed().filter(|edit| !known.names(&edit.path)).take(MOST_FAILURES) {
             lines.push(format!("{} Failed edit of {}: {}", edit.place, edit.path, edit.line));
         }
-        let unnamed: Vec<_> = self.files.newest_first().into_iter().filter(|file| file.action != FileAction::Read && !known.names(&file.path)).collect();
+        let unnamed: Vec<_> = self
+            .files
+            .newest_first()
+            .into_iter()
+            .filter(|file| file.action != FileAction::Read && !known.names(&file.path))
+            .collect();
         for action in FileAction::ALL {
-            let paths: Vec<String> = unnamed.iter().take(MOST_FILES).filter(|file| file.action == action).map(|file| format!("{} {}", file.path, file.place)).collect();
+            let paths: Vec<String> = unnamed
+                .iter()
+                .take(MOST_FILES)
+                .filter(|file| file.action == action)
+                .map(|file| format!("{} {}", file.path, file.place))
+                .collect();
             if !paths.is_empty() {
                 lines.push(format!("{}: {}", action.word(), paths.join(", ")));
             }

@@ -58,7 +58,8 @@ pub(super) fn ended(result: &LazyText<'_>, marked: Option<bool>) -> Ended {
 /// or in an object, and never inside a sentence.
 fn exit_code(first: &str, last: &str) -> Option<i32> {
     let is_object = first.trim_start().starts_with('{');
-    let lines = |text: &str| -> Vec<String> { text.replace("\\n", "\n").lines().map(str::to_ascii_lowercase).collect() };
+    let lines =
+        |text: &str| -> Vec<String> { text.replace("\\n", "\n").lines().map(str::to_ascii_lowercase).collect() };
     let (first, last) = (lines(first), lines(last));
     let opening = first.iter().take(4);
     opening.chain(last.iter().rev().take(4)).find_map(|line| {
@@ -66,7 +67,10 @@ fn exit_code(first: &str, last: &str) -> Option<i32> {
             let at = line.find(name)?;
             let before = line[..at].trim_end_matches(['"', '\\', ' ']);
             let is_status = is_object && (before.ends_with(['{', ',']) || before.is_empty())
-                || matches!(before.trim(), "" | "<" | "process" | "[command finished with" | "[the command completed with" | "[finished,")
+                || matches!(
+                    before.trim(),
+                    "" | "<" | "process" | "[command finished with" | "[the command completed with" | "[finished,"
+                )
                 || before.starts_with('[') && line.trim_end_matches(['"', '\\', '}']).ends_with(']');
             if !is_status {
                 return None;
@@ -82,8 +86,15 @@ fn exit_code(first: &str, last: &str) -> Option<i32> {
 fn success(first: &str) -> Option<bool> {
     let start = first.trim_start().strip_prefix('{')?;
     let plain = start.replace(['\\', ' ', '\n'], "");
-    let value = plain.strip_prefix("\"success\":").or_else(|| plain.split_once(",\"success\":").map(|(_, rest)| rest))?;
-    if value.starts_with("true") { Some(true) } else if value.starts_with("false") { Some(false) } else { None }
+    let value =
+        plain.strip_prefix("\"success\":").or_else(|| plain.split_once(",\"success\":").map(|(_, rest)| rest))?;
+    if value.starts_with("true") {
+        Some(true)
+    } else if value.starts_with("false") {
+        Some(false)
+    } else {
+        None
+    }
 }
 
 /// Whether a result without a status reads like the refusal of an edit. It decides only which of two lists names a file.
@@ -134,8 +145,11 @@ fn output<'r>(result: &'r str, label: &str) -> Vec<&'r str> {
         FRAMES.iter().any(|frame| line.starts_with(frame))
             || ["bash-$", "$", "Output:", "Observation:", "OBSERVATION:"].contains(&line)
             || line == command
-            || line.starts_with("Exit code") || line.starts_with("Process exited with code") || line.starts_with("exit code:")
-            || line.starts_with("Chunk ID:") || line.starts_with("Original token count:")
+            || line.starts_with("Exit code")
+            || line.starts_with("Process exited with code")
+            || line.starts_with("exit code:")
+            || line.starts_with("Chunk ID:")
+            || line.starts_with("Original token count:")
             || !line.contains(char::is_alphanumeric)
     };
     let inside = |line: &'r str| -> &'r str {
@@ -148,9 +162,36 @@ fn output<'r>(result: &'r str, label: &str) -> Vec<&'r str> {
 
 /// Words of lines that say how something went.
 const TELLING: [&str; 30] = [
-    " passed", " failed", "error", "exception", "warning", "not found", "denied", "refused", "panicked", "fatal", "success",
-    "cannot", "no such", "timed out", "conflict", "rejected", "traceback", "undefined", "expected", "mismatch", "ok.", "fail:",
-    "fail ", "--- fail", "result:", "total", "失败", "成功", "错误", "通过",
+    " passed",
+    " failed",
+    "error",
+    "exception",
+    "warning",
+    "not found",
+    "denied",
+    "refused",
+    "panicked",
+    "fatal",
+    "success",
+    "cannot",
+    "no such",
+    "timed out",
+    "conflict",
+    "rejected",
+    "traceback",
+    "undefined",
+    "expected",
+    "mismatch",
+    "ok.",
+    "fail:",
+    "fail ",
+    "--- fail",
+    "result:",
+    "total",
+    "失败",
+    "成功",
+    "错误",
+    "通过",
 ];
 
 /// Returns whether a line says how something went.
@@ -163,6 +204,8 @@ fn tells(line: &str) -> bool {
     TELLING.iter().any(|word| lower.contains(word)) || lower == "ok" || lower == "pass" || lower.starts_with("ok ")
 }
 
+/// Lines that say how it went besides the last two.
+const MORE: usize = 5;
 /// Bytes at either end of an output that are looked at.
 const LOOK: usize = 16_000;
 
@@ -183,7 +226,9 @@ pub(super) fn telling(result: &str, label: &str, is_output: bool, ended: Ended, 
         return values::written(&value, most);
     }
     let (head, tail) = match result.len() > 2 * LOOK {
-        true => (&result[..result.floor_char_boundary(LOOK)], &result[result.ceil_char_boundary(result.len() - LOOK)..]),
+        true => {
+            (&result[..result.floor_char_boundary(LOOK)], &result[result.ceil_char_boundary(result.len() - LOOK)..])
+        }
         false => (result, ""),
     };
     let mut lines = output(head, label);
@@ -196,13 +241,16 @@ pub(super) fn telling(result: &str, label: &str, is_output: bool, ended: Ended, 
         return clip::clipped(&lines.join("\n"), most, |_| false).replace('\n', SEPARATOR);
     }
     let hits: Vec<usize> = (0..lines.len()).filter(|&at| tells(lines[at])).collect();
-    let wanted = match (ended, hits.as_slice()) {
-        (Ended::Failed(_), [first, .., last]) => vec![*last, *first, lines.len() - 1],
-        (_, [.., before, last]) => vec![*last, *before],
-        (_, [only]) => vec![*only, lines.len() - 1, 0],
-        _ => vec![lines.len() - 1, 0],
+    let end = lines.len().saturating_sub(1);
+    let mut wanted = match (ended, hits.as_slice()) {
+        (Ended::Failed(_), [first, .., last]) => vec![*last, *first, end],
+        (_, [.., before, last]) => vec![*last, *before, end],
+        (_, [only]) => vec![*only, end, 0],
+        _ => vec![end, 0, 1, end.saturating_sub(1)],
     };
-    chosen_lines(&lines, wanted.into_iter().chain((0..lines.len()).rev()), most)
+    wanted.extend(hits.iter().rev().take(MORE));
+    wanted.retain(|at| *at <= end);
+    chosen_lines(&lines, wanted.into_iter(), most)
 }
 
 /// The separator of lines that are shown on one.
@@ -210,11 +258,13 @@ const SEPARATOR: &str = " / ";
 
 /// Returns lines in their order, the first of `wanted` first, as many as fit.
 fn chosen_lines(lines: &[&str], wanted: impl Iterator<Item = usize>, most: usize) -> String {
-    /// Lines that are tried, at most, and the least room for a line that is cut.
-    const TRIED: usize = 40;
+    /// The least room for a line that is cut.
     const LEAST: usize = 40;
+    if lines.is_empty() {
+        return String::new();
+    }
     let (mut room, mut chosen) = (most, Vec::<(usize, String)>::new());
-    for at in wanted.take(TRIED) {
+    for at in wanted {
         if chosen.iter().any(|(known, _)| *known == at) || room < LEAST && !chosen.is_empty() {
             continue;
         }

@@ -40,7 +40,8 @@ pub(super) enum Status {
 }
 
 impl Status {
-    const MARKS: [(&'static str, Status); 3] = [("[ ] ", Status::Open), ("[>] ", Status::Going), ("[x] ", Status::Done)];
+    const MARKS: [(&'static str, Status); 3] =
+        [("[ ] ", Status::Open), ("[>] ", Status::Going), ("[x] ", Status::Done)];
 
     /// Reads a status; `None` if the item was dropped.
     fn parse(status: &str) -> Option<Status> {
@@ -67,7 +68,8 @@ impl PlanItem {
 
     /// Reads the line of an item again.
     pub(super) fn parse(line: &str) -> Option<Self> {
-        let (rest, status) = Status::MARKS.iter().find_map(|(mark, status)| Some((line.strip_prefix(mark)?, *status)))?;
+        let (rest, status) =
+            Status::MARKS.iter().find_map(|(mark, status)| Some((line.strip_prefix(mark)?, *status)))?;
         let numbered = rest.strip_prefix('#').and_then(|rest| rest.split_once(' '));
         let numbered = numbered.filter(|(id, _)| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()));
         let (id, text) = numbered.map_or((None, rest), |(id, text)| (Some(id.to_owned()), text));
@@ -79,7 +81,9 @@ impl Plan {
     /// Updates the plan by a call that carries one or an item of it. Returns whether it does.
     pub(super) fn update(&mut self, name: &str, given: &Value, result: Option<&str>, place: Place) -> bool {
         let words = words_of_name(name);
-        let is_plan = ["todo", "todos", "plan", "task", "tasks", "taskcreate", "taskupdate"].iter().any(|wanted| words.iter().any(|word| word == wanted));
+        let is_plan = ["todo", "todos", "plan", "task", "tasks", "taskcreate", "taskupdate"]
+            .iter()
+            .any(|wanted| words.iter().any(|word| word == wanted));
         let updated = is_plan
             && match words.concat().as_str() {
                 "taskcreate" => self.create(given, result),
@@ -94,7 +98,8 @@ impl Plan {
 
     /// Replaces the plan by a list of items, each with its status.
     fn replace(&mut self, given: &Value) -> bool {
-        let mut lists = given.as_object().into_iter().flat_map(|given| given.values()).filter_map(Value::as_array).peekable();
+        let mut lists =
+            given.as_object().into_iter().flat_map(|given| given.values()).filter_map(Value::as_array).peekable();
         if lists.peek().is_none() {
             return false;
         }
@@ -102,8 +107,11 @@ impl Plan {
             let (text, status) = argument(item, &TEXTS).zip(argument(item, &STATUSES))?;
             Some(Status::parse(&status).map(|status| PlanItem::new(&text, status)))
         };
-        let lists: Vec<Vec<Option<PlanItem>>> = lists.map(|list| list.iter().take(MOST_ITEMS).filter_map(item).collect()).collect();
-        let is_empty = given.as_object().is_some_and(|given| given.values().all(|value| value.as_array().is_none_or(Vec::is_empty)));
+        let lists: Vec<Vec<Option<PlanItem>>> =
+            lists.map(|list| list.iter().take(MOST_ITEMS).filter_map(item).collect()).collect();
+        let is_empty = given
+            .as_object()
+            .is_some_and(|given| given.values().all(|value| value.as_array().is_none_or(Vec::is_empty)));
         match lists.into_iter().find(|list| !list.is_empty()) {
             Some(list) => self.items = list.into_iter().flatten().collect(),
             None if is_empty => self.items.clear(),

@@ -83,7 +83,10 @@ impl<'a> Reader<'a, '_> {
         for call in &message.calls {
             let name = call.name.map(|name| name.decode().into_owned()).unwrap_or_default();
             let arguments = LazyText::of_arguments(call.arguments);
-            self.add_call(call.id.map(|id| id.decode().into_owned()), OpenCall { place, name, arguments, is_interrupted: false });
+            self.add_call(
+                call.id.map(|id| id.decode().into_owned()),
+                OpenCall { place, name, arguments, is_interrupted: false },
+            );
         }
         let mut contents = results.into_iter().map(LazyText::new);
         for answer in &message.results {
@@ -136,11 +139,16 @@ impl<'a> Reader<'a, '_> {
             return;
         }
         self.thought = None;
-        let is_next_output = || next.is_some_and(|next| next.role == Role::User && is_observation(&LazyText::new(texts_and_results(next).0).read()));
+        let is_next_output = || {
+            next.is_some_and(|next| {
+                next.role == Role::User && is_observation(&LazyText::new(texts_and_results(next).0).read())
+            })
+        };
         let all = if message.calls.is_empty() { text.read() } else { "".into() };
         let command = shell_block(&all, is_next_output);
         // Some formats write a call as a message of its own.
-        let acts = !message.calls.is_empty() || command.is_some() || next.is_some_and(|next| next.role == Role::Assistant);
+        let acts =
+            !message.calls.is_empty() || command.is_some() || next.is_some_and(|next| next.role == Role::Assistant);
         let kind = if acts { SaidKind::Step } else { SaidKind::Report };
         self.digest.said.push(Said { place, text: text.clone(), kind });
         if let Some(command) = command {
@@ -174,7 +182,8 @@ impl<'a> Reader<'a, '_> {
         let OpenCall { place, name, arguments, is_interrupted } = call;
         let text = arguments.read();
         let given: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
-        if words_of_name(&name).iter().any(|word| matches!(word.as_str(), "think" | "thinking" | "sequentialthinking")) {
+        if words_of_name(&name).iter().any(|word| matches!(word.as_str(), "think" | "thinking" | "sequentialthinking"))
+        {
             return;
         }
         // Results are not decoded but for their beginning, until they are told.
@@ -223,14 +232,24 @@ impl<'a> Reader<'a, '_> {
             None => (&name, &*text).hash(&mut key),
         }
         drop(text);
-        let run = Run { place, class, name, arguments, result, ended, carried: None, is_superseded: false };
+        let mut run = Run {
+            place,
+            class,
+            name,
+            arguments,
+            result,
+            ended,
+            carried: None,
+            failed_before: None,
+            is_superseded: false,
+        };
         if self.digest.runs.first().is_some_and(|run| run.carried.is_some()) {
             let label = run.label(None);
             let known = self.digest.runs.iter_mut().take_while(|run| run.carried.is_some());
             known.filter(|known| known.label(None) == label).for_each(|known| known.is_superseded = true);
         }
         if let Some(before) = self.runs.insert(key.finish(), self.digest.runs.len()) {
-            self.digest.runs[before].supersede();
+            run.failed_before = self.digest.runs[before].supersede();
         }
         self.digest.runs.push(run);
     }
@@ -262,10 +281,13 @@ impl<'a> Reader<'a, '_> {
 /// Returns what the format says of a result: whether it failed.
 fn mark_of(answer: &ResultRef<'_>) -> Option<bool> {
     let has = |key: &str, wanted: &str| answer.json.get(key).is_some_and(|value| value.raw() == wanted);
-    if has("is_error", "true") || has("status", "\"error\"") || has("isError", "true") || has("state", "\"output-error\"") {
+    if has("is_error", "true")
+        || has("status", "\"error\"")
+        || has("isError", "true")
+        || has("state", "\"output-error\"")
+    {
         return Some(true);
     }
     let is_well = has("is_error", "false") || has("status", "\"success\"") || has("isError", "false");
     is_well.then_some(false)
 }
-

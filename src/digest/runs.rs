@@ -33,26 +33,29 @@ pub(super) struct Run<'a> {
     pub(super) ended: Ended,
     /// The label and the outcome of a run that an earlier digest told.
     pub(super) carried: Option<(String, String)>,
+    /// The last run of the same that failed, before this one.
+    pub(super) failed_before: Option<Box<(Place, Ended, LazyText<'a>)>>,
     /// Whether the same command or call ran later.
     pub(super) is_superseded: bool,
 }
 
 /// Most bytes of a label.
 const LONGEST_LABEL: usize = 130;
+/// Bytes from which on the failure before a good run is told, and of which it has at most so many.
+const WITH_FAILURE: usize = 180;
 /// The sign between the label of a call and how it ended.
 pub(super) const ARROW: &str = " → ";
 
 impl<'a> Run<'a> {
-    /// Marks a run as not the last, and lets go of its texts.
-    pub(super) fn supersede(&mut self) {
-        *self = Run {
-            name: String::new(),
-            arguments: LazyText::new(Vec::new()),
-            result: None,
-            carried: None,
-            is_superseded: true,
-            ..*self
-        };
+    /// Marks a run as not the last, and lets go of its texts. Returns the last one that failed.
+    pub(super) fn supersede(&mut self) -> Option<Box<(Place, Ended, LazyText<'a>)>> {
+        self.is_superseded = true;
+        (self.name, self.arguments, self.carried) = (String::new(), LazyText::new(Vec::new()), None);
+        let before = self.failed_before.take();
+        match self.result.take().filter(|_| matches!(self.ended, Ended::Failed(_))) {
+            Some(result) => Some(Box::new((self.place, self.ended, result))),
+            None => before,
+        }
     }
 
     /// Returns the label: the command in backticks, or the call with its arguments; without a change to `folder`, and
@@ -69,19 +72,27 @@ impl<'a> Run<'a> {
             ref given => command_argument(&self.name, given),
         };
         if let Some(command) = command {
-            let inside = folder.filter(|folder| folder_of_command(&command) == Some(folder)).and_then(|_| command.split_once("&&"));
+            let inside = folder
+                .filter(|folder| folder_of_command(&command) == Some(folder))
+                .and_then(|_| command.split_once("&&"));
             let command = inside.map_or(&*command, |(_, rest)| rest.trim_start());
             return format!("`{}`", middle_cut(&unarrowed(&shortened(command)), LONGEST_LABEL));
         }
         let arguments = match &given {
             Value::Object(members) => {
-                let argument = |(key, value): (&String, &Value)| format!("{key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+                let argument = |(key, value): (&String, &Value)| {
+                    format!("{key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+                };
                 members.iter().map(argument).collect::<Vec<_>>().join(", ")
             }
             Value::Null => self.arguments.read().into_owned(),
             value => value.to_string(),
         };
-        unarrowed(&format!("{}({})", middle_cut(&self.name, LONGEST_LABEL / 2), middle_cut(&shortened(&arguments), LONGEST_LABEL)))
+        unarrowed(&format!(
+            "{}({})",
+            middle_cut(&self.name, LONGEST_LABEL / 2),
+            middle_cut(&shortened(&arguments), LONGEST_LABEL)
+        ))
     }
 
     /// Returns how the run ended, in at most `most` bytes of its result.
@@ -94,6 +105,8 @@ impl<'a> Run<'a> {
         let tells = self.result.as_ref().filter(|_| self.ended != Ended::Refused).map(tells).unwrap_or_default();
         let status = match self.ended {
             Ended::Well if is_output => "ok".to_owned(),
+            // A search that finds nothing has a status, too.
+            Ended::Failed(Some(code)) if self.class == RunClass::Reads => format!("exit code {code}"),
             Ended::Failed(Some(code)) => format!("failed, exit code {code}"),
             Ended::Failed(None) => "failed".to_owned(),
             Ended::Refused => "refused or cancelled by the user".to_owned(),
@@ -101,20 +114,34 @@ impl<'a> Run<'a> {
             Ended::Well | Ended::Unknown if tells.is_empty() => "no output".to_owned(),
             Ended::Well | Ended::Unknown => String::new(),
         };
-        match (status.is_empty(), tells.is_empty()) {
+        let outcome = match (status.is_empty(), tells.is_empty()) {
             (true, _) => tells,
             (_, true) => status,
             _ => format!("{status}: {tells}"),
+        };
+        match self.failed_before.as_deref() {
+            Some((place, ended, result)) if self.ended == Ended::Well && most >= WITH_FAILURE => {
+                format!(
+                    "{outcome}; failed before, at {place}: {}",
+                    telling(&result.read(), label, is_output, *ended, WITH_FAILURE)
+                )
+            }
+            _ => outcome,
         }
     }
 
     /// Returns an upper bound of the bytes that its line can use well.
     pub(super) fn wanted_bytes(&self) -> usize {
-        const LONGEST: usize = 900;
-        /// Of what is only read, the files still have the rest.
-        const LONGEST_READ: usize = 260;
-        let most = if self.class == RunClass::Reads { LONGEST_READ } else { LONGEST };
-        self.carried.as_ref().map_or_else(|| self.result.as_ref().map_or(0, LazyText::bytes), |(_, outcome)| outcome.len()).min(most)
+        // Of what is only read, the files still have the rest. An output tells little besides how it went.
+        let most = match self.class {
+            RunClass::Reads => 260,
+            RunClass::Checks => 440,
+            RunClass::LooksUp | RunClass::Acts => 1_200,
+        };
+        self.carried
+            .as_ref()
+            .map_or_else(|| self.result.as_ref().map_or(0, LazyText::bytes), |(_, outcome)| outcome.len())
+            .min(most)
     }
 }
 
@@ -132,8 +159,28 @@ pub(super) fn folder_of_command(command: &str) -> Option<&str> {
 /// Returns the class of a call.
 pub(super) fn class_of(name: &str, tool: &ToolUse, result: &str) -> RunClass {
     const LOOKS: [&str; 22] = [
-        "get", "list", "ls", "find", "search", "read", "view", "show", "fetch", "query", "lookup", "grep", "glob", "calculate", "open",
-        "browse", "check", "describe", "webfetch", "websearch", "scroll", "screenshot",
+        "get",
+        "list",
+        "ls",
+        "find",
+        "search",
+        "read",
+        "view",
+        "show",
+        "fetch",
+        "query",
+        "lookup",
+        "grep",
+        "glob",
+        "calculate",
+        "open",
+        "browse",
+        "check",
+        "describe",
+        "webfetch",
+        "websearch",
+        "scroll",
+        "screenshot",
     ];
     if let Some(command) = &tool.command {
         let steps = steps(command);
@@ -145,7 +192,11 @@ pub(super) fn class_of(name: &str, tool: &ToolUse, result: &str) -> RunClass {
         }
         return if steps.iter().any(|step| runs_script(step)) { RunClass::Checks } else { RunClass::Acts };
     }
-    let is_look = words_of_name(name).iter().any(|word| LOOKS.contains(&word.as_str()));
+    let words = words_of_name(name);
+    if words.iter().any(|word| matches!(word.as_str(), "web" | "websearch" | "webfetch" | "browser" | "fetch")) {
+        return RunClass::Reads;
+    }
+    let is_look = words.iter().any(|word| LOOKS.contains(&word.as_str()));
     match result.trim_start().starts_with(['{', '[']) {
         _ if !is_look => RunClass::Acts,
         true => RunClass::LooksUp,
@@ -157,8 +208,30 @@ pub(super) fn class_of(name: &str, tool: &ToolUse, result: &str) -> RunClass {
 /// Whether a step of a command runs tests, a build or a linter.
 fn checks(step: &str) -> bool {
     const WORDS: [&str; 24] = [
-        "test", "tests", "pytest", "unittest", "build", "check", "lint", "clippy", "make", "tsc", "eslint", "ruff", "mypy", "tox", "jest",
-        "vitest", "mvn", "gradle", "ctest", "rspec", "compile", "typecheck", "tox", "flake8",
+        "test",
+        "tests",
+        "pytest",
+        "unittest",
+        "build",
+        "check",
+        "lint",
+        "clippy",
+        "make",
+        "tsc",
+        "eslint",
+        "ruff",
+        "mypy",
+        "tox",
+        "jest",
+        "vitest",
+        "mvn",
+        "gradle",
+        "ctest",
+        "rspec",
+        "compile",
+        "typecheck",
+        "tox",
+        "flake8",
     ];
     if only_shows(step) {
         return false;
@@ -182,8 +255,8 @@ fn only_moves_files(step: &str) -> bool {
 /// Whether a step of a command only shows what is there.
 fn only_shows(step: &str) -> bool {
     const PROGRAMS: [&str; 27] = [
-        "cat", "sed", "head", "tail", "less", "nl", "ls", "find", "rg", "grep", "pwd", "which", "wc", "tree", "awk", "cd", "echo", "file", "stat",
-        "du", "sort", "uniq", "cut", "diff", "true", "env", "type",
+        "cat", "sed", "head", "tail", "less", "nl", "ls", "find", "rg", "grep", "pwd", "which", "wc", "tree", "awk",
+        "cd", "echo", "file", "stat", "du", "sort", "uniq", "cut", "diff", "true", "env", "type",
     ];
     const GIT: [&str; 6] = ["show", "log", "diff", "status", "branch", "blame"];
     let mut words = step.split_whitespace();

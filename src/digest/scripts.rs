@@ -97,7 +97,9 @@ fn written_files(code: &str) -> Vec<(String, FileAction)> {
         found.extend(path_at(code, code[..at].trim_end_matches(')').trim_end_matches(is_part).len()));
     }
     let is_removed = |path: &String| {
-        ["remove(", "unlink("].iter().any(|call| [format!("{call}'{path}"), format!("{call}\"{path}")].iter().any(|removal| code.contains(removal)))
+        ["remove(", "unlink("].iter().any(|call| {
+            [format!("{call}'{path}"), format!("{call}\"{path}")].iter().any(|removal| code.contains(removal))
+        })
     };
     found.into_iter().filter(|path| !is_removed(path)).map(|path| (path, action)).collect()
 }
@@ -106,7 +108,8 @@ fn written_files(code: &str) -> Vec<(String, FileAction)> {
 fn opens_for_writing(arguments: &str) -> bool {
     let arguments = arguments.split([')', '\n']).next().unwrap_or("");
     let mode = arguments.split_once(',').map_or("", |(_, rest)| rest.trim_start().trim_start_matches("mode="));
-    let mode = mode.trim_start().strip_prefix(['\'', '"']).and_then(|mode| mode.split(['\'', '"']).next()).unwrap_or("");
+    let mode =
+        mode.trim_start().strip_prefix(['\'', '"']).and_then(|mode| mode.split(['\'', '"']).next()).unwrap_or("");
     mode.contains(['w', 'a', 'x', '+']) && mode.bytes().all(|byte| b"rwaxbtU+".contains(&byte))
 }
 
@@ -128,6 +131,7 @@ fn path_at(code: &str, at: usize) -> Option<String> {
 fn quoted_path(text: &str) -> Option<String> {
     let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     let (path, _) = text[1..].split_once(quote)?;
-    let is_path = path.contains(['.', '/']) && !path.contains([' ', '{', '*', '\n', '$', ':']) && !path.starts_with("/dev/");
+    let is_path =
+        path.contains(['.', '/']) && !path.contains([' ', '{', '*', '\n', '$', ':']) && !path.starts_with("/dev/");
     is_path.then(|| path.trim_start_matches("./").to_owned())
 }

@@ -64,7 +64,10 @@ impl<'a> LazyText<'a> {
     /// Returns its beginning, of at most `most` characters.
     pub(super) fn opening(&self, most: usize) -> String {
         let start = |text: &Text<'a>| -> String {
-            text.code_points().take(most).map(|point| char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+            text.code_points()
+                .take(most)
+                .map(|point| char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER))
+                .collect()
         };
         match self {
             LazyText::One(text) => start(text),

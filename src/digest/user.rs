@@ -30,9 +30,41 @@ const LONGEST_QUESTION: usize = 320;
 
 /// Words that command or forbid; the first ones leave no choice.
 const COMMANDS: [&str; 35] = [
-    "never", "must", "only", "do not", "don't", "don’t", "exact", "require", "critical", "important", "不要", "必须", "只能", "务必", "禁止",
-    "不得", "一律", "别", "always", "not more", "at most", "at least", "make sure", "ensure", "should", "avoid", "keep", "instead", "prefer",
-    "without", "from now on", "stop ", "只用", "至少", "最多",
+    "never",
+    "must",
+    "only",
+    "do not",
+    "don't",
+    "don’t",
+    "exact",
+    "require",
+    "critical",
+    "important",
+    "不要",
+    "必须",
+    "只能",
+    "务必",
+    "禁止",
+    "不得",
+    "一律",
+    "别",
+    "always",
+    "not more",
+    "at most",
+    "at least",
+    "make sure",
+    "ensure",
+    "should",
+    "avoid",
+    "keep",
+    "instead",
+    "prefer",
+    "without",
+    "from now on",
+    "stop ",
+    "只用",
+    "至少",
+    "最多",
 ];
 const STRICT: usize = 18;
 
@@ -75,7 +107,8 @@ impl<'a> UserMessage<'a> {
         if answer.trim().len() > SHORT_ANSWER || !before.contains(['?', '？']) {
             return None;
         }
-        let paragraphs: Vec<&str> = before.trim().split("\n\n").filter(|paragraph| !paragraph.trim().is_empty()).collect();
+        let paragraphs: Vec<&str> =
+            before.trim().split("\n\n").filter(|paragraph| !paragraph.trim().is_empty()).collect();
         let with_question = paragraphs.iter().rposition(|paragraph| paragraph.contains(['?', '？']))?;
         // A question that stands alone follows what it asks about.
         let is_alone = paragraphs[with_question].len() < SHORT_ANSWER && with_question > 0;
@@ -86,7 +119,10 @@ impl<'a> UserMessage<'a> {
 
 /// Whether a short message commands, forbids, or holds a number, a name or a label.
 fn is_weighty(words: &str) -> bool {
-    words.contains(['`', '"', '_', '/', '“']) || words.bytes().any(|byte| byte.is_ascii_digit()) || has_name(words) || commands(words)
+    words.contains(['`', '"', '_', '/', '“'])
+        || words.bytes().any(|byte| byte.is_ascii_digit())
+        || has_name(words)
+        || commands(words)
 }
 
 /// Whether a text has a word with a capital letter inside of a sentence.

@@ -19,17 +19,25 @@ pub(super) fn written(value: &Value, most: usize) -> String {
         return whole;
     }
     match value {
-        Value::Object(members) if members.len() == 1 => members.iter().map(|(key, value)| format!("{key}: {}", written(value, most.saturating_sub(key.len() + 2)))).collect(),
+        Value::Object(members) if members.len() == 1 => members
+            .iter()
+            .map(|(key, value)| format!("{key}: {}", written(value, most.saturating_sub(key.len() + 2))))
+            .collect(),
         Value::Object(members) => {
             let mut parts: Vec<(usize, String)> = Vec::new();
             let mut room = most;
             let mut is_whole = true;
             let is_plain = |value: &Value| !value.is_object() && !value.is_array();
-            let (plain, deep): (Vec<_>, Vec<_>) = members.iter().enumerate().partition(|(_, (_, value))| is_plain(value));
+            let (plain, deep): (Vec<_>, Vec<_>) =
+                members.iter().enumerate().partition(|(_, (_, value))| is_plain(value));
             let deep_room = most / (deep.len() + 1).min(4);
             for (at, (key, value)) in plain.into_iter().chain(deep) {
                 let text = member(key, value);
-                let part = if text.len() <= room || is_plain(value) { text } else { format!("{key}: {}", written(value, deep_room.min(room.saturating_sub(key.len() + 2)))) };
+                let part = if text.len() <= room || is_plain(value) {
+                    text
+                } else {
+                    format!("{key}: {}", written(value, deep_room.min(room.saturating_sub(key.len() + 2))))
+                };
                 if part.len() + 2 > room || part.ends_with(": ") {
                     is_whole = false;
                     continue;
@@ -42,8 +50,12 @@ pub(super) fn written(value: &Value, most: usize) -> String {
             with_gap(parts.join(", "), is_whole)
         }
         Value::Array(rows) => {
+            let rows = &without_equal_columns(rows)[..];
             let columns = rows.iter().filter_map(Value::as_object).map(serde_json::Map::len).max().unwrap_or(0);
-            let narrower = (1..columns).rev().map(|columns| table(rows, columns)).find(|text| text.len() + 4 <= most && rows.len() <= MOST_ROWS);
+            let narrower = (1..=columns)
+                .rev()
+                .map(|columns| table(rows, columns))
+                .find(|text| text.len() + 4 <= most && rows.len() <= MOST_ROWS);
             narrower.map(|text| with_gap(text, false)).unwrap_or_else(|| {
                 let mut out = String::new();
                 for row in rows.iter().take(MOST_ROWS) {
@@ -68,14 +80,40 @@ fn with_gap(text: String, is_whole: bool) -> String {
     if is_whole || text.ends_with(GAP) { text } else { format!("{text} {GAP}") }
 }
 
+/// Returns the rows of a table without the columns that are equal in all of them: what they hold tells no row from
+/// another.
+fn without_equal_columns(rows: &[Value]) -> Vec<Value> {
+    let first = rows.first().and_then(Value::as_object).cloned().unwrap_or_default();
+    let is_equal =
+        |key: &String| rows.len() > 1 && rows.iter().take(MOST_ROWS + 1).all(|row| row.get(key) == first.get(key));
+    let equal: Vec<&String> = first.keys().filter(|key| is_equal(key)).collect();
+    if equal.len() == first.len() {
+        return rows.to_vec();
+    }
+    let narrower = |row: &Value| match row {
+        Value::Object(members) => Value::Object(
+            members
+                .iter()
+                .filter(|(key, _)| !equal.contains(key))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect(),
+        ),
+        row => row.clone(),
+    };
+    rows.iter().take(MOST_ROWS + 1).map(narrower).collect()
+}
+
 /// Returns all values of a document on one line.
 fn flat(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => middle_cut(text, LONGEST_VALUE),
-        Value::Object(members) => {
-            members.iter().map(|(key, value)| member(key, value)).filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
-        }
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, value)| member(key, value))
+            .filter(|text| !text.is_empty())
+            .collect::<Vec<_>>()
+            .join(", "),
         Value::Array(rows) => table(rows, usize::MAX),
         plain => plain.to_string(),
     }
@@ -108,12 +146,19 @@ fn table(rows: &[Value], columns: usize) -> String {
             };
             members.map(|(_, value)| cell(value)).collect::<Vec<_>>().join(" ")
         } else {
-            members.map(|(key, value)| member(key, value)).filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
+            members
+                .map(|(key, value)| member(key, value))
+                .filter(|text| !text.is_empty())
+                .collect::<Vec<_>>()
+                .join(", ")
         }
     };
-    let shown: Vec<String> = rows.iter().take(MOST_ROWS).map(|row| if row.is_object() { cells(row) } else { flat(row) }).collect();
+    let shown: Vec<String> =
+        rows.iter().take(MOST_ROWS).map(|row| if row.is_object() { cells(row) } else { flat(row) }).collect();
     let gap = if rows.len() > MOST_ROWS { format!("; {GAP}") } else { String::new() };
-    let heading = heading.filter(|_| is_table).map(|keys| format!("({}) ", keys.into_iter().take(columns).collect::<Vec<_>>().join(" ")));
+    let heading = heading
+        .filter(|_| is_table)
+        .map(|keys| format!("({}) ", keys.into_iter().take(columns).collect::<Vec<_>>().join(" ")));
     let separator = if rows.iter().any(Value::is_object) { "; " } else { ", " };
     format!("{}{}{gap}", heading.unwrap_or_default(), shown.join(separator))
 }

@@ -8,12 +8,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-use crate::digest::clip::{self, clipped, cut, indented};
+use crate::digest::clip::{self, clipped_ends, cut, indented};
 use crate::digest::files::{FileAction, Place};
+use crate::digest::outcome::Ended;
 use crate::digest::plan::Status;
 use crate::digest::runs::{ARROW, Run, RunClass};
-use crate::digest::said::{PieceRank, Said, SaidKind, announces, ranked_pieces, reason_strength};
-use crate::digest::outcome::Ended;
+use crate::digest::said::{PieceRank, Said, SaidKind, ranked_pieces};
 use crate::digest::user::{UserMessage, UserPiece, pieces_by_rank};
 use crate::digest::{ASKED, Digest, EARLIER, LEFT_OUT, RUNS, SAID, STATE, THOUGHT, USER};
 use crate::tokens::Counter;
@@ -52,7 +52,8 @@ impl Digest<'_> {
     /// Returns a beginning of the user's last words, or else of any words, or how many messages there were.
     fn least(&self, counter: Counter, limit: u64) -> String {
         let of_user = self.user.last().map(|message| message.words());
-        let of_others = || self.said.last().map(|said| said.text.read().trim().to_owned()).filter(|text| !text.is_empty());
+        let of_others =
+            || self.said.last().map(|said| said.text.read().trim().to_owned()).filter(|text| !text.is_empty());
         let of_runs = || self.runs.last().map(|run| run.label(None));
         let none = || format!("{} without words.", counted(self.messages, "message"));
         let text = of_user.or_else(of_others).or_else(of_runs).unwrap_or_else(none);
@@ -65,7 +66,12 @@ impl Digest<'_> {
     /// Returns whether nothing was said or done.
     fn is_empty(&self) -> bool {
         let has_files = !self.files.newest_first().is_empty() || self.files.failed().next().is_some();
-        self.earlier.is_none() && self.user.is_empty() && self.plan.items.is_empty() && !has_files && self.runs.is_empty() && self.said.is_empty()
+        self.earlier.is_none()
+            && self.user.is_empty()
+            && self.plan.items.is_empty()
+            && !has_files
+            && self.runs.is_empty()
+            && self.said.is_empty()
     }
 }
 
@@ -143,8 +149,12 @@ impl Writer<'_, '_> {
         /// Bytes around each line.
         const LINE: usize = 60;
         let Digest { user, files, runs, said, plan, .. } = self.digest;
-        let of_said = |said: &Said<'_>| said.text.bytes().min(if said.kind == SaidKind::Report { 2_000 } else { 300 }) + LINE;
-        let state = files.newest_first().iter().map(|file| file.path.len() + 12).sum::<usize>() + plan.items.len() * LINE + files.failed().count() * 4 * LINE + 10 * LINE;
+        let of_said =
+            |said: &Said<'_>| said.text.bytes().min(if said.kind == SaidKind::Report { 2_000 } else { 300 }) + LINE;
+        let state = files.newest_first().iter().map(|file| file.path.len() + 12).sum::<usize>()
+            + plan.items.len() * LINE
+            + files.failed().count() * 4 * LINE
+            + 10 * LINE;
         let tokens = |bytes: usize| bytes as u64 / BYTES_PER_TOKEN;
         Needs {
             user: tokens(user.iter().map(|message| message.bytes() + LINE).sum()),
@@ -167,10 +177,17 @@ impl Writer<'_, '_> {
             let words = words.entry(at).or_insert_with(|| user[at].words());
             let cost = match &range {
                 Some(range) => {
-                    let opening = if chosen.contains_key(&at) { 3 } else { self.tokens(&format!("- {} … …", user[at].place)) };
+                    let opening = if chosen.contains_key(&at) {
+                        3
+                    } else {
+                        self.tokens(&format!("- {} … …", user[at].place))
+                    };
                     self.tokens(&indented(&words[range.clone()])) + opening
                 }
-                None => user[at].asked.as_ref().map_or(0, |(place, text)| self.tokens(&indented(&format!("- {place} {ASKED}{text}"))) + 1),
+                None => user[at]
+                    .asked
+                    .as_ref()
+                    .map_or(0, |(place, text)| self.tokens(&indented(&format!("- {place} {ASKED}{text}"))) + 1),
             };
             if used + cost > if is_rest { most_with_rest } else { most } {
                 break;
@@ -200,9 +217,11 @@ impl Writer<'_, '_> {
 
     /// Returns how many messages of the user are neither shown nor equal to one that is.
     fn unshown(&self, looked_at: &BTreeMap<usize, String>, shown: &HashSet<usize>) -> usize {
-        let texts: HashSet<&String> = looked_at.iter().filter(|(at, _)| shown.contains(at)).map(|(_, words)| words).collect();
+        let texts: HashSet<&String> =
+            looked_at.iter().filter(|(at, _)| shown.contains(at)).map(|(_, words)| words).collect();
         let lengths: HashSet<usize> = texts.iter().map(|words| words.len()).collect();
-        let is_equal = |message: &UserMessage<'_>| lengths.contains(&message.bytes()) && texts.contains(&message.words());
+        let is_equal =
+            |message: &UserMessage<'_>| lengths.contains(&message.bytes()) && texts.contains(&message.words());
         self.digest.user.iter().enumerate().filter(|(at, message)| !shown.contains(at) && !is_equal(message)).count()
     }
 
@@ -228,11 +247,16 @@ impl Writer<'_, '_> {
         let mut plan_lines: Vec<Option<String>> = vec![None; plan.items.len()];
         let place = plan.place.filter(|place| !plan.items.is_empty() && take(&format!("- {place} Plan:")));
         for wanted in [Status::Going, Status::Open, Status::Done] {
-            for (at, item) in plan.items.iter().enumerate().filter(|(_, item)| place.is_some() && item.status == wanted) {
+            for (at, item) in plan.items.iter().enumerate().filter(|(_, item)| place.is_some() && item.status == wanted)
+            {
                 plan_lines[at] = Some(item.line()).filter(|line| take(line));
             }
         }
-        let failed: Vec<String> = files.failed().map(|edit| format!("{} Failed edit of {}: {}", edit.place, edit.path, edit.line)).take_while(|line| take(line)).collect();
+        let failed: Vec<String> = files
+            .failed()
+            .map(|edit| format!("{} Failed edit of {}: {}", edit.place, edit.path, edit.line))
+            .take_while(|line| take(line))
+            .collect();
         let mut uses: Vec<(FileAction, String)> = Vec::new();
         let by_time = files.newest_first();
         let (read, changed): (Vec<_>, Vec<_>) = by_time.into_iter().partition(|file| file.action == FileAction::Read);
@@ -242,7 +266,10 @@ impl Writer<'_, '_> {
                 uses.push((file.action, shown));
             }
         }
-        let edit = files.last_edit.as_ref().map(|edit| indented(&format!("{} Last edit of {}: {}", edit.place, edit.path, edit.text)));
+        let edit = files
+            .last_edit
+            .as_ref()
+            .map(|edit| indented(&format!("{} Last edit of {}: {}", edit.place, edit.path, edit.text)));
         let edit = edit.filter(|line| take(line));
         for file in read {
             let shown = format!("{} {}", file.path, file.place);
@@ -255,7 +282,8 @@ impl Writer<'_, '_> {
             format!("{place} Plan:\n  {}", items.join("\n  "))
         });
         let listed = FileAction::ALL.into_iter().filter_map(|action| {
-            let paths: Vec<&str> = uses.iter().filter(|(used, _)| *used == action).map(|(_, path)| path.as_str()).collect();
+            let paths: Vec<&str> =
+                uses.iter().filter(|(used, _)| *used == action).map(|(_, path)| path.as_str()).collect();
             (!paths.is_empty()).then(|| format!("{}: {}", action.word(), paths.join(", ")))
         });
         folder_line.into_iter().chain(open).chain(plan).chain(listed).chain(failed).chain(edit).collect()
@@ -263,8 +291,12 @@ impl Writer<'_, '_> {
 
     /// Returns the part of the room that calls have before the assistant's words.
     fn runs_share(&self) -> f64 {
-        let has_reports = self.digest.said.iter().any(|said| said.kind == SaidKind::Report && said.text.bytes() > 400);
-        if has_reports { 0.45 } else { 0.6 }
+        let is_work = self.digest.files.last_change().is_some();
+        if is_work && self.digest.said.iter().any(|said| said.kind == SaidKind::Report && said.text.bytes() > 400) {
+            0.45
+        } else {
+            0.6
+        }
     }
 
     /// Returns the lines of calls.
@@ -286,7 +318,9 @@ impl Writer<'_, '_> {
         let line = |run: &Run<'_>, most: usize| {
             let label = run.label(folder);
             let is_stale = run.class == RunClass::Checks && run.carried.is_none() && changed > Some(run.place);
-            let stale = changed.filter(|_| is_stale).map_or(String::new(), |changed| format!("; not run since the change of {changed}"));
+            let stale = changed
+                .filter(|_| is_stale)
+                .map_or(String::new(), |changed| format!("; not run since the change of {changed}"));
             format!("{label}{ARROW}{}{stale}", crate::wording::one_line(&run.outcome(&label, most)))
         };
         let mut left = room.saturating_sub(COUNT);
@@ -357,7 +391,8 @@ impl Writer<'_, '_> {
         let (mut left, mut left_for_report) = (room, for_report.max(60));
         let mut chosen: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
         for (order, at, range) in ranked {
-            let opening = if chosen.contains_key(&at) { 2 } else { self.tokens(&format!("- {} … …", said[at].place)) + 1 };
+            let opening =
+                if chosen.contains_key(&at) { 2 } else { self.tokens(&format!("- {} … …", said[at].place)) + 1 };
             let cost = self.tokens(&indented(&texts[&at][range.clone()])) + opening;
             if cost > left || order.tier == Tier::Last && cost > left_for_report {
                 continue;
@@ -372,7 +407,8 @@ impl Writer<'_, '_> {
         for (at, mut ranges) in chosen {
             ranges.sort_by_key(|range| range.start);
             let mark = if said[at].kind == SaidKind::Thought { THOUGHT } else { "" };
-            lines.push((said[at].place, format!("{mark}{}", unlabelled(&indented(&clip::shown(&texts[&at], &ranges))))));
+            lines
+                .push((said[at].place, format!("{mark}{}", unlabelled(&indented(&clip::shown(&texts[&at], &ranges))))));
         }
         lines
     }
@@ -398,7 +434,7 @@ impl Writer<'_, '_> {
     fn clipped_to(&self, text: &str, most: u64) -> String {
         let mut bytes = usize::try_from(most).unwrap_or(usize::MAX).saturating_mul(4);
         loop {
-            let shown = indented(&clipped(text, bytes, |piece| reason_strength(piece) > 0 || !announces(piece)));
+            let shown = indented(&clipped_ends(text, bytes));
             if self.tokens(&shown) <= most || bytes < 8 {
                 return shown;
             }

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use crate::digest;
 use crate::plan::breaches::breaches;
 use crate::plan::pairs::Pairs;
 use crate::plan::pins::Pin;
@@ -12,8 +13,6 @@ use crate::plan::{Plan, Policy, plan};
 use crate::rewrite::repair::{self, Repair};
 use crate::rewrite::thinking::{self, Thinking};
 use crate::rewrite::{apply, splice, summary_message};
-use crate::summary::record;
-use crate::summary::record::{HistoryRecord, RecordEntry};
 use crate::tokens::{Counter, Tally};
 use crate::transcript::formats::{Format, SummaryMessage, SummaryRole};
 use crate::transcript::framing::{self, Document};
@@ -372,33 +371,24 @@ pub(crate) fn found(source: &str, from: Option<&'static dyn Format>) -> Vec<Stri
     })
 }
 
-/// Checks that facts are found deterministically, fit their limit, are parsed as they were written, and are recognized
-/// in a text that has them all.
-pub(crate) fn assert_facts(messages: &[&Message<'_>], counter: Counter, limit: u64) {
+/// Checks that what a model's summary lacks is found deterministically, within its limit, and that a summary that has it
+/// all lacks nothing.
+pub(crate) fn assert_missing(messages: &[&Message<'_>], counter: Counter, limit: u64) {
     let indices: Vec<usize> = (0..messages.len()).collect();
-    let ledger = record::collect(messages, &indices, PREFIX);
-    assert_eq!(record::collect(messages, &indices, PREFIX).entries, ledger.entries, "the same every time");
-    for entry in &ledger.entries {
-        assert!(!entry.text.contains(['\n', '\r']) && !entry.about.contains(['\n', '\r']), "{entry:?}");
-        assert!(entry.weight.is_finite() && entry.weight > 0.0, "{entry:?}");
-    }
-    let lacking = ledger.missing_from("");
-    assert!(lacking.windows(2).all(|two| two[0].weight >= two[1].weight), "the most important first");
-    let section = HistoryRecord::write_ledger(&lacking, counter, limit);
+    let missing = |summary: &str, limit| digest::read(messages, &indices, PREFIX).missing_from(summary, counter, limit);
+    let section = missing("All went well.", limit);
+    assert_eq!(missing("All went well.", limit), section, "the same every time");
     assert!(counter.count_text(&section) <= limit, "{section:?}");
-    let read = HistoryRecord::parse_ledger(&section);
-    assert!(section.is_empty() == read.is_empty(), "{section:?}");
-    let again = HistoryRecord::write_ledger(&read.iter().collect::<Vec<&RecordEntry>>(), counter, 1_000_000);
-    assert_eq!(HistoryRecord::parse_ledger(&again), read, "what is carried on is carried on: {section:?} {again:?}");
-    assert!(HistoryRecord::parse_ledger(&record::without_ledger(&section)).is_empty());
-    let all = HistoryRecord::write_ledger(&lacking, counter, 1_000_000);
-    assert!(ledger.missing_from(&all).is_empty(), "what has all facts lacks {:?}: {all:?}", ledger.missing_from(&all));
+    let all = missing("", 1_000_000);
+    assert_eq!(missing(&all, 1_000_000), "", "what has all lacks nothing: {all:?}");
 }
 
 /// Returns a summary by the embedded summarizer, and checks that it respects its limit and is deterministic.
 pub(crate) fn assert_summary(messages: &[&Message<'_>], counter: Counter, limit: u64) -> String {
-    let summary = record::summarize(messages, PREFIX, counter, limit, None);
-    assert_eq!(record::summarize(messages, PREFIX, counter, limit, None), summary, "the same every time");
+    let indices: Vec<usize> = (0..messages.len()).collect();
+    let write = || digest::read(messages, &indices, PREFIX).write(counter, limit);
+    let summary = write();
+    assert_eq!(write(), summary, "the same every time");
     assert!(counter.count_text(&summary) <= limit, "{summary:?}");
     summary
 }

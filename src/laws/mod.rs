@@ -1,5 +1,5 @@
-//! The promises of tcompact, as functions that panic if a promise is broken: for any text, for generated conversations
-//! and for generated lines.
+//! The promises of tcompact, as functions that panic if a promise is broken: for any text and for generated
+//! conversations.
 //!
 //! The tests here check these laws on fixtures and some thousands of cases, and `fuzz/` checks them on as many cases as
 //! time permits. `benches/` time the code that the laws run. The laws are part of the library because they use
@@ -9,7 +9,6 @@ mod bricks;
 mod cases;
 mod choices;
 mod lawful;
-pub mod lines;
 pub mod measures;
 mod targets;
 mod whole;

@@ -33,7 +33,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "size", about: "the grammars of sizes, pairs, counters and pins", run: settings::size },
     Target { name: "answers", about: "what providers answer, and whether it is accepted", run: summary::answers },
     Target { name: "journal", about: "the journal of a directory", run: journal::journal },
-    Target { name: "ledger", about: "facts of any text, written and read", run: summary::ledger },
+    Target { name: "ledger", about: "what stands beside a model's summary of any text", run: summary::ledger },
     Target { name: "extractive", about: "the embedded summarizer on any text", run: summary::extractive },
     Target { name: "python", about: "Python's repr, json, numbers and format strings", run: python::python },
 ];

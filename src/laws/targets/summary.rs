@@ -1,13 +1,14 @@
 //! Summaries: the replies of providers, and those of the embedded summarizer.
 
+use crate::digest::without_own_headings;
 use crate::llm::providers::{Endpoint, PROVIDERS};
 use crate::rewrite::redaction::Redactor;
 use crate::summary::exchange::THOUGHTS;
-use crate::summary::record::{self, HistoryRecord};
-use crate::summary::{acceptance, fence, inline_data};
+use crate::summary::{acceptance, inline_data};
 use crate::tokens::Counter;
 use crate::tokens::bpe::Encoding;
 use crate::transcript::Message;
+use crate::transcript::fence;
 use crate::transcript::framing;
 use crate::transcript::source::Source;
 use serde_json::{Map, json};
@@ -49,11 +50,8 @@ fn check_text(text: &str) {
     assert_eq!(inline_data::without_data(&once), once);
     let masked = Redactor::new().mask(text).into_owned();
     assert_eq!(Redactor::new().mask(&masked), masked, "no secret is left: {text:?}");
-    let beside = record::demote_ledger_heading(text);
-    assert!(HistoryRecord::parse_ledger(&beside).is_empty(), "{beside:?}");
-    let without = record::without_ledger(text);
-    assert!(HistoryRecord::parse_ledger(&without).is_empty(), "{without:?}");
-    assert_eq!(record::without_ledger(&without).trim_end(), without.trim_end());
+    let without = without_own_headings(text);
+    assert_eq!(without_own_headings(&without), without, "no heading of a digest is left");
 }
 
 /// Writes a conversation with a text in all forms: each paragraph is a message.
@@ -84,14 +82,14 @@ fn with_messages(text: &str, inspect: impl FnOnce(&[&Message<'_>])) {
     inspect(&document.transcripts[0].messages.iter().collect::<Vec<_>>());
 }
 
-/// Checks the laws of facts.
+/// Checks the laws of what stands beside a model's summary.
 pub(crate) fn ledger(bytes: &[u8]) {
     let (text, mut choices) = split(bytes);
     check_text(&text);
     let counter = choices.of(&[Counter::DEFAULT, Counter::Bytes(1), Counter::Exact(Encoding::O200kBase)]);
     let limit = [1_000_000, 0, 1, 10, 60, 300][choices.below(6)];
     with_messages(&conversation(&text, &mut choices), |messages| {
-        lawful::assert_facts(messages, counter, limit);
+        lawful::assert_missing(messages, counter, limit);
     });
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Input is generated here, and output is read with serde_json and paired here, without the library.
 
+use crate::digest;
 use crate::rewrite::repair::Repair;
-use crate::summary::record;
 use crate::tokens::Counter;
 use crate::tokens::bpe::Encoding;
 use crate::transcript::foreign;
@@ -206,7 +206,8 @@ proptest! {
                     let (counted, bounds) = (counter.count(message), counter.bounds(message));
                     prop_assert!(bounds.is_none_or(|(least, most)| least <= counted && counted <= most), "{bounds:?} {counted}");
                 }
-                let summary = record::summarize(&messages, PREFIX, counter, 60, None);
+                let indices: Vec<usize> = (0..messages.len()).collect();
+                let summary = digest::read(&messages, &indices, PREFIX).write(counter, 60);
                 prop_assert!(counter.count_text(&summary) <= 60, "{summary}");
             }
         }

@@ -6,7 +6,6 @@ mod documents;
 mod exact_tokens;
 mod fixtures;
 mod langgraph;
-mod lines;
 mod nesting;
 mod presets;
 mod pruning;

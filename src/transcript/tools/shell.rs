@@ -25,7 +25,6 @@ pub(crate) fn steps(command: &str) -> Vec<&str> {
     found.into_iter().map(str::trim).filter(|step| !step.is_empty() && !step.starts_with('#')).collect()
 }
 
-
 fn cut_line<'l>(line: &'l str, quote: &mut Option<char>) -> Vec<&'l str> {
     let mut found = Vec::new();
     let mut start = 0;
