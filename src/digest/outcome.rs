@@ -223,7 +223,7 @@ pub(super) fn telling(result: &str, label: &str, is_output: bool, ended: Ended, 
         && let Ok(value) = serde_json::from_str::<Value>(start)
         && !value.is_string()
     {
-        return values::written(&value, most);
+        return values::told(value, label, most);
     }
     let (head, tail) = match result.len() > 2 * LOOK {
         true => {

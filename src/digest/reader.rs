@@ -219,7 +219,9 @@ impl<'a> Reader<'a, '_> {
             _ => self.digest.files.add_call(&name, &given, &text, &tool, place),
         }
         let is_told = ended != Ended::Refused && ended != Ended::NoResult;
-        if is_told && tool.command.is_none() && (changed.is_some() || tool.only_reads) {
+        // The state tells which files were changed or read. What a command shows of one is there still.
+        let is_of_files = tool.command.is_none() && changed.is_some() || tool.only_reads && !has_failed;
+        if is_told && is_of_files {
             return;
         }
         if let Some(folder) = tool.command.as_deref().and_then(folder_of_command) {

@@ -3,104 +3,84 @@
 //! Of a table the first columns of every row stay, of an object its plain values. None are joined across what is left
 //! out.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::digest::clip::{GAP, middle_cut};
 
-/// Most bytes of a plain value.
+/// Most bytes of a plain value, and most rows of a table.
 const LONGEST_VALUE: usize = 160;
-/// Rows of a table that are looked at.
 const MOST_ROWS: usize = 64;
 
-/// Returns as many values as fit in `most` bytes.
-pub(super) fn written(value: &Value, most: usize) -> String {
-    let whole = flat(value);
-    if whole.len() <= most {
-        return whole;
-    }
+/// Returns as many values as fit in `most` bytes, but for those of an object that the label of its call shows.
+pub(super) fn told(value: Value, label: &str, most: usize) -> String {
     match value {
-        Value::Object(members) if members.len() == 1 => members
-            .iter()
-            .map(|(key, value)| format!("{key}: {}", written(value, most.saturating_sub(key.len() + 2))))
-            .collect(),
-        Value::Object(members) => {
-            let mut parts: Vec<(usize, String)> = Vec::new();
-            let mut room = most;
-            let mut is_whole = true;
-            let is_plain = |value: &Value| !value.is_object() && !value.is_array();
-            let (plain, deep): (Vec<_>, Vec<_>) =
-                members.iter().enumerate().partition(|(_, (_, value))| is_plain(value));
-            let deep_room = most / (deep.len() + 1).min(4);
-            for (at, (key, value)) in plain.into_iter().chain(deep) {
-                let text = member(key, value);
-                let part = if text.len() <= room || is_plain(value) {
-                    text
-                } else {
-                    format!("{key}: {}", written(value, deep_room.min(room.saturating_sub(key.len() + 2))))
-                };
-                if part.len() + 2 > room || part.ends_with(": ") {
-                    is_whole = false;
-                    continue;
-                }
-                room -= part.len() + 2;
-                parts.push((at, part));
-            }
-            parts.sort_unstable();
-            let parts: Vec<String> = parts.into_iter().map(|(_, part)| part).filter(|part| !part.is_empty()).collect();
-            with_gap(parts.join(", "), is_whole)
+        Value::Object(mut members) => {
+            members.retain(|_, value| value.as_str().is_none_or(|value| value.is_empty() || !label.contains(value)));
+            written(&Value::Object(members), most)
         }
-        Value::Array(rows) => {
-            let rows = &without_equal_columns(rows)[..];
-            let columns = rows.iter().filter_map(Value::as_object).map(serde_json::Map::len).max().unwrap_or(0);
-            let narrower = (1..=columns)
-                .rev()
-                .map(|columns| table(rows, columns))
-                .find(|text| text.len() + 4 <= most && rows.len() <= MOST_ROWS);
-            narrower.map(|text| with_gap(text, false)).unwrap_or_else(|| {
-                let mut out = String::new();
-                for row in rows.iter().take(MOST_ROWS) {
-                    let row = flat(row);
-                    if out.len() + row.len() + 4 > most {
-                        break;
-                    }
-                    out.push_str(if out.is_empty() { "" } else { "; " });
-                    out.push_str(&row);
-                }
-                match rows.first() {
-                    Some(first) if out.is_empty() => with_gap(written(first, most.saturating_sub(4)), false),
-                    _ => with_gap(out, false),
-                }
-            })
-        }
-        plain => middle_cut(&flat(plain), most),
+        value => written(&value, most),
     }
 }
 
-fn with_gap(text: String, is_whole: bool) -> String {
-    if is_whole || text.ends_with(GAP) { text } else { format!("{text} {GAP}") }
+fn written(value: &Value, most: usize) -> String {
+    let whole = flat(value);
+    match value {
+        _ if whole.len() <= most => whole,
+        Value::Object(members) => some_members(members, most),
+        Value::Array(rows) => some_rows(rows, most),
+        _ => middle_cut(&whole, most),
+    }
 }
 
-/// Returns the rows of a table without the columns that are equal in all of them: what they hold tells no row from
-/// another.
+/// Returns the plain members that fit, and then as much of the others as fits.
+fn some_members(members: &Map<String, Value>, most: usize) -> String {
+    const LEAST: usize = 24;
+    let is_deep = |value: &Value| value.is_object() || value.is_array();
+    let deep = members.values().filter(|value| is_deep(value)).count();
+    let mut order: Vec<(usize, (&String, &Value))> = members.iter().enumerate().collect();
+    order.sort_by_key(|(_, (_, value))| is_deep(value));
+    let (mut left, mut parts) = (most.saturating_sub(GAP.len_utf8() + 1), Vec::new());
+    for (at, (key, value)) in order {
+        let share = if is_deep(value) { left.min((most / deep).max(LEAST)) } else { left };
+        let part = member(key, value);
+        let part = if part.len() > share && is_deep(value) {
+            format!("{key}: {}", written(value, share.saturating_sub(key.len() + 2)))
+        } else {
+            part
+        };
+        if !part.is_empty() && part.len() + 2 <= left && !part.ends_with(": ") {
+            left -= part.len() + 2;
+            parts.push((at, part));
+        }
+    }
+    parts.sort_unstable();
+    let parts: Vec<String> = parts.into_iter().map(|(_, part)| part).collect();
+    format!("{} {GAP}", parts.join(", "))
+}
+
+/// Returns the first columns of every row, or else the first rows.
+fn some_rows(rows: &[Value], most: usize) -> String {
+    let rows = without_equal_columns(rows);
+    let most = most.saturating_sub(GAP.len_utf8() + 1);
+    let columns = rows.iter().filter_map(Value::as_object).map(Map::len).max().unwrap_or(0);
+    let narrow = (1..=columns).rev().map(|columns| table(&rows, columns)).find(|text| text.len() <= most);
+    let first =
+        || (1..rows.len()).rev().map(|count| table(&rows[..count], columns.max(1))).find(|text| text.len() <= most);
+    let text = narrow.filter(|_| rows.len() <= MOST_ROWS).or_else(first);
+    let text = text.unwrap_or_else(|| rows.first().map_or(String::new(), |row| written(row, most)));
+    if text.ends_with(GAP) { text } else { format!("{text} {GAP}") }
+}
+
+/// Returns the rows of a table without the columns that are equal in all of them: they tell no row from another.
 fn without_equal_columns(rows: &[Value]) -> Vec<Value> {
-    let first = rows.first().and_then(Value::as_object).cloned().unwrap_or_default();
-    let is_equal =
-        |key: &String| rows.len() > 1 && rows.iter().take(MOST_ROWS + 1).all(|row| row.get(key) == first.get(key));
+    let mut rows: Vec<Value> = rows.iter().take(MOST_ROWS + 1).cloned().collect();
+    let Some(first) = rows.first().and_then(Value::as_object).cloned() else { return rows };
+    let is_equal = |key: &String| rows.len() > 1 && rows.iter().all(|row| row.get(key) == first.get(key));
     let equal: Vec<&String> = first.keys().filter(|key| is_equal(key)).collect();
-    if equal.len() == first.len() {
-        return rows.to_vec();
+    if equal.len() < first.len() {
+        rows.iter_mut().filter_map(Value::as_object_mut).for_each(|row| row.retain(|key, _| !equal.contains(&key)));
     }
-    let narrower = |row: &Value| match row {
-        Value::Object(members) => Value::Object(
-            members
-                .iter()
-                .filter(|(key, _)| !equal.contains(key))
-                .map(|(key, value)| (key.clone(), value.clone()))
-                .collect(),
-        ),
-        row => row.clone(),
-    };
-    rows.iter().take(MOST_ROWS + 1).map(narrower).collect()
+    rows
 }
 
 /// Returns all values of a document on one line.
@@ -108,57 +88,44 @@ fn flat(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => middle_cut(text, LONGEST_VALUE),
-        Value::Object(members) => members
-            .iter()
-            .map(|(key, value)| member(key, value))
-            .filter(|text| !text.is_empty())
-            .collect::<Vec<_>>()
-            .join(", "),
+        Value::Object(members) => joined(members.iter().map(|(key, value)| member(key, value)), ", "),
         Value::Array(rows) => table(rows, usize::MAX),
         plain => plain.to_string(),
     }
 }
 
 fn member(key: &str, value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::Object(members) if members.is_empty() => String::new(),
-        Value::Array(rows) if rows.is_empty() => String::new(),
-        Value::String(text) if text.trim().is_empty() => String::new(),
-        Value::Object(_) => format!("{key}: ({})", flat(value)),
-        _ => format!("{key}: {}", flat(value)),
+    match flat(value) {
+        text if text.trim().is_empty() => String::new(),
+        text if value.is_object() => format!("{key}: ({text})"),
+        text => format!("{key}: {text}"),
     }
+}
+
+fn joined(parts: impl Iterator<Item = String>, separator: &str) -> String {
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(separator)
 }
 
 /// Returns a list; if its items are objects with the same keys, their keys stand once in front. Only the first `columns`
 /// of an object are shown.
 fn table(rows: &[Value], columns: usize) -> String {
-    let keys = |row: &Value| -> Option<Vec<String>> { Some(row.as_object()?.keys().cloned().collect()) };
-    let heading = rows.first().and_then(keys);
-    let is_table = rows.len() > 1 && heading.is_some() && rows.iter().take(MOST_ROWS).all(|row| keys(row) == heading);
-    let cells = |row: &Value| -> String {
-        let members = row.as_object().into_iter().flatten().take(columns);
-        if is_table {
-            let cell = |value: &Value| match flat(value) {
-                text if text.is_empty() => "-".to_owned(),
-                text if value.is_object() || value.is_array() => format!("({text})"),
-                text => text,
-            };
-            members.map(|(_, value)| cell(value)).collect::<Vec<_>>().join(" ")
-        } else {
-            members
-                .map(|(key, value)| member(key, value))
-                .filter(|text| !text.is_empty())
-                .collect::<Vec<_>>()
-                .join(", ")
-        }
+    let keys = |row: &Value| Some(row.as_object()?.keys().take(columns).cloned().collect::<Vec<String>>());
+    let heading = rows
+        .first()
+        .and_then(keys)
+        .filter(|first| rows.len() > 1 && rows.iter().take(MOST_ROWS).all(|row| keys(row).as_ref() == Some(first)));
+    let cell = |value: &Value| match flat(value) {
+        text if text.is_empty() => "-".to_owned(),
+        text if value.is_object() || value.is_array() => format!("({text})"),
+        text => text,
     };
-    let shown: Vec<String> =
-        rows.iter().take(MOST_ROWS).map(|row| if row.is_object() { cells(row) } else { flat(row) }).collect();
-    let gap = if rows.len() > MOST_ROWS { format!("; {GAP}") } else { String::new() };
-    let heading = heading
-        .filter(|_| is_table)
-        .map(|keys| format!("({}) ", keys.into_iter().take(columns).collect::<Vec<_>>().join(" ")));
-    let separator = if rows.iter().any(Value::is_object) { "; " } else { ", " };
-    format!("{}{}{gap}", heading.unwrap_or_default(), shown.join(separator))
+    let line = |row: &Value| match row {
+        Value::Object(members) if heading.is_some() => joined(members.values().take(columns).map(cell), " "),
+        Value::Object(members) => joined(members.iter().take(columns).map(|(key, value)| member(key, value)), ", "),
+        row => flat(row),
+    };
+    let separator = if rows.iter().any(|row| row.is_object() || row.is_array()) { "; " } else { ", " };
+    let gap = if rows.len() > MOST_ROWS { format!("{separator}{GAP}") } else { String::new() };
+    let heading = heading.as_ref().map_or(String::new(), |keys| format!("({}) ", keys.join(" ")));
+    format!("{heading}{}{gap}", joined(rows.iter().take(MOST_ROWS).map(line), separator))
 }

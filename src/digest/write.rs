@@ -302,7 +302,7 @@ impl Writer<'_, '_> {
     /// Returns the lines of calls.
     fn runs(&self, room: u64, folder: Option<&str>) -> Lines {
         /// Bytes of a result: at first, and then where there is room.
-        const LEVELS: [usize; 5] = [100, 180, 320, 560, 900];
+        const LEVELS: [usize; 5] = [130, 240, 400, 700, 1_200];
         /// Tokens of the shortest line, and of the one that counts what is left out.
         const SHORTEST: u64 = 8;
         const COUNT: u64 = 8;
