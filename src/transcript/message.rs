@@ -303,7 +303,7 @@ impl<'a> Content<'a> {
     }
 
     /// Returns the parts; none if the content is a string.
-    pub(super) fn parts(&self) -> &[Part<'a>] {
+    pub(crate) fn parts(&self) -> &[Part<'a>] {
         match self {
             Content::Text(_) => &[],
             Content::Parts(parts) => parts,

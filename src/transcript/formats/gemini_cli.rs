@@ -104,7 +104,7 @@ impl MessageReader for GeminiCli {
         };
         let role = role(kind).unwrap_or(Role::Other);
         let calls = || non_null(message, "toolCalls").into_iter().flat_map(|calls| calls.items());
-        let results = || calls().filter_map(|call| Some((call, call.get("result").filter(|list| !list.is_falsy())?)));
+        let result_in = |call: Json<'a>| call.get("result").filter(|list| !list.is_falsy());
         let said = content_of(message.get("content"));
         let content = match said {
             Content::Text(text) if calls().next().is_none() => Content::Text(text),
@@ -116,8 +116,11 @@ impl MessageReader for GeminiCli {
                     }
                     _ => Vec::new(),
                 };
-                parts.extend(calls().filter_map(|call| Some(Part { json: call.get("args")?, kind: PartKind::Call })));
-                parts.extend(results().map(|(_, json)| Part { json, kind: PartKind::Result(result(json)) }));
+                parts.extend(calls().flat_map(|call| {
+                    let arguments = call.get("args").map(|json| Part { json, kind: PartKind::Call });
+                    let result = result_in(call).map(|json| Part { json, kind: PartKind::Result(result(json)) });
+                    arguments.into_iter().chain(result)
+                }));
                 Content::of_parts(parts.into())
             }
         };
@@ -125,7 +128,9 @@ impl MessageReader for GeminiCli {
             role,
             content,
             calls: calls().filter(|call| call.kind() == Kind::Object).map(call).collect(),
-            results: results().map(|(call, json)| ResultRef { json, id: id(call.get("id")) }).collect(),
+            results: calls()
+                .filter_map(|call| Some(ResultRef { json: result_in(call)?, id: id(call.get("id")) }))
+                .collect(),
             rest: RareFields::of_role(Some(kind).filter(|_| role == Role::Other)),
             ..Message::empty(json)
         })
