@@ -218,8 +218,7 @@ impl Summarization<'_, '_> {
         let SummarizerModel { window: Some(window), asked_tokens, thought_tokens, .. } = terms.model else {
             return Ok(None);
         };
-        let around = terms.template.fill("").unwrap_or_default();
-        let around = [self.policy.summary.recipe.system.unwrap_or_default(), &around].concat();
+        let around = [self.policy.summary.recipe.system.unwrap_or_default(), &terms.template.around()].concat();
         match self.measure(terms).room(window, asked_tokens + thought_tokens, &around) {
             room if room < SMALLEST_PART => Err(no_room(window)),
             room => Ok(Some(room)),

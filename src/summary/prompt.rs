@@ -6,6 +6,12 @@ use crate::tokens::python;
 /// English text has about three words for four tokens.
 const WORDS_PER_TOKEN: f64 = 0.75;
 
+/// Marks a line of a built-in prompt that only stands if the history has earlier notes.
+const EARLIER: &str = "{{EARLIER}}";
+/// The tags around earlier notes: tcompact's own, and `DeerFlow`'s. The texts of messages cannot hold them: they are
+/// escaped.
+const EARLIER_NOTES: [&str; 2] = ["<earlier_notes>", "<existing_summary>"];
+
 /// The built-in prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BuiltIn {
@@ -52,8 +58,15 @@ pub(crate) enum Fill {
 /// A prompt with a place for the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Template {
-    /// The text before and after the single place.
-    Parts(String, String),
+    /// The text around the single place.
+    Parts {
+        /// The text before a history without earlier notes.
+        before: String,
+        /// The text before a history with earlier notes.
+        before_notes: String,
+        /// The text after the history.
+        after: String,
+    },
     /// A Python format string with any number of places.
     Python {
         /// The format string.
@@ -68,7 +81,8 @@ impl Template {
     pub(crate) fn built_in(which: BuiltIn, summary_tokens: u64) -> Self {
         let text = which.text(summary_tokens);
         let (before, after) = text.split_once("{messages}").unwrap_or((&text, ""));
-        Template::Parts(before.to_owned(), after.to_owned())
+        let always = before.split_inclusive('\n').filter(|line| !line.starts_with(EARLIER));
+        Template::Parts { before: always.collect(), before_notes: before.replace(EARLIER, ""), after: after.to_owned() }
     }
 
     /// Parses a template. tcompact's own syntax has one `{messages}`, and `{{` and `}}` for braces. Python's is checked
@@ -107,7 +121,7 @@ impl Template {
         let last = parts.len() - 1;
         parts[last].push_str(rest);
         match <[String; 2]>::try_from(parts) {
-            Ok([before, after]) => Ok(Template::Parts(before, after)),
+            Ok([before, after]) => Ok(Template::Parts { before_notes: before.clone(), before, after }),
             Err(parts) if parts.len() < 2 => Err("has no {messages}, which is where the history goes".to_owned()),
             Err(_) => Err("has {messages} more than once".to_owned()),
         }
@@ -118,10 +132,18 @@ impl Template {
         matches!((self.fill("a"), self.fill("b")), (Ok(one), Ok(other)) if one == other)
     }
 
+    /// Returns the longest text around a history: that around one with earlier notes.
+    pub(crate) fn around(&self) -> String {
+        match self {
+            Template::Parts { before_notes, after, .. } => [before_notes.as_str(), after].concat(),
+            Template::Python { .. } => self.fill("").unwrap_or_default(),
+        }
+    }
+
     /// Returns the lines around the history.
     pub(crate) fn instructions(&self) -> impl Iterator<Item = &str> {
         let (before, after) = match self {
-            Template::Parts(before, after) => (before, Some(after)),
+            Template::Parts { before_notes, after, .. } => (before_notes, Some(after)),
             Template::Python { text, .. } => (text, None),
         };
         before.lines().chain(after.into_iter().flat_map(|after| after.lines()))
@@ -133,7 +155,10 @@ impl Template {
     /// Python's error message for an invalid format string.
     pub(crate) fn fill(&self, history: &str) -> Result<String, String> {
         match self {
-            Template::Parts(before, after) => Ok([before, history, after].concat()),
+            Template::Parts { before, before_notes, after } => {
+                let has_notes = EARLIER_NOTES.iter().any(|tag| history.contains(tag));
+                Ok([if has_notes { before_notes } else { before }, history, after].concat())
+            }
             Template::Python { text, stripped } => {
                 let filled = python_format::format(text, history)?;
                 Ok(if *stripped { python::rstrip(&filled).to_owned() } else { filled })
@@ -164,6 +189,34 @@ mod tests {
             assert!(prompt.contains("\nHISTORY"), "{prompt}");
             assert!(prompt.contains(" 768 "), "{prompt}");
             assert!(!prompt.contains('{'), "{prompt}");
+        }
+    }
+
+    /// Instructions on notes that are not there make a model look for them.
+    #[test]
+    fn earlier_notes_are_only_spoken_of_where_the_history_has_some() {
+        for built_in in [BuiltIn::Own, BuiltIn::Small] {
+            let template = Template::built_in(built_in, 1024);
+            let filled = |history: &str| template.fill(history).expect("filled");
+            for tag in ["<earlier_notes>", "<existing_summary>"] {
+                let prompt = filled(tag);
+                assert_eq!(prompt.matches("earlier notes in the record").count(), 1, "{prompt}");
+                assert!(!prompt.contains("\n\n\n") && !prompt.contains('{'), "{prompt}");
+            }
+            let without = filled("&lt;earlier_notes&gt;");
+            assert!(!without.contains("earlier notes") && !without.contains("\n\n\n"), "{without}");
+            assert!(template.around().len() > filled("").len());
+        }
+    }
+
+    #[test]
+    fn the_prompt_of_a_user_is_never_altered() {
+        for text in ["a\n{{EARLIER}}b\n{messages}", "{{EARLIER}}{messages}"] {
+            let template = Template::parse(text, Fill::Own).expect("a template");
+            for history in ["h", "<earlier_notes>"] {
+                let expected = text.replace("{{EARLIER}}", "{EARLIER}").replace("{messages}", history);
+                assert_eq!(template.fill(history), Ok(expected));
+            }
         }
     }
 }

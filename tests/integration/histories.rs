@@ -60,6 +60,7 @@ fn what_does_not_fit_is_sent_in_parts() {
         assert!(prompt.len() / 4 + 100 < 2000, "part {part} is too long");
         let notes = format!("<earlier_notes>\nNotes {part}.\n</earlier_notes>");
         assert_eq!(prompt.contains(&notes), part > 0, "part {part}: {prompt}");
+        assert_eq!(prompt.contains("Bring the earlier notes"), part > 0, "part {part}: {prompt}");
         assert_eq!(
             prompt.matches("<tool_call ").count(),
             prompt.matches("<tool_result trusted=\"no\" call=").count(),
@@ -138,12 +139,13 @@ fn an_earlier_summary_is_to_be_brought_up_to_date() {
     assert_eq!(summary, "Here is a summary of the conversation to date:\n\n<summary>\nSecond notes.\n</summary>");
     let prompt = prompts(&server).pop().expect("a prompt");
     assert!(prompt.contains("<record>\n<earlier_notes>\nFirst notes.\n</earlier_notes>\n<message"), "{prompt}");
+    assert_eq!(prompts(&server).iter().filter(|prompt| prompt.contains("earlier notes in the record")).count(), 1);
 }
 
 #[test]
 fn a_refused_summary_is_asked_for_once_more_with_what_was_wrong() {
     let long = "word ".repeat(4_000);
-    let prompt = "You are taking notes so that an AI agent can carry on with its work after the older part of its conversation has been removed. The agent will see your notes and the messages that follow them, and nothing else of what came before.";
+    let prompt = "You are taking notes so that an AI agent can carry on with its work after the older part of its conversation has been removed. The agent will see only your notes and the messages that follow them.";
     for (bad, why) in [
         (completion("", "stop"), "it was empty"),
         (completion("Half of", "length"), "it did not end before its length limit"),
