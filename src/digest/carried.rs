@@ -1,16 +1,19 @@
 //! Reads a digest back from an earlier summary, by its own grammar: a heading, items that begin with `- `, and lines behind
 //! them that begin with two spaces. What is read keeps its section, and so its speaker.
 
-use crate::digest::files::{FailedEdit, FileAction, LastEdit, Place};
+use crate::digest::files::{FileNote, Place};
 use crate::digest::outcome::Ended;
 use crate::digest::plan::PlanItem;
 use crate::digest::runs::{ARROW, Run, class_of};
 use crate::digest::said::{Said, SaidKind};
+use crate::digest::state::{FAILED_EDIT, LAST_EDIT};
 use crate::digest::text::LazyText;
 use crate::digest::user::UserMessage;
-use crate::digest::write::FOLDER;
-use crate::digest::{ASKED, Digest, EARLIER, HEADINGS, LEFT_OUT, MISSING, RUNS, SAID, STATE, THE_USER, THOUGHT, USER};
+use crate::digest::{
+    ASKED, Digest, EARLIER, FOLDER, HEADINGS, LEFT_OUT, MISSING, RUNS, SAID, STATE, THE_USER, THOUGHT, USER,
+};
 use crate::transcript::tools::ToolUse;
+use crate::transcript::tools::actions::FileAction;
 
 /// Prepares a summary that somebody else wrote: none of its lines is a heading of a digest.
 pub(crate) fn without_own_headings(summary: &str) -> String {
@@ -98,7 +101,7 @@ fn read_state(digest: &mut Digest<'_>, placed: Option<(Place, &str)>, item: &str
             digest.folder = Some(folder.to_owned());
         }
         for action in FileAction::ALL {
-            let paths = item.strip_prefix(action.word()).and_then(|rest| rest.strip_prefix(": "));
+            let paths = item.strip_prefix(&format!("{action:?}: "));
             for path in paths.into_iter().flat_map(|paths| paths.split(", ")) {
                 if let Some((path, place)) = path.strip_suffix(']').and_then(|path| path.rsplit_once(" [")) {
                     digest.files.add(path.to_owned(), action, Place { is_new: false, index: number(place) });
@@ -110,10 +113,15 @@ fn read_state(digest: &mut Digest<'_>, placed: Option<(Place, &str)>, item: &str
     if let Some(items) = text.strip_prefix("Plan:\n") {
         digest.plan.items = items.split('\n').filter_map(PlanItem::parse).collect();
         digest.plan.place = Some(place);
-    } else if let Some((path, line)) = text.strip_prefix("Failed edit of ").and_then(|rest| rest.split_once(": ")) {
-        digest.files.restore_failure(FailedEdit { path: path.to_owned(), place, line: line.to_owned() });
-    } else if let Some((path, text)) = text.strip_prefix("Last edit of ").and_then(|rest| rest.split_once(": ")) {
-        digest.files.last_edit = Some(LastEdit { path: path.to_owned(), place, text: text.to_owned() });
+        return;
+    }
+    let note = |opening, separator| {
+        let (path, text) = text.strip_prefix(opening)?.split_once(separator)?;
+        Some(FileNote { path: path.to_owned(), place, text: text.to_owned() })
+    };
+    digest.files.failed.extend(note(FAILED_EDIT, ": "));
+    if let Some(edit) = note(LAST_EDIT, ":\n") {
+        digest.files.add_edit(edit);
     }
 }
 
@@ -124,17 +132,8 @@ fn add_run<'a>(digest: &mut Digest<'a>, place: Place, text: &str) {
     let name = label.split('(').next().unwrap_or("").to_owned();
     let class = class_of(&name, &ToolUse { command, ..ToolUse::default() }, outcome);
     let ended = if outcome.starts_with("failed") { Ended::Failed(None) } else { Ended::Unknown };
-    digest.runs.push(Run {
-        place,
-        class,
-        name: String::new(),
-        arguments: LazyText::new(Vec::new()),
-        result: None,
-        ended,
-        carried: Some((label.to_owned(), outcome.to_owned())),
-        failed_before: None,
-        is_superseded: false,
-    });
+    let carried = Some((label.to_owned(), outcome.to_owned()));
+    digest.runs.push(Run { class, carried, ..Run::new(place, ended) });
 }
 
 /// Splits the index of a message from the beginning of an item.

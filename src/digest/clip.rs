@@ -3,15 +3,10 @@
 
 use std::ops::Range;
 
+use crate::wording::one_line;
+
 /// The mark of what is left out.
 pub(super) const GAP: char = '…';
-/// Most bytes of a text that are looked at: half of them at its beginning, half at its end.
-const MOST_BYTES: usize = 1 << 16;
-/// Most bytes of a piece. A longer sentence is cut between words.
-const LONGEST_PIECE: usize = 320;
-/// Most bytes of a list that is one piece, and most lines of a block of code that is one.
-const LONGEST_LIST: usize = 600;
-const LONGEST_BLOCK: usize = 6;
 
 /// The kind of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,140 +26,115 @@ pub(super) enum PieceKind {
 pub(super) struct Piece {
     /// The place in the text, in bytes.
     pub(super) range: Range<usize>,
-    /// The kind.
     pub(super) kind: PieceKind,
 }
 
-/// Cuts a text into pieces, in order.
+/// Cuts a text into pieces, in order. The middle of a very long text has none.
 pub(super) fn pieces(text: &str) -> Vec<Piece> {
+    const MOST_BYTES: usize = 1 << 16;
     let mut found = Vec::new();
-    if text.len() > MOST_BYTES {
-        let (head, tail) =
-            (text.floor_char_boundary(MOST_BYTES / 2), text.ceil_char_boundary(text.len() - MOST_BYTES / 2));
-        add_pieces(text, 0..head, &mut found);
-        add_pieces(text, tail..text.len(), &mut found);
-    } else {
+    if text.len() <= MOST_BYTES {
         add_pieces(text, 0..text.len(), &mut found);
+    } else {
+        add_pieces(text, 0..text.floor_char_boundary(MOST_BYTES / 2), &mut found);
+        add_pieces(text, text.ceil_char_boundary(text.len() - MOST_BYTES / 2)..text.len(), &mut found);
     }
-    found
-}
-
-/// Cuts a text into pieces, with short lists as one piece each.
-pub(super) fn pieces_with_lists(text: &str) -> Vec<Piece> {
-    let mut found = pieces(text);
-    join_lists(text, &mut found);
     found
 }
 
 fn add_pieces(text: &str, part: Range<usize>, found: &mut Vec<Piece>) {
+    /// Most lines of a block of code that is one piece.
+    const LONGEST_BLOCK: usize = 6;
     let mut at = part.start;
-    // Where the open block of code began, among the pieces.
+    // The first piece of the open block of code.
     let mut block: Option<usize> = None;
     for line in text[part].split_inclusive('\n') {
         let range = trimmed(text, at..at + line.len());
         at += line.len();
-        if range.is_empty() {
-            continue;
-        }
         let shown = &text[range.clone()];
         let is_fence = shown.starts_with("```");
-        if is_fence || block.is_some() {
+        if shown.is_empty() {
+            continue;
+        } else if is_fence || block.is_some() {
+            let end = range.end;
             found.push(Piece { range, kind: PieceKind::Code });
-            match block.take() {
-                None => block = Some(found.len() - 1),
-                Some(first) if is_fence => join_block(found, first),
-                open => block = open,
+            let first = block.take();
+            match first {
+                Some(first) if is_fence && found.len() - first <= LONGEST_BLOCK => {
+                    found.truncate(first + 1);
+                    found[first].range.end = end;
+                }
+                Some(_) if is_fence => {}
+                first => block = first.or(Some(found.len() - 1)),
             }
-        } else if shown.starts_with('#') || is_title(shown) || is_tag(shown) {
+        } else if is_heading(shown) {
             add_chunks(text, range, PieceKind::Heading, found);
         } else if is_item(shown) {
             add_chunks(text, range, PieceKind::Item, found);
         } else {
-            for sentence in sentences(text, range) {
-                add_chunks(text, sentence, PieceKind::Sentence, found);
-            }
+            sentences(text, range).into_iter().for_each(|one| add_chunks(text, one, PieceKind::Sentence, found));
         }
     }
 }
 
-/// Makes a short block of code one piece.
-fn join_block(found: &mut Vec<Piece>, first: usize) {
-    if found.len() - first <= LONGEST_BLOCK {
-        let range = found[first].range.start..found[found.len() - 1].range.end;
-        found.truncate(first);
-        found.push(Piece { range, kind: PieceKind::Code });
-    }
-}
-
-/// Makes a short list one piece, with the line that announces it.
-fn join_lists(text: &str, found: &mut Vec<Piece>) {
-    let mut joined: Vec<Piece> = Vec::with_capacity(found.len());
-    for piece in found.drain(..) {
-        let shown = &text[piece.range.clone()];
-        let goes_on = joined.last().is_some_and(|before| {
-            let announces = text[before.range.clone()].ends_with([':', '：']) && before.kind != PieceKind::Code;
-            piece.kind == PieceKind::Item
-                && is_item(shown)
-                && (before.kind == PieceKind::Item || announces)
-                && piece.range.end - before.range.start <= LONGEST_LIST
-        });
-        match joined.last_mut().filter(|_| goes_on) {
-            Some(before) => (before.range.end, before.kind) = (piece.range.end, PieceKind::Item),
-            None => joined.push(piece),
-        }
-    }
-    *found = joined;
-}
-
-/// Cuts a piece that is too long between words.
+/// Adds a piece, or the parts of one that is too long, cut between words.
 fn add_chunks(text: &str, range: Range<usize>, kind: PieceKind, found: &mut Vec<Piece>) {
+    const LONGEST: usize = 320;
     let mut start = range.start;
-    while range.end - start > LONGEST_PIECE {
-        let most = text.floor_char_boundary(start + LONGEST_PIECE);
-        let cut = text[start..most].rfind(char::is_whitespace).filter(|cut| *cut > LONGEST_PIECE / 2);
-        let end = cut.map_or(most, |cut| start + cut);
+    while range.end - start > LONGEST {
+        let most = text.floor_char_boundary(start + LONGEST);
+        let blank = text[start..most].rfind(char::is_whitespace).filter(|cut| *cut > LONGEST / 2);
+        let end = blank.map_or(most, |cut| start + cut);
         found.push(Piece { range: trimmed(text, start..end), kind });
         start = end;
     }
     found.push(Piece { range: trimmed(text, start..range.end), kind });
 }
 
+/// Cuts a text into pieces, with a short list and the line that announces it as one.
+pub(super) fn pieces_with_lists(text: &str) -> Vec<Piece> {
+    const LONGEST: usize = 600;
+    let mut joined: Vec<Piece> = Vec::new();
+    for piece in pieces(text) {
+        let goes_on = joined.last().is_some_and(|before| {
+            let announces = before.kind != PieceKind::Code && text[before.range.clone()].ends_with([':', '：']);
+            (before.kind == PieceKind::Item || announces) && piece.range.end - before.range.start <= LONGEST
+        });
+        match joined.last_mut().filter(|_| goes_on && piece.kind == PieceKind::Item) {
+            Some(before) => (before.range.end, before.kind) = (piece.range.end, PieceKind::Item),
+            None => joined.push(piece),
+        }
+    }
+    joined
+}
+
 /// Returns the ranges of the sentences on a line.
 fn sentences(text: &str, line: Range<usize>) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut start = line.start;
+    let (mut found, mut start) = (Vec::new(), line.start);
     let shown = &text[line.clone()];
-    let mut chars = shown.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        let next = chars.peek().map(|(_, next)| *next);
+    for (at, c) in shown.char_indices() {
         let ends = match c {
             '。' | '！' | '？' => true,
-            '.' | '!' | '?' => {
-                next.is_some_and(char::is_whitespace)
-                    && opens_sentence(&shown[at + 1..])
-                    && !is_abbreviation(&shown[..at])
-            }
+            '.' | '!' | '?' => ends_sentence(&shown[..at], &shown[at + 1..]),
             _ => false,
         };
         if ends {
             let end = line.start + at + c.len_utf8();
-            found.push(start..end);
+            found.push(trimmed(text, start..end));
             start = end;
         }
     }
-    found.push(start..line.end);
-    found.into_iter().map(|range| trimmed(text, range)).filter(|range| !range.is_empty()).collect()
+    found.push(trimmed(text, start..line.end));
+    found.retain(|range| !range.is_empty());
+    found
 }
 
-/// Whether what follows a full stop can be a new sentence.
-fn opens_sentence(rest: &str) -> bool {
-    rest.trim_start().starts_with(|c: char| !c.is_lowercase() && !matches!(c, ',' | ';' | ')'))
-}
-
-/// Whether a full stop belongs to the word before it: `e.g.`, `3.`
-fn is_abbreviation(before: &str) -> bool {
+/// Whether a full stop ends a sentence, by what stands before it and behind it. It does not after `e.g` and `3`.
+fn ends_sentence(before: &str, behind: &str) -> bool {
     let word = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or("");
-    word.len() <= 2 && !word.is_empty() || ["e.g", "i.e", "etc", "vs"].contains(&word)
+    let is_abbreviation = (1..=2).contains(&word.len()) || ["e.g", "i.e", "etc", "vs"].contains(&word);
+    let opens = |c: char| !c.is_lowercase() && !matches!(c, ',' | ';' | ')');
+    !is_abbreviation && behind.starts_with(char::is_whitespace) && behind.trim_start().starts_with(opens)
 }
 
 /// Whether a line is a list item or a row of a table.
@@ -174,15 +144,13 @@ fn is_item(line: &str) -> bool {
     numbered || ["- ", "* ", "+ ", "• ", "|"].iter().any(|bullet| line.starts_with(bullet))
 }
 
-/// Whether a line is bold as a whole.
-fn is_title(line: &str) -> bool {
-    let inside = line.trim_end_matches([':', '：']).strip_prefix("**").and_then(|rest| rest.strip_suffix("**"));
-    inside.is_some_and(|inside| !inside.contains("**"))
-}
-
-/// Whether a line is a tag alone.
-fn is_tag(line: &str) -> bool {
-    line.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')).is_some_and(|inside| !inside.contains(['<', ' ']))
+/// Whether a line is a heading: marked, bold as a whole, or a tag alone.
+fn is_heading(line: &str) -> bool {
+    let title = line.trim_end_matches([':', '：']).strip_prefix("**").and_then(|rest| rest.strip_suffix("**"));
+    let tag = line.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+    line.starts_with('#')
+        || title.is_some_and(|title| !title.contains("**"))
+        || tag.is_some_and(|tag| !tag.contains(['<', ' ']))
 }
 
 /// Returns a range without white space at its ends.
@@ -192,78 +160,65 @@ fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     start..(start + shown.trim().len())
 }
 
-/// Returns the chosen ranges of a text, in order, with marks where something is left out: at the beginning and between
-/// them, and at the end.
-pub(super) fn shown(text: &str, ranges: &[Range<usize>]) -> String {
-    let mut out = String::new();
-    let mut end = 0;
+/// Returns the chosen ranges of a text, with marks where something is left out.
+pub(super) fn shown(text: &str, mut ranges: Vec<Range<usize>>) -> String {
+    ranges.sort_by_key(|range| range.start);
+    let (mut out, mut end) = (String::new(), 0);
     for range in ranges {
         let between = &text[end..range.start];
-        if !between.trim().is_empty() {
-            out.push_str(if end == 0 { "… " } else { " … " });
-        } else if end > 0 {
-            out.push_str(if between.is_empty() {
-                ""
-            } else if between.contains('\n') {
-                "\n"
-            } else {
-                " "
-            });
-        }
+        out.push_str(match end {
+            0 if between.trim().is_empty() => "",
+            0 => "… ",
+            _ if !between.trim().is_empty() => " … ",
+            _ if between.contains('\n') => "\n",
+            _ => {
+                if between.is_empty() {
+                    ""
+                } else {
+                    " "
+                }
+            }
+        });
         out.push_str(&text[range.clone()]);
         end = range.end;
     }
-    if !text[end..].trim().is_empty() {
-        out.push_str(" …");
-    }
+    out.push_str(if text[end..].trim().is_empty() { "" } else { " …" });
     out
 }
 
-/// Returns as much of a text as `most` bytes allow, in whole pieces: the beginning, what `matters`, the end, and then the
-/// rest in order. A text whose first piece is too long is cut between words.
-pub(super) fn clipped(text: &str, most: usize, matters: impl Fn(&str) -> bool) -> String {
-    let text = text.trim();
-    if text.len() <= most {
-        return text.to_owned();
-    }
+/// Returns as much of a text as `most` bytes allow, in whole pieces: the beginning, the end, and then the rest in order,
+/// code last. A text whose pieces are too long is cut between words.
+pub(super) fn clipped(text: &str, most: usize) -> String {
     let pieces = pieces_with_lists(text);
     let last = pieces.len().saturating_sub(1);
-    let rank = |at: usize, piece: &Piece| match piece.kind {
-        _ if at == 0 => 0,
-        _ if at == last => 1,
-        PieceKind::Code | PieceKind::Heading => 4,
-        _ if matters(&text[piece.range.clone()]) => 2,
-        _ => 3,
-    };
+    let is_code = |at: usize| matches!(pieces[at].kind, PieceKind::Code | PieceKind::Heading);
     let mut order: Vec<usize> = (0..pieces.len()).collect();
-    order.sort_by_key(|&at| (rank(at, &pieces[at]), at));
-    chosen_pieces(text, &pieces, order, most)
+    order.sort_by_key(|&at| (at != 0 && at != last, is_code(at), at));
+    with_room(text, &pieces, &order, most)
 }
 
 /// Returns as much of a text as `most` bytes allow, in whole pieces: of its beginning and of its end alike.
 pub(super) fn clipped_ends(text: &str, most: usize) -> String {
     let pieces = pieces(text);
     let mut order: Vec<usize> = (0..pieces.len()).collect();
-    order.sort_by_key(|&at| at.min(pieces.len() - 1 - at));
-    chosen_pieces(text, &pieces, order, most)
+    order.sort_by_key(|&at| (pieces[at].kind == PieceKind::Code, at.min(pieces.len() - 1 - at)));
+    with_room(text, &pieces, &order, most)
 }
 
 /// Shows the pieces that have room, the first of `order` first.
-fn chosen_pieces(text: &str, pieces: &[Piece], order: Vec<usize>, most: usize) -> String {
-    let (mut chosen, mut room) = (Vec::new(), most);
-    for at in order {
+fn with_room(text: &str, pieces: &[Piece], order: &[usize], most: usize) -> String {
+    if text.trim().len() <= most {
+        return text.trim().to_owned();
+    }
+    let (mut ranges, mut room) = (Vec::new(), most);
+    for &at in order {
         let cost = pieces[at].range.len() + " … ".len();
         if cost <= room {
             room -= cost;
-            chosen.push(at);
+            ranges.push(pieces[at].range.clone());
         }
     }
-    if chosen.is_empty() {
-        return cut(text, most);
-    }
-    chosen.sort_unstable();
-    let ranges: Vec<Range<usize>> = chosen.into_iter().map(|at| pieces[at].range.clone()).collect();
-    shown(text, &ranges)
+    if ranges.is_empty() { cut(text, most) } else { shown(text, ranges) }
 }
 
 /// Returns the beginning of a text, cut between words.
@@ -279,7 +234,14 @@ pub(super) fn cut(text: &str, most: usize) -> String {
 
 /// Returns a text on one line, with its middle left out where it is longer than `most` bytes.
 pub(super) fn middle_cut(text: &str, most: usize) -> String {
-    let line = crate::wording::one_line(text);
+    // Of a huge text not all is brought on one line.
+    let long = most.saturating_mul(4);
+    let line = if text.len() > 2 * long {
+        let (head, tail) = (text.floor_char_boundary(long), text.ceil_char_boundary(text.len() - long));
+        one_line(&[&text[..head], " … ", &text[tail..]].concat())
+    } else {
+        one_line(text)
+    };
     if line.len() <= most {
         return line;
     }
@@ -291,10 +253,7 @@ pub(super) fn middle_cut(text: &str, most: usize) -> String {
 /// Returns a text as an item of a digest: its lines behind the first are indented, so that none of them looks like a line
 /// of the digest's own. Blank lines go.
 pub(super) fn indented(text: &str) -> String {
-    let lines: Vec<&str> = text
-        .split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}', '\u{b}', '\u{c}'])
-        .map(str::trim_end)
-        .filter(|line| !line.trim().is_empty())
-        .collect();
-    lines.join("\n  ").trim_start().to_owned()
+    const ENDS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+    let lines = text.split(ENDS).map(str::trim_end).filter(|line| !line.trim().is_empty());
+    lines.collect::<Vec<_>>().join("\n  ").trim_start().to_owned()
 }

@@ -4,67 +4,56 @@
 use std::collections::HashSet;
 
 use crate::digest::clip::indented;
-use crate::digest::files::FileAction;
 use crate::digest::outcome::Ended;
 use crate::digest::runs::{ARROW, RunClass};
+use crate::digest::state::FAILED_EDIT;
+use crate::digest::words::words_of;
 use crate::digest::{Digest, MISSING, THE_USER};
 use crate::tokens::Counter;
-
-/// The part of a statement's words with which a summary has it. A model writes in words of its own.
-const ENOUGH: f64 = 0.75;
-/// Bytes of the result of a failed call, and failures and files that are named at most.
-const RESULT: usize = 200;
-const MOST_FAILURES: usize = 8;
-const MOST_FILES: usize = 40;
-/// Words of a message that says more than "go on".
-const LEAST_WORDS: usize = 3;
+use crate::transcript::tools::actions::FileAction;
 
 impl Digest<'_> {
     /// Writes what a summary lacks, as a section of at most `limit` tokens; nothing where it lacks nothing.
     pub(crate) fn missing_from(&self, summary: &str, counter: Counter, limit: u64) -> String {
+        /// Bytes of the result of a failed call, and failures and files that are named at most.
+        const RESULT: usize = 200;
+        const MOST_FAILURES: usize = 8;
+        const MOST_FILES: usize = 40;
+        /// Words of a message that says more than "go on".
+        const LEAST_WORDS: usize = 3;
         let known = Known::new(summary);
         let mut lines: Vec<String> = Vec::new();
         let last = self.user.len().checked_sub(1);
         for (at, message) in self.user.iter().enumerate().rev() {
-            if Some(at) != last && !message.is_short_command() {
-                continue;
-            }
-            let words = message.words();
-            if words_of(&words).count() >= LEAST_WORDS && !known.has(&words) {
-                lines.push(format!("{} {THE_USER}{}", message.place, indented(&words)));
+            if Some(at) == last || message.is_short_command() {
+                let words = message.words();
+                let says_much = words_of(&words.to_lowercase()).nth(LEAST_WORDS - 1).is_some();
+                lines.extend(
+                    (says_much && !known.has(&words))
+                        .then(|| format!("{} {THE_USER}{}", message.place, indented(&words))),
+                );
             }
         }
-        let failed =
-            self.runs.iter().rev().filter(|run| matches!(run.ended, Ended::Failed(_)) && run.class <= RunClass::Checks);
-        for run in failed.take(MOST_FAILURES) {
+        let has_failed = |ended| matches!(ended, Ended::Failed(_));
+        for run in self
+            .runs
+            .iter()
+            .rev()
+            .filter(|run| has_failed(run.ended) && run.class <= RunClass::Checks)
+            .take(MOST_FAILURES)
+        {
             let label = run.label(None);
-            if !known.has(&label) {
-                lines.push(format!(
-                    "{} {label}{ARROW}{}",
-                    run.place,
-                    crate::wording::one_line(&run.outcome(&label, RESULT))
-                ));
-            }
+            let outcome = || run.outcome(&label, &HashSet::new(), RESULT);
+            lines.extend((!known.has(&label)).then(|| format!("{} {label}{ARROW}{}", run.place, outcome())));
         }
-        for edit in self.files.failed().filter(|edit| !known.names(&edit.path)).take(MOST_FAILURES) {
-            lines.push(format!("{} Failed edit of {}: {}", edit.place, edit.path, edit.line));
-        }
-        let unnamed: Vec<_> = self
-            .files
-            .newest_first()
-            .into_iter()
-            .filter(|file| file.action != FileAction::Read && !known.names(&file.path))
-            .collect();
+        let failed = self.files.failed.iter().rev().filter(|edit| !known.names(&edit.path)).take(MOST_FAILURES);
+        lines.extend(failed.map(|edit| format!("{} {FAILED_EDIT}{}: {}", edit.place, edit.path, edit.text)));
+        let unnamed: Vec<_> = self.files.changes().filter(|file| !known.names(&file.path)).take(MOST_FILES).collect();
         for action in FileAction::ALL {
-            let paths: Vec<String> = unnamed
-                .iter()
-                .take(MOST_FILES)
-                .filter(|file| file.action == action)
-                .map(|file| format!("{} {}", file.path, file.place))
-                .collect();
-            if !paths.is_empty() {
-                lines.push(format!("{}: {}", action.word(), paths.join(", ")));
-            }
+            let paths =
+                unnamed.iter().filter(|file| file.action == action).map(|file| format!("{} {}", file.path, file.place));
+            let paths = paths.collect::<Vec<_>>().join(", ");
+            lines.extend((!paths.is_empty()).then(|| format!("{action:?}: {paths}")));
         }
         let mut out = MISSING.to_owned();
         for line in lines {
@@ -85,38 +74,20 @@ struct Known {
 
 impl Known {
     fn new(summary: &str) -> Self {
-        Known { text: summary.to_lowercase(), words: words_of(summary).collect() }
+        let text = summary.to_lowercase();
+        Known { words: words_of(&text).collect(), text }
     }
 
-    /// Whether the summary has a statement, in these words or most of them.
+    /// Whether the summary has a statement, in most of its words: a model writes in words of its own.
     fn has(&self, statement: &str) -> bool {
-        let words: HashSet<String> = words_of(statement).collect();
+        const ENOUGH: f64 = 0.75;
+        let words: HashSet<String> = words_of(&statement.to_lowercase()).collect();
         let known = words.iter().filter(|word| self.words.contains(*word)).count();
         known as f64 >= ENOUGH * words.len() as f64
     }
 
     fn names(&self, path: &str) -> bool {
         let path = path.to_lowercase();
-        let name = path.rsplit('/').next().unwrap_or(&path);
-        path.split(" → ").any(|path| self.text.contains(path)) || self.text.contains(name)
+        self.text.contains(path.rsplit('/').next().unwrap_or(&path))
     }
-}
-
-/// Returns the words of a text; of a script without blanks every pair of characters.
-fn words_of(text: &str) -> impl Iterator<Item = String> {
-    let is_ideograph = |c: char| matches!(c, '\u{3040}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}');
-    let lower = text.to_lowercase();
-    let words: Vec<String> = lower
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .flat_map(|word| {
-            let chars: Vec<char> = word.chars().collect();
-            if chars.iter().any(|c| is_ideograph(*c)) && chars.len() > 2 {
-                chars.windows(2).map(|pair| pair.iter().collect()).collect()
-            } else {
-                vec![word.to_owned()]
-            }
-        })
-        .collect();
-    words.into_iter()
 }

@@ -10,9 +10,9 @@
 //!                           └ missing_from ─> what a model's summary lacks
 //! ```
 //!
-//! - `reader`: the one pass over the messages. `speaker`: what is a person's. `text`: texts that are decoded when needed.
-//! - `files`, `scripts`, `plan`: the state of the work. `runs`, `outcome`, `values`: calls and how they ended.
-//! - `clip`: texts cut at sentences and list items. `user`, `said`: which pieces of them come first.
+//! - `reader`: the one pass over the messages. `text`: texts that are decoded when needed.
+//! - `files`, `plan`, `state`: the state of the work. `runs`, `outcome`, `values`: calls and how they ended.
+//! - `user`, `said`: what was said, and which pieces of it come first. `clip`: texts cut at sentences and list items.
 //! - `write`: the shares of the room, and the sections. `carried`: a digest read back. `missing`: beside a summary.
 
 mod carried;
@@ -24,11 +24,11 @@ mod plan;
 mod reader;
 mod runs;
 mod said;
-mod scripts;
-mod speaker;
+mod state;
 mod text;
 mod user;
 mod values;
+mod words;
 mod write;
 
 use files::{Files, Place};
@@ -40,6 +40,7 @@ use user::UserMessage;
 
 pub(crate) use carried::without_own_headings;
 pub(crate) use reader::read;
+pub(crate) use words::words_of;
 
 /// What code can say of a history.
 #[derive(Debug, Default)]
@@ -78,6 +79,8 @@ const HEADINGS: [&str; 5] = [EARLIER, USER, STATE, RUNS, SAID];
 /// The label of what a short answer answers, and the openings of lines that count what is left out.
 const ASKED: &str = "The assistant asked: ";
 const LEFT_OUT: &str = "Left out: ";
+/// The opening of the line that names the folder of commands and paths.
+const FOLDER: &str = "Paths and commands are in ";
 /// The mark of a thought.
 const THOUGHT: &str = "(thought) ";
 

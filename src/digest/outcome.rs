@@ -1,10 +1,13 @@
 //! How a call ended, and the lines of its result that tell most. A structured status says how it ended; words never do.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Map, Value};
 
 use crate::digest::clip::{self, GAP, middle_cut};
 use crate::digest::text::LazyText;
-use crate::digest::values;
+use crate::digest::{values, words};
+use crate::transcript::status::{EDGE, FALSE, exit_status};
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,255 +24,156 @@ pub(super) enum Ended {
     NoResult,
 }
 
-/// Bytes at either end of a result in which its status can be.
-const EDGE: usize = 240;
-/// Words in front of an exit code.
-const CODES: [&str; 9] = [
-    "exit_code",
-    "exitcode",
-    "returncode",
-    "exit code",
-    "exited with code",
-    "exit status",
-    "return code",
-    "status=",
-    "code=",
-];
-
 /// Returns how a call ended: by the mark of its format, or else by the status that its program writes at the edges of the
-/// result.
+/// result. Where the two differ, it is unknown.
 pub(super) fn ended(result: &LazyText<'_>, marked: Option<bool>) -> Ended {
     let (first, last) = result.edges(EDGE);
-    let code = exit_code(first, last);
-    match (marked, code) {
-        (Some(true), code) => Ended::Failed(code.filter(|code| *code != 0)),
-        (_, Some(0)) => Ended::Well,
-        (_, Some(code)) => Ended::Failed(Some(code)),
-        (Some(false), None) => Ended::Well,
-        (None, None) => match success(first) {
-            Some(true) => Ended::Well,
-            Some(false) => Ended::Failed(None),
-            None => Ended::Unknown,
-        },
-    }
-}
-
-/// Returns the exit code at the edges of a result. It stands alone on the first or the last lines, in a tag, in brackets
-/// or in an object, and never inside a sentence.
-fn exit_code(first: &str, last: &str) -> Option<i32> {
-    let is_object = first.trim_start().starts_with('{');
-    let lines =
-        |text: &str| -> Vec<String> { text.replace("\\n", "\n").lines().map(str::to_ascii_lowercase).collect() };
-    let (first, last) = (lines(first), lines(last));
-    let opening = first.iter().take(4);
-    opening.chain(last.iter().rev().take(4)).find_map(|line| {
-        CODES.iter().find_map(|name| {
-            let at = line.find(name)?;
-            let before = line[..at].trim_end_matches(['"', '\\', ' ']);
-            let is_status = is_object && (before.ends_with(['{', ',']) || before.is_empty())
-                || matches!(
-                    before.trim(),
-                    "" | "<" | "process" | "[command finished with" | "[the command completed with" | "[finished,"
-                )
-                || before.starts_with('[') && line.trim_end_matches(['"', '\\', '}']).ends_with(']');
-            if !is_status {
-                return None;
-            }
-            let rest = line[at + name.len()..].trim_start_matches(['"', '\\', ':', '=', '>', ' ', '\'']);
-            let end = rest.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(rest.len());
-            rest[..end].parse().ok()
-        })
-    })
-}
-
-/// Returns the member `success` of a JSON object, by its beginning.
-fn success(first: &str) -> Option<bool> {
-    let start = first.trim_start().strip_prefix('{')?;
-    let plain = start.replace(['\\', ' ', '\n'], "");
-    let value =
-        plain.strip_prefix("\"success\":").or_else(|| plain.split_once(",\"success\":").map(|(_, rest)| rest))?;
-    if value.starts_with("true") {
-        Some(true)
-    } else if value.starts_with("false") {
-        Some(false)
-    } else {
-        None
+    let written = exit_status(first, last);
+    match (marked, written) {
+        (Some(true), Some(code)) if code != 0 => Ended::Failed(Some(code)),
+        (Some(true), _) => Ended::Failed(None),
+        (None, Some(0)) | (Some(false), Some(0) | None) => Ended::Well,
+        (None, Some(FALSE)) => Ended::Failed(None),
+        (None, Some(code)) => Ended::Failed(Some(code)),
+        (Some(false), Some(_)) | (None, None) => Ended::Unknown,
     }
 }
 
 /// Whether a result without a status reads like the refusal of an edit. It decides only which of two lists names a file.
 pub(super) fn reads_as_error(result: &str) -> bool {
-    const OPENINGS: [&str; 14] = [
-        "error",
-        "<tool_use_error>",
-        "failed",
-        "failure",
-        "no replacement",
-        "no match",
-        "invalid",
-        "cannot",
-        "could not",
-        "permission denied",
-        "file not found",
-        "string to replace not found",
-        "traceback",
-        "patch failed",
-    ];
-    const LONG: usize = 60;
-    let opening = result.trim_start();
-    let opening = opening[..opening.floor_char_boundary(LONG)].to_ascii_lowercase();
-    OPENINGS.iter().any(|start| opening.starts_with(start))
+    const OPENINGS: &str = "error|<tool_use_error>|failed|failure|no replacement|no match|invalid|cannot|could not|permission denied|file not found|string to replace not found|traceback|patch failed";
+    words::opens_with(result, OPENINGS)
 }
 
-/// Returns the output of a command without what an agent's shell prints around it: the object that holds it, tags, marks
-/// of the end, the command itself.
-fn output<'r>(result: &'r str, label: &str) -> Vec<&'r str> {
-    const FRAMES: [&str; 14] = [
-        "<returncode>",
-        "<output>",
-        "</output>",
-        "<output_head>",
-        "<output_tail>",
-        "<elided_chars>",
-        "<warning>",
-        "[Command finished",
-        "[The command completed",
-        "[Current working directory",
-        "[Python Interpreter",
-        "[Jupyter",
-        "Shell cwd was reset",
-        "Wall time:",
-    ];
-    let command = label.trim_matches('`');
-    let is_frame = |line: &str| {
-        FRAMES.iter().any(|frame| line.starts_with(frame))
-            || ["bash-$", "$", "Output:", "Observation:", "OBSERVATION:"].contains(&line)
-            || line == command
-            || line.starts_with("Exit code")
-            || line.starts_with("Process exited with code")
-            || line.starts_with("exit code:")
-            || line.starts_with("Chunk ID:")
-            || line.starts_with("Original token count:")
-            || !line.contains(char::is_alphanumeric)
-    };
-    let inside = |line: &'r str| -> &'r str {
+/// Returns the lines of an output without what an agent's shell prints around it: tags, marks of the end, the command.
+fn lines_of_output<'r>(output: &'r str, call: &Call<'_>) -> Vec<&'r str> {
+    const FRAMES: &str = "<returncode>|<output_head>|<output_tail>|<elided_chars>|<warning>|[command finished|[the command completed|[current working directory|[python interpreter|[jupyter|shell cwd was reset|wall time:|exit code|process exited with code|chunk id:|original token count:|output:|observation:";
+    let inside = |line: &'r str| {
         let line = line.trim();
         let line = line.strip_prefix("<output>").unwrap_or(line);
         line.strip_suffix("</output>").unwrap_or(line).trim()
     };
-    result.lines().map(inside).filter(|line| !is_frame(line)).collect()
+    let is_frame = |line: &&str| {
+        let is_mark = line.len() < 200 && words::opens_with(line, FRAMES);
+        let is_echo = *line == call.label.trim_matches('`');
+        is_mark || is_echo || !line.contains(char::is_alphanumeric) || call.noise.contains(&noise_key(line))
+    };
+    output.lines().map(inside).filter(|line| !is_frame(line)).collect()
 }
 
-/// Words of lines that say how something went.
-const TELLING: [&str; 30] = [
-    " passed",
-    " failed",
-    "error",
-    "exception",
-    "warning",
-    "not found",
-    "denied",
-    "refused",
-    "panicked",
-    "fatal",
-    "success",
-    "cannot",
-    "no such",
-    "timed out",
-    "conflict",
-    "rejected",
-    "traceback",
-    "undefined",
-    "expected",
-    "mismatch",
-    "ok.",
-    "fail:",
-    "fail ",
-    "--- fail",
-    "result:",
-    "total",
-    "失败",
-    "成功",
-    "错误",
-    "通过",
-];
-
-/// Returns whether a line says how something went.
-fn tells(line: &str) -> bool {
-    const LONGEST: usize = 400;
-    if line.len() > LONGEST {
-        return false;
-    }
-    let lower = line.to_ascii_lowercase();
-    TELLING.iter().any(|word| lower.contains(word)) || lower == "ok" || lower == "pass" || lower.starts_with("ok ")
+/// A call whose result is told.
+pub(super) struct Call<'c> {
+    pub(super) label: &'c str,
+    /// Whether its result is the output of a command, and not a text.
+    pub(super) is_output: bool,
+    /// Whether it only shows what is there: no line of it says how anything went.
+    pub(super) only_shows: bool,
+    /// Lines that stand in the results of many calls.
+    pub(super) noise: &'c HashSet<String>,
 }
 
-/// Lines that say how it went besides the last two.
-const MORE: usize = 5;
-/// Bytes at either end of an output that are looked at.
-const LOOK: usize = 16_000;
+/// Returns what lines share that are equal but for their numbers.
+fn noise_key(line: &str) -> String {
+    line.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect()
+}
 
-/// Returns what a result tells in at most `most` bytes, on one line: a short one whole, the values of a JSON document, of
-/// a long output the lines that say how it went, of a long text its beginning and end.
-pub(super) fn telling(result: &str, label: &str, is_output: bool, ended: Ended, most: usize) -> String {
-    if let Some(object) = object_around_output(result) {
-        let text = object.get("output").or_else(|| object.get("stdout")).and_then(Value::as_str).unwrap_or("");
-        let errors = object.get("stderr").and_then(Value::as_str).unwrap_or("");
-        let both = [text, errors].join("\n");
-        return telling(&both, label, true, ended, most);
+/// Returns the lines at the edges of results that many of them share.
+pub(super) fn noise<'r>(results: impl Iterator<Item = &'r LazyText<'r>>) -> HashSet<String> {
+    const MOST_RESULTS: usize = 60;
+    const EDGE_LINES: usize = 3;
+    const LONGEST: usize = 240;
+    /// A line is noise in at least so many results, and in one of so many.
+    const LEAST: usize = 4;
+    const SHARE: usize = 4;
+    let (mut times, mut results_read) = (HashMap::<String, usize>::new(), 0);
+    for result in results.take(MOST_RESULTS) {
+        results_read += 1;
+        let text = result.read();
+        let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty() && line.len() <= LONGEST);
+        let edges: HashSet<String> =
+            lines().take(EDGE_LINES).chain(lines().rev().take(EDGE_LINES)).map(noise_key).collect();
+        edges.into_iter().for_each(|line| *times.entry(line).or_default() += 1);
     }
-    let start = result.trim_start();
-    if start.starts_with(['{', '['])
-        && let Ok(value) = serde_json::from_str::<Value>(start)
-        && !value.is_string()
-    {
-        return values::told(value, label, most);
-    }
-    let (head, tail) = match result.len() > 2 * LOOK {
-        true => {
-            (&result[..result.floor_char_boundary(LOOK)], &result[result.ceil_char_boundary(result.len() - LOOK)..])
-        }
-        false => (result, ""),
-    };
-    let mut lines = output(head, label);
-    lines.extend(output(tail, label));
-    let all = lines.iter().map(|line| line.len() + SEPARATOR.len()).sum::<usize>();
-    if all <= most && tail.is_empty() {
-        return lines.join(SEPARATOR);
-    }
-    if !is_output {
-        return clip::clipped(&lines.join("\n"), most, |_| false).replace('\n', SEPARATOR);
-    }
-    let hits: Vec<usize> = (0..lines.len()).filter(|&at| tells(lines[at])).collect();
-    let end = lines.len().saturating_sub(1);
-    let mut wanted = match (ended, hits.as_slice()) {
-        (Ended::Failed(_), [first, .., last]) => vec![*last, *first, end],
-        (_, [.., before, last]) => vec![*last, *before, end],
-        (_, [only]) => vec![*only, end, 0],
-        _ => vec![end, 0, 1, end.saturating_sub(1)],
-    };
-    wanted.extend(hits.iter().rev().take(MORE));
-    wanted.retain(|at| *at <= end);
-    chosen_lines(&lines, wanted.into_iter(), most)
+    times
+        .into_iter()
+        .filter(|(_, times)| *times >= LEAST && times * SHARE >= results_read)
+        .map(|(line, _)| line)
+        .collect()
 }
 
 /// The separator of lines that are shown on one.
 const SEPARATOR: &str = " / ";
 
-/// Returns lines in their order, the first of `wanted` first, as many as fit.
-fn chosen_lines(lines: &[&str], wanted: impl Iterator<Item = usize>, most: usize) -> String {
-    /// The least room for a line that is cut.
-    const LEAST: usize = 40;
-    if lines.is_empty() {
-        return String::new();
+/// Returns what a result tells in at most `most` bytes, on one line: a short one whole, the values of a JSON document, of
+/// a long output the lines that say how it went, of a long text its beginning and end.
+pub(super) fn telling(result: &str, call: &Call<'_>, ended: Ended, most: usize) -> String {
+    /// Bytes at either end of an output that are looked at, and most bytes of a document.
+    const LOOK: usize = 16_000;
+    const LARGEST: usize = 400_000;
+    const SENTENCE: usize = 60;
+    let start = result.trim_start();
+    if start.starts_with(['{', '['])
+        && result.len() <= LARGEST
+        && let Ok(value) = serde_json::from_str::<Value>(start)
+    {
+        return match value.as_object().and_then(output_in_object) {
+            Some(output) => telling(&output, call, ended, most),
+            None => values::told(value, call.label, most),
+        };
     }
+    let is_long = result.len() > 2 * LOOK;
+    let head = if is_long { &result[..result.floor_char_boundary(LOOK)] } else { result };
+    let tail = if is_long { &result[result.ceil_char_boundary(result.len() - LOOK)..] } else { "" };
+    let mut lines = lines_of_output(head, call);
+    lines.extend(lines_of_output(tail, call));
+    if !is_long && lines.iter().map(|line| line.len() + SEPARATOR.len()).sum::<usize>() <= most {
+        return lines.join(SEPARATOR);
+    }
+    if call.is_output && !call.only_shows {
+        return telling_lines(&lines, ended, most);
+    }
+    // What a page or a file shows first is often its frame. Sentences are longer.
+    let is_sentence = |line: &&str| line.len() >= SENTENCE && !line.starts_with(['!', '[', '<']);
+    let sentences: Vec<&str> = lines.iter().copied().filter(is_sentence).collect();
+    let shown = if call.is_output || sentences.is_empty() { lines } else { sentences };
+    clip::clipped(&shown.join("\n"), most).replace('\n', SEPARATOR)
+}
+
+/// Returns the output of a command from the object in which some agents hand it over beside its status.
+fn output_in_object(object: &Map<String, Value>) -> Option<String> {
+    let text = |name: &str| object.get(name).and_then(Value::as_str);
+    let output = text("output").or_else(|| text("stdout"))?;
+    Some([output, text("stderr").unwrap_or("")].join("\n"))
+}
+
+/// Returns the lines that say how something went, in their order: the last ones, of a failure the first as well.
+fn telling_lines(lines: &[&str], ended: Ended, most: usize) -> String {
+    const WORDS: &str = " passed| failed|error|exception|warning|not found|denied|refused|panicked|fatal|success|cannot|no such|timed out|conflict|rejected|traceback|undefined|expected|mismatch|ok.|fail:|fail |--- fail|result:|total|失败|成功|错误|通过";
+    /// Bytes of a line that a person reads, the least room for one, and lines besides the first ones chosen.
+    const LONGEST: usize = 400;
+    const LEAST: usize = 40;
+    const MORE: usize = 5;
+    const MOST_LINES: usize = 80;
+    let Some(end) = lines.len().checked_sub(1) else { return String::new() };
+    let tells = |line: &str| {
+        line.len() <= LONGEST && words::count(&line.to_lowercase(), WORDS) > 0 || ["ok", "OK", "PASS"].contains(&line)
+    };
+    let hits: Vec<usize> = (0..lines.len()).filter(|&at| tells(lines[at])).collect();
+    let mut wanted = match (ended, hits.as_slice()) {
+        (Ended::Failed(_), [first, .., last]) => vec![*last, *first, end],
+        (_, [.., before, last]) => vec![*last, *before, end],
+        (_, [only]) => vec![*only, end, 0],
+        _ => vec![end, 0, 1.min(end), end.saturating_sub(1)],
+    };
+    wanted.extend(hits.iter().rev().take(MORE));
+    // Where there is room, the rest follows from the beginning.
+    wanted.extend(0..=end);
     let (mut room, mut chosen) = (most, Vec::<(usize, String)>::new());
-    for at in wanted {
-        if chosen.iter().any(|(known, _)| *known == at) || room < LEAST && !chosen.is_empty() {
-            continue;
-        }
+    for at in wanted.into_iter().take(MOST_LINES) {
         let line = middle_cut(lines[at], room);
-        if line.contains(GAP) && !chosen.is_empty() {
+        let is_cut = line.contains(GAP) && !lines[at].contains(GAP);
+        let is_bad = chosen.iter().any(|(known, _)| *known == at) || room < LEAST || is_cut;
+        if is_bad && !chosen.is_empty() {
             continue;
         }
         room = room.saturating_sub(line.len() + SEPARATOR.len() + GAP.len_utf8());
@@ -279,25 +183,10 @@ fn chosen_lines(lines: &[&str], wanted: impl Iterator<Item = usize>, most: usize
     let mut out = String::new();
     let mut next = 0;
     for (at, line) in chosen {
-        let gap = if at > next { format!("{GAP} ") } else { String::new() };
         out.push_str(if out.is_empty() { "" } else { SEPARATOR });
-        out.push_str(&gap);
+        out.push_str(if at > next { "… " } else { "" });
         out.push_str(&line);
         next = at + 1;
     }
-    if next < lines.len() {
-        out.push_str(&format!(" {GAP}"));
-    }
-    out
-}
-
-/// Returns the JSON object in which some agents hand over the output of a command beside its status.
-fn object_around_output(result: &str) -> Option<Map<String, Value>> {
-    const OUTPUTS: [&str; 2] = ["\"output\"", "\"stdout\""];
-    if !result.trim_start().starts_with('{') || !OUTPUTS.iter().any(|name| result.contains(name)) {
-        return None;
-    }
-    let object: Map<String, Value> = serde_json::from_str(result).ok()?;
-    let is_text = |name: &str| object.get(name).is_some_and(Value::is_string);
-    (is_text("output") || is_text("stdout")).then_some(object)
+    if next > end { out } else { format!("{out} {GAP}") }
 }

@@ -9,12 +9,13 @@ use crate::digest::files::Place;
 use crate::digest::outcome::{Ended, ended, reads_as_error};
 use crate::digest::runs::{Run, class_of, folder_of_command};
 use crate::digest::said::{Said, SaidKind};
-use crate::digest::speaker::{is_observation, notes_interruption, refusal, shell_block, words_of_person};
-use crate::digest::text::{LazyText, texts_and_results, thoughts};
+use crate::digest::text::{LazyText, texts_of};
 use crate::digest::user::UserMessage;
-use crate::digest::{Digest, carried};
+use crate::digest::{Digest, carried, words};
 use crate::transcript::compaction::Compaction;
 use crate::transcript::fence;
+use crate::transcript::speaker::{is_observation, notes_interruption, refusal, shell_block, words_of_person};
+use crate::transcript::text::Text;
 use crate::transcript::tools::{Access, ToolUse, words_of_name};
 use crate::transcript::{Message, ResultRef, Role};
 
@@ -28,16 +29,20 @@ pub(crate) fn read<'a>(messages: &[&Message<'a>], indices: &[usize], prefix: &st
     reader.finish(messages.len())
 }
 
-/// Characters of a result that tell what kind it is.
-const OPENING: usize = 400;
-
 /// A call whose result is not there yet.
 struct OpenCall<'a> {
     place: Place,
     name: String,
     arguments: LazyText<'a>,
-    /// Whether the user interrupted it.
     is_interrupted: bool,
+}
+
+/// The result of a call.
+struct CallResult<'a> {
+    place: Place,
+    text: LazyText<'a>,
+    /// Whether it failed, where the format says so.
+    marked: Option<bool>,
 }
 
 #[derive(Default)]
@@ -45,12 +50,9 @@ struct Reader<'a, 'p> {
     digest: Digest<'a>,
     prefix: &'p str,
     open: Vec<Option<OpenCall<'a>>>,
-    open_by_id: HashMap<String, VecDeque<usize>>,
-    open_without_id: VecDeque<usize>,
+    open_by_id: HashMap<Option<String>, VecDeque<usize>>,
     /// The place of the last run of each key in the list of runs.
     runs: HashMap<u64, usize>,
-    /// The last thought, until something is said.
-    thought: Option<Said<'a>>,
     /// No output of a command precedes the first command.
     has_acted: bool,
     /// The text of a slash command that the user typed is what the user wants.
@@ -64,48 +66,43 @@ impl<'a> Reader<'a, '_> {
         let place = Place::new(index);
         // A provider's compaction is an earlier summary, even if text of the model follows.
         if let Some(Compaction::Readable(text)) = message.compaction() {
-            self.read_earlier(place, LazyText::One(text), false);
+            self.read_earlier(place, &text.decode(), false);
             if message.is_readable_compaction() {
                 return;
             }
         }
-        let (texts, results) = texts_and_results(message);
+        let (texts, results, thoughts) = texts_of(message);
         let text = LazyText::new(texts);
         if message.is_summary(self.prefix) {
-            return self.read_earlier(place, text, true);
+            return self.read_earlier(place, &text.read(), true);
         }
-        let is_result = matches!(message.role, Role::Tool | Role::Function) || !message.results.is_empty();
         match message.role {
             Role::User if message.is_user_turn() => self.read_user(message, place, &text),
-            Role::Assistant => self.read_assistant(message, place, &text, next),
+            Role::Assistant => self.read_assistant(message, place, &text, thoughts, next),
             _ => {}
         }
         for call in &message.calls {
             let name = call.name.map(|name| name.decode().into_owned()).unwrap_or_default();
             let arguments = LazyText::of_arguments(call.arguments);
-            self.add_call(
-                call.id.map(|id| id.decode().into_owned()),
-                OpenCall { place, name, arguments, is_interrupted: false },
-            );
+            self.add_call(call.id, OpenCall { place, name, arguments, is_interrupted: false });
         }
         let mut contents = results.into_iter().map(LazyText::new);
         for answer in &message.results {
             // If a whole message is a result, its text is the result.
             let result = contents.next().unwrap_or_else(|| text.clone());
-            self.add_result(answer.id.map(|id| id.decode().into_owned()).as_deref(), result, mark_of(answer), place);
+            self.add_result(answer.id, CallResult { place, text: result, marked: mark_of(answer) });
         }
-        if is_result && message.results.is_empty() {
-            self.add_result(None, text, None, place);
+        if matches!(message.role, Role::Tool | Role::Function) && message.results.is_empty() {
+            self.add_result(None, CallResult { place, text, marked: None });
         }
     }
 
-    fn read_earlier(&mut self, place: Place, text: LazyText<'a>, may_be_ours: bool) {
-        let owned = text.read();
-        let ours = owned.strip_prefix(self.prefix.trim_end()).filter(|_| may_be_ours && !self.prefix.trim().is_empty());
-        let inside = fence::opened(ours.unwrap_or(&owned));
+    fn read_earlier(&mut self, place: Place, text: &str, may_be_ours: bool) {
+        let ours = text.strip_prefix(self.prefix.trim_end()).filter(|_| may_be_ours && !self.prefix.trim().is_empty());
+        let inside = fence::opened(ours.unwrap_or(text));
         if ours.is_none() || !carried::read_into(&mut self.digest, place, inside) {
-            let inside = LazyText::Owned(inside.trim().into());
-            self.digest.earlier = Some((place, inside)).filter(|(_, inside)| !inside.is_blank());
+            let inside = without_frame(inside);
+            self.digest.earlier = (!inside.is_empty()).then(|| (place, LazyText::Owned(inside.into())));
         }
     }
 
@@ -114,35 +111,39 @@ impl<'a> Reader<'a, '_> {
         if notes_interruption(&all) {
             self.open.iter_mut().flatten().for_each(|call| call.is_interrupted = true);
         }
-        let is_slash_command = all.contains("<command-name>");
         let is_inserted = message.is_marked_as_inserted() && message.results.is_empty() && !self.follows_slash_command;
-        self.follows_slash_command = is_slash_command;
+        self.follows_slash_command = all.contains("<command-name>");
         let words = words_of_person(&all);
         if is_inserted || words.trim().is_empty() {
             return;
         }
         if self.has_acted && is_observation(&words) {
-            return self.add_result(None, text.clone(), None, place);
+            return self.add_result(None, CallResult { place, text: text.clone(), marked: None });
         }
-        let asked = self.digest.said.last().filter(|said| said.kind == SaidKind::Report);
-        let asked = asked.and_then(|said| UserMessage::asked(&words, said.place, &said.text.read()));
+        let asked = self.digest.said.iter().rev().find(|said| said.kind != SaidKind::Thought);
+        let asked = asked.filter(|said| said.kind == SaidKind::Report);
+        let asked = asked.and_then(|said| UserMessage::asked(&words, said.place, &said.text));
         self.digest.user.push(UserMessage::new(place, text.clone(), &words, asked));
     }
 
-    fn read_assistant(&mut self, message: &Message<'a>, place: Place, text: &LazyText<'a>, next: Option<&Message<'a>>) {
+    fn read_assistant(
+        &mut self,
+        message: &Message<'a>,
+        place: Place,
+        text: &LazyText<'a>,
+        thoughts: Vec<Text<'a>>,
+        next: Option<&Message<'a>>,
+    ) {
         self.has_acted = true;
-        let thoughts = thoughts(message);
-        if !thoughts.is_empty() {
-            self.thought = Some(Said { place, text: LazyText::new(thoughts), kind: SaidKind::Thought });
-        }
+        // What was thought is told where nothing was said.
         if text.is_blank() {
+            let text = LazyText::new(thoughts);
+            let thought = Said { place, text, kind: SaidKind::Thought };
+            self.digest.said.extend(Some(thought).filter(|thought| !thought.text.is_blank()));
             return;
         }
-        self.thought = None;
         let is_next_output = || {
-            next.is_some_and(|next| {
-                next.role == Role::User && is_observation(&LazyText::new(texts_and_results(next).0).read())
-            })
+            next.is_some_and(|next| next.role == Role::User && is_observation(&LazyText::new(texts_of(next).0).read()))
         };
         let all = if message.calls.is_empty() { text.read() } else { "".into() };
         let command = shell_block(&all, is_next_output);
@@ -157,103 +158,92 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    fn add_call(&mut self, id: Option<String>, call: OpenCall<'a>) {
-        let queue = match id {
-            Some(id) => self.open_by_id.entry(id).or_default(),
-            None => &mut self.open_without_id,
-        };
-        queue.push_back(self.open.len());
+    fn add_call(&mut self, id: Option<Text<'_>>, call: OpenCall<'a>) {
+        self.open_by_id.entry(id.map(|id| id.decode().into_owned())).or_default().push_back(self.open.len());
         self.open.push(Some(call));
     }
 
-    fn add_result(&mut self, id: Option<&str>, result: LazyText<'a>, marked: Option<bool>, place: Place) {
-        let queue = match id {
-            Some(id) => self.open_by_id.get_mut(id),
-            None => Some(&mut self.open_without_id),
-        };
+    fn add_result(&mut self, id: Option<Text<'_>>, result: CallResult<'a>) {
+        let queue = self.open_by_id.get_mut(&id.map(|id| id.decode().into_owned()));
         let call = queue.and_then(VecDeque::pop_front).and_then(|at| self.open[at].take());
         if let Some(call) = call {
-            self.end_call(call, Some(result), marked, place);
+            self.end_call(call, Some(result));
         }
     }
 
     /// Notes what a call did, once its result is there or will not come.
-    fn end_call(&mut self, call: OpenCall<'a>, result: Option<LazyText<'a>>, marked: Option<bool>, end: Place) {
+    fn end_call(&mut self, call: OpenCall<'a>, result: Option<CallResult<'a>>) {
+        /// Characters of a result that tell what kind it is. The rest is not decoded until it is told.
+        const OPENING: usize = 400;
         let OpenCall { place, name, arguments, is_interrupted } = call;
         let text = arguments.read();
         let given: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
-        if words_of_name(&name).iter().any(|word| matches!(word.as_str(), "think" | "thinking" | "sequentialthinking"))
-        {
-            return;
-        }
-        // Results are not decoded but for their beginning, until they are told.
-        let answer = result.as_ref().map(|result| result.opening(OPENING));
-        let answer = answer.as_deref();
-        let ended = match &result {
-            Some(result) => ended(result, marked),
+        let answer = result.as_ref().map_or(String::new(), |result| result.text.opening(OPENING));
+        let mut end = match &result {
+            Some(result) => ended(&result.text, result.marked),
             None if is_interrupted => Ended::Refused,
             None => Ended::NoResult,
         };
-        let has_failed = matches!(ended, Ended::Failed(_));
-        if !has_failed && result.is_some() && self.digest.plan.update(&name, &given, answer, place) {
+        let has_failed = matches!(end, Ended::Failed(_));
+        let is_thought =
+            words_of_name(&name).iter().any(|word| words::is_one_of(word, "think|thinking|sequentialthinking"));
+        if is_thought || !has_failed && result.is_some() && self.digest.plan.update(&name, &given, &answer, place) {
             return;
         }
         let tool = ToolUse::parse_with_json(&name, &given, &text);
         let changed = tool.files.iter().find(|file| file.access == Access::Changed);
-        // Programs ask the user only before an action.
-        let asks = marked.unwrap_or(changed.is_some() || tool.command_acts());
-        let refused = answer.filter(|answer| asks && refusal(answer).is_some()).and(result.as_ref());
-        let refused = refused.map(|result| refusal(&result.read()).unwrap_or("").to_owned());
-        let ended = if refused.is_some() { Ended::Refused } else { ended };
-        if let Some(words) = refused.as_deref().filter(|words| !words.is_empty()) {
-            let text = LazyText::Owned(words.into());
-            self.digest.user.push(UserMessage::new(end, text, words, None));
-        }
-        let edit_failed = has_failed || ended == Ended::Unknown && answer.is_some_and(reads_as_error);
-        match (ended, changed) {
-            (Ended::Refused | Ended::NoResult, _) => {}
-            (_, Some(file)) if tool.command.is_none() && edit_failed => {
-                return self.digest.files.add_failure(&file.path, place, answer.unwrap_or(""));
+        if let Some(result) = &result {
+            // Programs ask the user only before an action.
+            let asks = result.marked.unwrap_or(changed.is_some() || tool.command_acts());
+            if asks && refusal(&answer).is_some() {
+                end = Ended::Refused;
+                self.add_words_of_refusal(result);
             }
-            _ if has_failed => {}
-            _ => self.digest.files.add_call(&name, &given, &text, &tool, place),
         }
-        let is_told = ended != Ended::Refused && ended != Ended::NoResult;
+        let edit_failed = has_failed || end == Ended::Unknown && reads_as_error(&answer);
+        let is_told = end != Ended::Refused && end != Ended::NoResult;
+        if let Some(file) = changed.filter(|_| is_told && tool.command.is_none() && edit_failed) {
+            return self.digest.files.add_failure(&file.path, place, &answer);
+        }
+        if is_told && !has_failed {
+            self.digest.files.add_call(&name, &given, &text, &tool, place);
+        }
         // The state tells which files were changed or read. What a command shows of one is there still.
-        let is_of_files = tool.command.is_none() && changed.is_some() || tool.only_reads && !has_failed;
-        if is_told && is_of_files {
+        if is_told && (tool.command.is_none() && changed.is_some() || tool.only_reads && !has_failed) {
             return;
         }
         if let Some(folder) = tool.command.as_deref().and_then(folder_of_command) {
             *self.folders.entry(folder.to_owned()).or_default() += 1;
         }
-        let class = class_of(&name, &tool, answer.unwrap_or(""));
+        let class = class_of(&name, &tool, &answer);
         let mut key = DefaultHasher::new();
-        match &tool.command {
-            Some(command) => command.trim().hash(&mut key),
-            None => (&name, &*text).hash(&mut key),
-        }
+        (tool.command.as_deref().map_or((&*name, &*text), |command| ("", command.trim()))).hash(&mut key);
         drop(text);
-        let mut run = Run {
-            place,
-            class,
-            name,
-            arguments,
-            result,
-            ended,
-            carried: None,
-            failed_before: None,
-            is_superseded: false,
-        };
-        if self.digest.runs.first().is_some_and(|run| run.carried.is_some()) {
-            let label = run.label(None);
-            let known = self.digest.runs.iter_mut().take_while(|run| run.carried.is_some());
-            known.filter(|known| known.label(None) == label).for_each(|known| known.is_superseded = true);
+        let result = result.map(|result| result.text);
+        self.add_run(key.finish(), Run { class, name, arguments, result, ..Run::new(place, end) });
+    }
+
+    /// Adds what the user said in refusing a call.
+    fn add_words_of_refusal(&mut self, result: &CallResult<'a>) {
+        let text = result.text.read();
+        let words = refusal(&text).unwrap_or("");
+        if !words.is_empty() {
+            self.digest.user.push(UserMessage::new(result.place, LazyText::Owned(words.into()), words, None));
         }
-        if let Some(before) = self.runs.insert(key.finish(), self.digest.runs.len()) {
-            run.failed_before = self.digest.runs[before].supersede();
+    }
+
+    /// Adds the last run of its key, in place of the one before, and of the one that an earlier digest told.
+    fn add_run(&mut self, key: u64, mut run: Run<'a>) {
+        let runs = &mut self.digest.runs;
+        if runs.first().is_some_and(|run| run.carried.is_some()) {
+            let label = run.label(self.digest.folder.as_deref());
+            let told = runs.iter_mut().take_while(|run| run.carried.is_some());
+            told.filter(|told| told.label(None) == label).for_each(|told| told.is_superseded = true);
         }
-        self.digest.runs.push(run);
+        if let Some(before) = self.runs.insert(key, runs.len()) {
+            run.failed_before = runs[before].supersede();
+        }
+        runs.push(run);
     }
 
     fn finish(mut self, messages: usize) -> Digest<'a> {
@@ -261,13 +251,11 @@ impl<'a> Reader<'a, '_> {
         for call in std::mem::take(&mut self.open).into_iter().flatten() {
             // Only a call at the end is still open. An earlier one has no result and gets none.
             if call.is_interrupted || end.is_none_or(|end| call.place >= end) {
-                let place = call.place;
-                self.end_call(call, None, None, place);
+                self.end_call(call, None);
             }
         }
         let mut digest = self.digest;
         digest.runs.retain(|run| !run.is_superseded);
-        digest.said.extend(self.thought);
         digest.messages = messages;
         let of_commands = self.folders.into_iter().filter(|(folder, times)| *times > 1 && folder.starts_with('/'));
         let of_commands = of_commands.max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(&a.0))).map(|(folder, _)| folder);
@@ -280,16 +268,19 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
+/// Returns a summary of another agent without the model's analysis and the words around it.
+fn without_frame(summary: &str) -> String {
+    const FRAME: &str = "this session is being continued|the conversation is summarized below|the summary below covers|please continue the conversation|if you need specific details|continue the conversation from|<summary>|</summary>";
+    let behind = |mark| summary.rsplit_once(mark).map(|(_, rest)| rest);
+    let inside = behind("</analysis>").or_else(|| behind("\nSummary:\n")).unwrap_or(summary);
+    inside.lines().filter(|line| !words::opens_with(line, FRAME)).collect::<Vec<_>>().join("\n").trim().to_owned()
+}
+
 /// Returns what the format says of a result: whether it failed.
 fn mark_of(answer: &ResultRef<'_>) -> Option<bool> {
-    let has = |key: &str, wanted: &str| answer.json.get(key).is_some_and(|value| value.raw() == wanted);
-    if has("is_error", "true")
-        || has("status", "\"error\"")
-        || has("isError", "true")
-        || has("state", "\"output-error\"")
-    {
+    let is = |key: &str, wanted: &str| answer.json.get(key).is_some_and(|value| value.raw() == wanted);
+    if is("is_error", "true") || is("isError", "true") || is("status", "\"error\"") || is("state", "\"output-error\"") {
         return Some(true);
     }
-    let is_well = has("is_error", "false") || has("status", "\"success\"") || has("isError", "false");
-    is_well.then_some(false)
+    (is("is_error", "false") || is("isError", "false")).then_some(false)
 }

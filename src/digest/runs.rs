@@ -1,25 +1,42 @@
 //! Commands and calls: their labels, what kind they are, and their lines.
 
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashSet};
+
 use serde_json::Value;
 
 use crate::digest::clip::middle_cut;
-use crate::digest::files::{Place, without_folder};
-use crate::digest::outcome::{Ended, telling};
+use crate::digest::files::{Files, Place, without_folder};
+use crate::digest::outcome::{self, Call, Ended, telling};
 use crate::digest::text::LazyText;
+use crate::digest::words::is_one_of;
+use crate::digest::write::Lines;
+use crate::tokens::Counter;
 use crate::transcript::tools::shell::steps;
 use crate::transcript::tools::{ToolUse, command_argument, is_shell, words_of_name};
+use crate::wording::one_line;
 
 /// The kind of a call. Earlier kinds come first where the room is small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RunClass {
     /// It acts outside: it books, sends, installs, commits.
     Acts,
+    /// It runs a script.
+    Scripts,
     /// It checks the work: tests, builds, linters.
     Checks,
     /// It looks up values.
     LooksUp,
     /// It shows, searches or moves files.
     Reads,
+}
+
+/// A run that failed before a later one of the same command.
+#[derive(Debug)]
+pub(super) struct FailedRun<'a> {
+    place: Place,
+    ended: Ended,
+    result: LazyText<'a>,
 }
 
 /// The last run of a command or call.
@@ -34,75 +51,86 @@ pub(super) struct Run<'a> {
     /// The label and the outcome of a run that an earlier digest told.
     pub(super) carried: Option<(String, String)>,
     /// The last run of the same that failed, before this one.
-    pub(super) failed_before: Option<Box<(Place, Ended, LazyText<'a>)>>,
+    pub(super) failed_before: Option<Box<FailedRun<'a>>>,
     /// Whether the same command or call ran later.
     pub(super) is_superseded: bool,
 }
 
-/// Most bytes of a label.
-const LONGEST_LABEL: usize = 130;
-/// Bytes from which on the failure before a good run is told, and of which it has at most so many.
-const WITH_FAILURE: usize = 180;
 /// The sign between the label of a call and how it ended.
 pub(super) const ARROW: &str = " → ";
 
 impl<'a> Run<'a> {
+    /// Creates one of which only the place and the end are known.
+    pub(super) fn new(place: Place, ended: Ended) -> Self {
+        Run {
+            place,
+            class: RunClass::Reads,
+            name: String::new(),
+            arguments: LazyText::new(Vec::new()),
+            result: None,
+            ended,
+            carried: None,
+            failed_before: None,
+            is_superseded: false,
+        }
+    }
+
     /// Marks a run as not the last, and lets go of its texts. Returns the last one that failed.
-    pub(super) fn supersede(&mut self) -> Option<Box<(Place, Ended, LazyText<'a>)>> {
+    pub(super) fn supersede(&mut self) -> Option<Box<FailedRun<'a>>> {
         self.is_superseded = true;
         (self.name, self.arguments, self.carried) = (String::new(), LazyText::new(Vec::new()), None);
-        let before = self.failed_before.take();
-        match self.result.take().filter(|_| matches!(self.ended, Ended::Failed(_))) {
-            Some(result) => Some(Box::new((self.place, self.ended, result))),
-            None => before,
-        }
+        let result = self.result.take().filter(|_| matches!(self.ended, Ended::Failed(_)));
+        let failed = result.map(|result| Box::new(FailedRun { place: self.place, ended: self.ended, result }));
+        failed.or_else(|| self.failed_before.take())
     }
 
     /// Returns the label: the command in backticks, or the call with its arguments; without a change to `folder`, and
     /// without it in front of paths.
     pub(super) fn label(&self, folder: Option<&str>) -> String {
+        // What was done outside is known by its arguments alone.
+        let longest = if self.class == RunClass::Acts { 420 } else { 130 };
         if let Some((label, _)) = &self.carried {
             return label.clone();
         }
-        let shortened = |text: &str| folder.map_or_else(|| text.to_owned(), |folder| without_folder(text, folder));
+        // The sign between label and outcome stays out of a label.
+        let shown = |text: &str| {
+            let text = folder.map_or_else(|| text.to_owned(), |folder| without_folder(text, folder));
+            middle_cut(&text, longest).replace('→', "->")
+        };
         let text = self.arguments.read();
         let given: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
-        let command = match given {
-            Value::Null => Some(text.into_owned()).filter(|_| is_shell(&self.name)),
-            ref given => command_argument(&self.name, given),
+        let command = match &given {
+            Value::Null => Some(text.clone().into_owned()).filter(|_| is_shell(&self.name)),
+            given => command_argument(&self.name, given),
         };
         if let Some(command) = command {
-            let inside = folder
-                .filter(|folder| folder_of_command(&command) == Some(folder))
-                .and_then(|_| command.split_once("&&"));
-            let command = inside.map_or(&*command, |(_, rest)| rest.trim_start());
-            return format!("`{}`", middle_cut(&unarrowed(&shortened(command)), LONGEST_LABEL));
+            let is_inside = folder.is_some() && folder_of_command(&command) == folder;
+            let inside = command.split_once("&&").filter(|_| is_inside).map(|(_, rest)| rest.trim_start());
+            return format!("`{}`", shown(inside.unwrap_or(&command)));
         }
-        let arguments = match &given {
-            Value::Object(members) => {
-                let argument = |(key, value): (&String, &Value)| {
-                    format!("{key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-                };
-                members.iter().map(argument).collect::<Vec<_>>().join(", ")
-            }
-            Value::Null => self.arguments.read().into_owned(),
-            value => value.to_string(),
+        let argument = |(key, value): (&String, &Value)| match value {
+            Value::String(text) => format!("{key}={text}"),
+            value => format!("{key}={value}"),
         };
-        unarrowed(&format!(
-            "{}({})",
-            middle_cut(&self.name, LONGEST_LABEL / 2),
-            middle_cut(&shortened(&arguments), LONGEST_LABEL)
-        ))
+        let arguments = match &given {
+            Value::Object(members) => members.iter().map(argument).collect::<Vec<_>>().join(", "),
+            _ => text.into_owned(),
+        };
+        format!("{}({})", shown(&self.name), shown(&arguments))
     }
 
     /// Returns how the run ended, in at most `most` bytes of its result.
-    pub(super) fn outcome(&self, label: &str, most: usize) -> String {
+    pub(super) fn outcome(&self, label: &str, noise: &HashSet<String>, most: usize) -> String {
+        /// Bytes from which on the failure before a good run is told, and of which it has at most so many.
+        const WITH_FAILURE: usize = 180;
         if let Some((_, outcome)) = &self.carried {
             return outcome.clone();
         }
-        let is_output = is_shell(&self.name) || label.starts_with('`');
-        let tells = |result: &LazyText<'_>| telling(&result.read(), label, is_output, self.ended, most);
-        let tells = self.result.as_ref().filter(|_| self.ended != Ended::Refused).map(tells).unwrap_or_default();
+        let is_output = label.starts_with('`');
+        let call = Call { label, is_output, only_shows: self.class == RunClass::Reads, noise };
+        let told = |result: &LazyText<'_>, ended| telling(&result.read(), &call, ended, most);
+        let result = self.result.as_ref().filter(|_| self.ended != Ended::Refused);
+        let told = result.map(|result| told(result, self.ended)).unwrap_or_default();
         let status = match self.ended {
             Ended::Well if is_output => "ok".to_owned(),
             // A search that finds nothing has a status, too.
@@ -111,23 +139,26 @@ impl<'a> Run<'a> {
             Ended::Failed(None) => "failed".to_owned(),
             Ended::Refused => "refused or cancelled by the user".to_owned(),
             Ended::NoResult => "no result yet".to_owned(),
-            Ended::Well | Ended::Unknown if tells.is_empty() => "no output".to_owned(),
+            Ended::Well | Ended::Unknown if told.is_empty() => "no output".to_owned(),
             Ended::Well | Ended::Unknown => String::new(),
         };
-        let outcome = match (status.is_empty(), tells.is_empty()) {
-            (true, _) => tells,
-            (_, true) => status,
-            _ => format!("{status}: {tells}"),
-        };
-        match self.failed_before.as_deref() {
-            Some((place, ended, result)) if self.ended == Ended::Well && most >= WITH_FAILURE => {
-                format!(
-                    "{outcome}; failed before, at {place}: {}",
-                    telling(&result.read(), label, is_output, *ended, WITH_FAILURE)
-                )
-            }
-            _ => outcome,
-        }
+        let between = if status.is_empty() || told.is_empty() { "" } else { ": " };
+        let before = self.failed_before.as_deref().filter(|_| self.ended == Ended::Well && most >= WITH_FAILURE);
+        let before = before.map_or(String::new(), |FailedRun { place, ended, result }| {
+            format!("; failed before, at {place}: {}", telling(&result.read(), &call, *ended, WITH_FAILURE))
+        });
+        one_line(&[&status, between, &told, &before].concat())
+    }
+
+    /// Returns the last change of a file that a check does not know: of any file for tests, of one that it names for a
+    /// script.
+    fn change_since(&self, files: &Files) -> Option<Place> {
+        let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+        let arguments = self.arguments.read();
+        let concerns = |path: &str| self.class == RunClass::Checks || arguments.contains(&name(path));
+        let is_check = matches!(self.class, RunClass::Checks | RunClass::Scripts) && self.carried.is_none();
+        let changes = files.changes().filter(|file| is_check && file.place > self.place && concerns(&file.path));
+        changes.map(|file| file.place).max()
     }
 
     /// Returns an upper bound of the bytes that its line can use well.
@@ -137,17 +168,49 @@ impl<'a> Run<'a> {
             RunClass::Reads => 260,
             RunClass::Checks => 440,
             RunClass::LooksUp | RunClass::Acts => 1_200,
+            RunClass::Scripts => 2_000,
         };
-        self.carried
-            .as_ref()
-            .map_or_else(|| self.result.as_ref().map_or(0, LazyText::bytes), |(_, outcome)| outcome.len())
-            .min(most)
+        let of_result = self.result.as_ref().map_or(0, LazyText::bytes);
+        self.carried.as_ref().map_or(of_result, |(_, outcome)| outcome.len()).min(most)
     }
 }
 
-/// Keeps the sign between label and outcome out of a label.
-fn unarrowed(text: &str) -> String {
-    text.replace('→', "->")
+/// Returns the lines of calls in at most `room` tokens. First each gets a short line, as far as there is room, those that
+/// act first; then they get longer ones.
+pub(super) fn lines(runs: &[&Run<'_>], files: &Files, counter: Counter, room: u64, folder: Option<&str>) -> Lines {
+    /// Bytes of a result, and tokens of the shortest line.
+    const LEVELS: [usize; 6] = [130, 240, 400, 700, 1_200, 2_000];
+    const SHORTEST: u64 = 8;
+    let last = runs.last().map(|run| run.place);
+    let mut order: Vec<usize> = (0..runs.len()).collect();
+    order.sort_by_key(|&at| {
+        let has_failed = matches!(runs[at].ended, Ended::Failed(_) | Ended::Refused);
+        (Some(runs[at].place) != last, runs[at].class, !has_failed, Reverse(at))
+    });
+    order.truncate(usize::try_from(room / SHORTEST).unwrap_or(usize::MAX));
+    let noise = outcome::noise(runs.iter().filter_map(|run| run.result.as_ref()));
+    let line = |run: &Run<'_>, most: usize| {
+        let label = run.label(folder);
+        let stale = run.change_since(files).map(|changed| format!("; not run since the change of {changed}"));
+        let text = format!("{label}{ARROW}{}{}", run.outcome(&label, &noise, most), stale.unwrap_or_default());
+        (counter.count_text(&format!("- {} {text}\n", run.place)), text)
+    };
+    let mut left = room;
+    let mut chosen: BTreeMap<usize, (u64, String)> = BTreeMap::new();
+    for (level, most) in LEVELS.into_iter().enumerate() {
+        for &at in &order {
+            let known = chosen.get(&at).map(|(cost, _)| *cost);
+            if (level > 0) != known.is_some() || level > 0 && runs[at].wanted_bytes() <= LEVELS[level - 1] {
+                continue;
+            }
+            let (cost, text) = line(runs[at], most.min(runs[at].wanted_bytes().max(LEVELS[0])));
+            if cost <= left + known.unwrap_or(0) {
+                left = left + known.unwrap_or(0) - cost;
+                chosen.insert(at, (cost, text));
+            }
+        }
+    }
+    chosen.into_iter().map(|(at, (_, text))| (runs[at].place, text)).collect()
 }
 
 /// Returns the folder that a command changes to before all else.
@@ -156,114 +219,51 @@ pub(super) fn folder_of_command(command: &str) -> Option<&str> {
     Some(folder.trim()).filter(|folder| !folder.is_empty() && !folder.contains([';', '|', '\n', '`']))
 }
 
-/// Returns the class of a call.
+/// Returns the class of a call by its name, or that of its command by the steps.
 pub(super) fn class_of(name: &str, tool: &ToolUse, result: &str) -> RunClass {
-    const LOOKS: [&str; 22] = [
-        "get",
-        "list",
-        "ls",
-        "find",
-        "search",
-        "read",
-        "view",
-        "show",
-        "fetch",
-        "query",
-        "lookup",
-        "grep",
-        "glob",
-        "calculate",
-        "open",
-        "browse",
-        "check",
-        "describe",
-        "webfetch",
-        "websearch",
-        "scroll",
-        "screenshot",
-    ];
+    const WEB: &str = "web|websearch|webfetch|browser|fetch";
+    const LOOKS: &str =
+        "get|list|ls|find|search|read|view|show|query|lookup|grep|glob|calculate|open|check|describe|scroll|screenshot";
+    /// Bytes of a result that is a value, and not a text.
+    const VALUE: usize = 200;
     if let Some(command) = &tool.command {
-        let steps = steps(command);
-        if steps.iter().any(|step| checks(step)) {
-            return RunClass::Checks;
-        }
-        if tool.only_reads || steps.iter().all(|step| only_shows(step) || only_moves_files(step)) {
-            return RunClass::Reads;
-        }
-        return if steps.iter().any(|step| runs_script(step)) { RunClass::Checks } else { RunClass::Acts };
+        let classes = steps(command).into_iter().map(class_of_step);
+        let least = classes.min().unwrap_or(RunClass::Reads);
+        return if tool.only_reads { RunClass::Reads } else { least };
     }
     let words = words_of_name(name);
-    if words.iter().any(|word| matches!(word.as_str(), "web" | "websearch" | "webfetch" | "browser" | "fetch")) {
-        return RunClass::Reads;
+    let has = |list: &str| words.iter().any(|word| is_one_of(word, list));
+    if has(WEB) {
+        RunClass::Reads
+    } else if !has(LOOKS) {
+        RunClass::Acts
+    } else if result.trim_start().starts_with(['{', '[']) || result.len() < VALUE {
+        RunClass::LooksUp
+    } else {
+        RunClass::Reads
     }
-    let is_look = words.iter().any(|word| LOOKS.contains(&word.as_str()));
-    match result.trim_start().starts_with(['{', '[']) {
-        _ if !is_look => RunClass::Acts,
-        true => RunClass::LooksUp,
-        false if result.len() < 200 => RunClass::LooksUp,
-        false => RunClass::Reads,
-    }
 }
 
-/// Whether a step of a command runs tests, a build or a linter.
-fn checks(step: &str) -> bool {
-    const WORDS: [&str; 24] = [
-        "test",
-        "tests",
-        "pytest",
-        "unittest",
-        "build",
-        "check",
-        "lint",
-        "clippy",
-        "make",
-        "tsc",
-        "eslint",
-        "ruff",
-        "mypy",
-        "tox",
-        "jest",
-        "vitest",
-        "mvn",
-        "gradle",
-        "ctest",
-        "rspec",
-        "compile",
-        "typecheck",
-        "tox",
-        "flake8",
-    ];
-    if only_shows(step) {
-        return false;
-    }
-    let words = step.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.take(12).any(|word| WORDS.contains(&word))
-}
-
-/// Whether a step of a command runs a script, which may check the work.
-fn runs_script(step: &str) -> bool {
-    let program = step.split_whitespace().find(|word| !word.contains('=')).unwrap_or("");
-    ["python", "node", "ruby", "perl", "php", "./"].iter().any(|interpreter| program.starts_with(interpreter))
-}
-
-/// Whether a step of a command only changes files, which the state tells.
-fn only_moves_files(step: &str) -> bool {
-    const PROGRAMS: [&str; 9] = ["cp", "mv", "rm", "mkdir", "touch", "chmod", "sed", "tee", "ln"];
-    step.split_whitespace().next().is_some_and(|program| PROGRAMS.contains(&program))
-}
-
-/// Whether a step of a command only shows what is there.
-fn only_shows(step: &str) -> bool {
-    const PROGRAMS: [&str; 27] = [
-        "cat", "sed", "head", "tail", "less", "nl", "ls", "find", "rg", "grep", "pwd", "which", "wc", "tree", "awk",
-        "cd", "echo", "file", "stat", "du", "sort", "uniq", "cut", "diff", "true", "env", "type",
-    ];
-    const GIT: [&str; 6] = ["show", "log", "diff", "status", "branch", "blame"];
-    let mut words = step.split_whitespace();
-    match words.next() {
-        Some("git") => words.find(|word| !word.starts_with('-')).is_some_and(|verb| GIT.contains(&verb)),
-        Some("sed") => !step.contains(" -i"),
-        Some(program) => PROGRAMS.contains(&program),
-        None => true,
+/// Returns the class of a step of a command.
+fn class_of_step(step: &str) -> RunClass {
+    const SHOWS: &str = "cat|sed|head|tail|less|nl|ls|find|rg|grep|pwd|which|wc|tree|awk|cd|echo|file|stat|du|sort|uniq|cut|diff|true|env|type|cp|mv|rm|mkdir|touch|chmod|tee|ln";
+    const GIT_SHOWS: &str = "show|log|diff|status|branch|blame";
+    const CHECKS: &str = "test|tests|pytest|unittest|build|check|lint|clippy|make|tsc|eslint|ruff|mypy|tox|jest|vitest|mvn|gradle|ctest|rspec|compile|typecheck|flake8";
+    const SCRIPTS: [&str; 6] = ["python", "node", "ruby", "perl", "php", "./"];
+    let mut words = step.split_whitespace().filter(|word| !word.contains('='));
+    let program = words.next().unwrap_or("cd");
+    let shows = match program {
+        "git" => words.find(|word| !word.starts_with('-')).is_some_and(|verb| is_one_of(verb, GIT_SHOWS)),
+        program => is_one_of(program, SHOWS),
+    };
+    let mut words = step.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).take(12);
+    if shows {
+        RunClass::Reads
+    } else if words.any(|word| is_one_of(word, CHECKS)) {
+        RunClass::Checks
+    } else if SCRIPTS.iter().any(|script| program.starts_with(script)) {
+        RunClass::Scripts
+    } else {
+        RunClass::Acts
     }
 }

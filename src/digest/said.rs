@@ -1,8 +1,15 @@
-//! What the assistant said: reports that end a turn, steps between calls, and which of their pieces come first.
+//! What the assistant said: reports that end a turn and steps between calls, and which of their pieces are told.
 
-use crate::digest::clip::{self, Piece, PieceKind};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::digest::clip::{self, PieceKind, indented};
 use crate::digest::files::Place;
 use crate::digest::text::LazyText;
+use crate::digest::write::{Lines, unlabelled};
+use crate::digest::{THOUGHT, words};
+use crate::tokens::Counter;
 
 /// A text of the assistant.
 #[derive(Debug, Clone)]
@@ -23,157 +30,149 @@ pub(super) enum SaidKind {
     Thought,
 }
 
-/// Words of sentences that give a reason, a decision or a cause.
-const REASONS: [&str; 32] = [
-    "because",
-    "the cause",
-    "root cause",
-    "caused by",
-    "instead",
-    "rather than",
-    "decided",
-    "fails",
-    "failed",
-    "the issue is",
-    "the problem is",
-    "the bug",
-    "turns out",
-    "the reason",
-    "due to",
-    "so that",
-    "doesn't work",
-    "does not",
-    "doesn't",
-    "won't",
-    "cannot",
-    "can't",
-    "not possible",
-    "needs to",
-    "must ",
-    "only works",
-    "unlike",
-    "因为",
-    "原因",
-    "改用",
-    "决定",
-    "而不是",
-];
-/// Openings of sentences that take back what stands before them.
-const RETRACTIONS: [&str; 10] =
-    ["wait", "actually", "no,", "hmm", "hold on", "oh,", "but wait", "scratch that", "等等", "不对"];
-/// Openings of announcements: what was announced is told by the calls that follow.
-const ANNOUNCEMENTS: [&str; 16] = [
-    "let me",
-    "now let me",
-    "now let's",
-    "let's",
-    "i'll",
-    "i will",
-    "now i'll",
-    "now i will",
-    "next, i",
-    "first, let",
-    "i need to",
-    "now i need",
-    "i should",
-    "let us",
-    "i'm going to",
-    "i am going to",
-];
-/// Words in front of an announcement.
-const LEADS: [&str; 14] = [
-    "good",
-    "great",
-    "perfect",
-    "ok",
-    "okay",
-    "excellent",
-    "now",
-    "alright",
-    "first",
-    "next",
-    "thought:",
-    "so",
-    "then",
-    "and",
-];
-
-/// Returns how strongly a sentence gives a reason: 0 if it does not.
-pub(super) fn reason_strength(sentence: &str) -> usize {
-    let lower = sentence.to_lowercase();
-    REASONS.iter().filter(|word| lower.contains(**word)).count()
+/// The rank of a piece: what has a smaller one comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// Of the last report, or of the last text.
+    Last,
+    /// It gives a reason, a decision or a cause; stronger ones come first.
+    Reason(Reverse<usize>),
+    /// It opens a report, or one of the last steps.
+    Opening,
+    /// It is of a report, or opens a step.
+    Plain,
+    Rest,
 }
 
-/// Whether a sentence says nothing by itself: `Good!`
-fn is_remark(sentence: &str) -> bool {
-    const SHORT: usize = 14;
-    sentence.len() <= SHORT && sentence.is_ascii()
+/// A piece of a text that may be told.
+struct SaidPiece {
+    rank: Rank,
+    /// How many texts came later.
+    age: usize,
+    /// Its place in its text.
+    order: usize,
+    range: Range<usize>,
 }
 
-/// Whether a sentence takes back what stands before it.
-fn retracts(sentence: &str) -> bool {
-    let lower = sentence.trim_start_matches(['*', '"', '-', ' ']).to_lowercase();
-    RETRACTIONS.iter().any(|word| lower.starts_with(word))
+/// Returns lines of what the assistant said, in at most `room` tokens: the last report (in `for_report`) and the last
+/// step, sentences that give a reason, and then other pieces, those of reports and of later texts first.
+pub(super) fn lines(said: &[Said<'_>], counter: Counter, room: u64, for_report: u64) -> Lines {
+    let Some(last) = said.len().checked_sub(1) else { return Vec::new() };
+    let report = said.iter().rposition(|said| said.kind == SaidKind::Report);
+    let texts = texts_within_look(said, report, room);
+    let mut pieces: Vec<SaidPiece> = Vec::new();
+    for (&at, text) in &texts {
+        let is_last = at == last || Some(at) == report;
+        pieces.extend(ranked_pieces(text, said[at].kind, is_last, last - at));
+    }
+    pieces.sort_by_key(|piece| (piece.rank, piece.age, piece.order));
+    let (mut left, mut left_for_report) = (room, for_report);
+    let mut chosen: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
+    let mut rest_of_report: Vec<(usize, Range<usize>)> = Vec::new();
+    let cost = |at: usize, range: &Range<usize>, is_first: bool| {
+        let around = if is_first { "- [9999] … …" } else { " … " };
+        counter.count_text(&indented(&texts[&at][range.clone()])) + counter.count_text(around)
+    };
+    for SaidPiece { rank, age, range, .. } in pieces {
+        let at = last - age;
+        let cost = cost(at, &range, !chosen.contains_key(&at));
+        if rank == Rank::Last && cost > left_for_report {
+            rest_of_report.push((at, range));
+        } else if cost <= left {
+            left -= cost;
+            left_for_report = left_for_report.saturating_sub(if rank == Rank::Last { cost } else { 0 });
+            chosen.entry(at).or_default().push(range);
+        }
+    }
+    for (at, range) in rest_of_report {
+        let cost = cost(at, &range, false);
+        if cost <= left {
+            left -= cost;
+            chosen.entry(at).or_default().push(range);
+        }
+    }
+    let line = |(at, ranges): (usize, Vec<Range<usize>>)| {
+        let mark = if said[at].kind == SaidKind::Thought { THOUGHT } else { "" };
+        (said[at].place, format!("{mark}{}", unlabelled(&indented(&clip::shown(&texts[&at], ranges)))))
+    };
+    chosen.into_iter().map(line).collect()
 }
 
-/// Whether a sentence only announces the next call.
-pub(super) fn announces(sentence: &str) -> bool {
+/// Returns the texts that are looked at, by their places: what `room` bounds of the newest, fewer of the oldest, and the
+/// last report.
+fn texts_within_look(said: &[Said<'_>], report: Option<usize>, room: u64) -> BTreeMap<usize, String> {
+    /// Bytes for each token of room.
+    const LOOK: u64 = 256;
+    let bytes = usize::try_from(room.saturating_mul(LOOK)).unwrap_or(usize::MAX);
+    let mut texts = BTreeMap::new();
+    let mut look = |indices: &mut dyn Iterator<Item = usize>, mut left: usize| {
+        for at in indices {
+            let size = said[at].text.bytes();
+            if size > left && !texts.is_empty() {
+                break;
+            }
+            left = left.saturating_sub(size);
+            texts.entry(at).or_insert_with(|| said[at].text.read().trim().to_owned());
+        }
+    };
+    look(&mut (0..said.len()).rev(), bytes / 4 * 3);
+    look(&mut (0..said.len()), bytes / 4);
+    look(&mut report.into_iter(), usize::MAX);
+    texts
+}
+
+/// Returns the pieces of a text that may be told: not code, nor what only announces a call, nor what a later sentence
+/// takes back. The last texts are told as they are.
+fn ranked_pieces(text: &str, kind: SaidKind, is_last: bool, age: usize) -> Vec<SaidPiece> {
+    const REASONS: &str = "because|the cause|root cause|caused by|instead|rather than|decided|fails|failed|the issue is|the problem is|the bug|turns out|the reason|due to|so that|does not|doesn't|won't|cannot|can't|not possible|needs to|must |only works|unlike|因为|原因|改用|决定|而不是";
+    const RETRACTIONS: &str = "wait|actually|no,|hmm|hold on|oh,|but wait|scratch that|等等|不对";
+    const REMARK: usize = 14;
+    const LAST_STEPS: usize = 4;
+    let is_report = kind == SaidKind::Report;
+    let pieces = clip::pieces_with_lists(text);
+    let shown: Vec<&str> = pieces.iter().map(|piece| &text[piece.range.clone()]).collect();
+    let retracts = |at: usize| {
+        shown.get(at).is_some_and(|piece| words::opens_with(piece.trim_start_matches(['*', '"']), RETRACTIONS))
+    };
+    let mut opens = true;
+    let mut found = Vec::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        let is_remark = shown[at].len() <= REMARK && shown[at].is_ascii();
+        let is_idle = is_remark
+            || piece.kind != PieceKind::Sentence && piece.kind != PieceKind::Item
+            || announces(shown[at])
+            || retracts(at)
+            || retracts(at + 1);
+        let rank = match words::count(&shown[at].to_lowercase(), REASONS).min(2) {
+            _ if is_last => Rank::Last,
+            _ if is_idle => continue,
+            0 if opens && age <= LAST_STEPS || is_report && has_label(shown[at]) => Rank::Opening,
+            0 if opens || is_report => Rank::Plain,
+            0 => Rank::Rest,
+            strength => Rank::Reason(Reverse(strength)),
+        };
+        opens = false;
+        found.push(SaidPiece { rank, age, order: at, range: piece.range.clone() });
+    }
+    found
+}
+
+/// Whether a sentence holds a number, or a word that is marked as a name.
+fn has_label(sentence: &str) -> bool {
+    sentence.contains(['`', '_', '/']) || sentence.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a sentence only announces the next call, which is told itself.
+fn announces(sentence: &str) -> bool {
+    const OPENINGS: &str = "let me|let's|let us|i'll|i will|i need to|i should|i'm going to|i am going to|i understand|i have a clear|i can help|i can assist|could you please|please provide|please let me know|if you have any|is there anything";
+    const LEADS: &str = "good|great|perfect|okay|ok|excellent|now|alright|first|next|thought:|so|then|and";
     let lower = sentence.to_lowercase().replace('’', "'");
     let mut rest = lower.trim_start();
-    while let Some(lead) =
-        LEADS.iter().find(|lead| rest.starts_with(**lead) && !rest[lead.len()..].starts_with(char::is_alphanumeric))
+    while let Some(behind) = LEADS
+        .split('|')
+        .find_map(|lead| rest.strip_prefix(lead).filter(|rest| !rest.starts_with(char::is_alphanumeric)))
     {
-        rest = rest[lead.len()..].trim_start_matches([',', '!', '.', ':', '-', ' ', '—', '\n']);
+        rest = behind.trim_start_matches([',', '!', '.', ':', '-', ' ', '—', '\n']);
     }
-    ANNOUNCEMENTS.iter().any(|opening| rest.starts_with(opening))
-}
-
-/// A piece of a text, with its rank among the pieces of the same text: smaller ones come first.
-pub(super) struct SaidPiece {
-    pub(super) piece: Piece,
-    pub(super) rank: PieceRank,
-}
-
-/// The rank of a piece.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum PieceRank {
-    /// It gives a reason; stronger ones come first.
-    Reason(std::cmp::Reverse<usize>),
-    /// The opening of a text that is more than an announcement.
-    Opening,
-    Plain,
-    /// Code, and what only announces a call.
-    Idle,
-}
-
-/// Returns the pieces of a text with their ranks, without what a later sentence takes back.
-pub(super) fn ranked_pieces(text: &str) -> Vec<SaidPiece> {
-    let pieces = clip::pieces_with_lists(text);
-    let mut opening = true;
-    let mut ranked: Vec<SaidPiece> = Vec::with_capacity(pieces.len());
-    let taken_back: Vec<bool> = (0..pieces.len())
-        .map(|at| pieces.get(at + 1).is_some_and(|next| retracts(&text[next.range.clone()])))
-        .collect();
-    for (at, piece) in pieces.into_iter().enumerate() {
-        let shown = &text[piece.range.clone()];
-        let strength = if piece.kind == PieceKind::Code { 0 } else { reason_strength(shown) };
-        let rank = if is_remark(shown)
-            || piece.kind == PieceKind::Code
-            || piece.kind == PieceKind::Heading
-            || announces(shown)
-            || retracts(shown)
-            || taken_back[at]
-        {
-            PieceRank::Idle
-        } else if strength > 0 {
-            PieceRank::Reason(std::cmp::Reverse(strength.min(2)))
-        } else if opening {
-            PieceRank::Opening
-        } else {
-            PieceRank::Plain
-        };
-        opening &= rank == PieceRank::Idle;
-        ranked.push(SaidPiece { piece, rank });
-    }
-    ranked
+    words::opens_with(rest, OPENINGS)
 }

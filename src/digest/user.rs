@@ -1,15 +1,18 @@
-//! The messages of the user, and which of their pieces come first where not all have room.
+//! The messages of the user, and which of their pieces are told where not all have room.
 //!
 //! The order does not depend on the room, so that more room never loses what less room held. Short messages come whole
 //! and first; of long ones their opening, what commands or forbids, and their end come before the rest.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-use crate::digest::clip::{self, Piece, PieceKind, clipped};
+use crate::digest::ASKED;
+use crate::digest::clip::{self, Piece, PieceKind, clipped, indented};
 use crate::digest::files::Place;
-use crate::digest::speaker::words_of_person;
 use crate::digest::text::LazyText;
+use crate::digest::write::{Lines, unlabelled};
+use crate::tokens::Counter;
+use crate::transcript::speaker::words_of_person;
 
 /// A message of the user.
 #[derive(Debug)]
@@ -17,67 +20,28 @@ pub(super) struct UserMessage<'a> {
     pub(super) place: Place,
     text: LazyText<'a>,
     /// What a short answer answers: the end of the assistant's message.
-    pub(super) asked: Option<(Place, Box<str>)>,
+    asked: Option<(Place, Box<str>)>,
     /// The bytes of the words.
-    bytes: usize,
+    pub(super) bytes: usize,
 }
 
 /// Most bytes of a message that is one piece.
 const SHORT: usize = 280;
-/// Most bytes of an answer that needs the question beside it, and of that question.
-const SHORT_ANSWER: usize = 90;
-const LONGEST_QUESTION: usize = 320;
 
 /// Words that command or forbid; the first ones leave no choice.
-const COMMANDS: [&str; 35] = [
-    "never",
-    "must",
-    "only",
-    "do not",
-    "don't",
-    "don’t",
-    "exact",
-    "require",
-    "critical",
-    "important",
-    "不要",
-    "必须",
-    "只能",
-    "务必",
-    "禁止",
-    "不得",
-    "一律",
-    "别",
-    "always",
-    "not more",
-    "at most",
-    "at least",
-    "make sure",
-    "ensure",
-    "should",
-    "avoid",
-    "keep",
-    "instead",
-    "prefer",
-    "without",
-    "from now on",
-    "stop ",
-    "只用",
-    "至少",
-    "最多",
-];
-const STRICT: usize = 18;
+const STRICT: &str =
+    "never|must|only|do not|don't|don’t|exact|require|critical|important|不要|必须|只能|务必|禁止|不得|一律|别";
+const MILD: &str = "always|not more|at most|at least|make sure|ensure|should|avoid|keep|instead|prefer|without|from now on|stop |只用|至少|最多";
 
-/// Returns the place of the first word that commands or forbids, among the words.
-fn command_word(text: &str) -> Option<usize> {
-    let lower = text.to_lowercase();
-    let stands_alone = |word: &str, at: usize| !word.is_ascii() || !lower[..at].ends_with(char::is_alphanumeric);
-    COMMANDS.iter().position(|word| lower.match_indices(word).any(|(at, _)| stands_alone(word, at)))
+/// Whether a text in lower case has one of the words, at the beginning of a word.
+fn has_word(lower: &str, words: &str) -> bool {
+    let opens = |at: usize, word: &str| !word.is_ascii() || !lower[..at].ends_with(char::is_alphanumeric);
+    words.split('|').any(|word| lower.match_indices(word).any(|(at, _)| opens(at, word)))
 }
 
-/// Whether a text commands or forbids.
-pub(super) fn commands(text: &str) -> bool {
-    command_word(text).is_some()
+fn commands(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    has_word(&lower, STRICT) || has_word(&lower, MILD)
 }
 
 impl<'a> UserMessage<'a> {
@@ -86,87 +50,123 @@ impl<'a> UserMessage<'a> {
         UserMessage { place, text, asked, bytes: words.trim().len() }
     }
 
-    /// Returns the bytes of its words.
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     /// Returns the words of the user.
     pub(super) fn words(&self) -> String {
         words_of_person(&self.text.read()).trim().to_owned()
     }
 
-    /// Whether it is short, and holds for more than the moment.
+    /// Whether it is short, and commands or forbids.
     pub(super) fn is_short_command(&self) -> bool {
         self.bytes <= SHORT && commands(&self.words())
     }
 
     /// Returns what a short answer answers, by the message before it: its end, from the paragraph or list that its question
     /// belongs to.
-    pub(super) fn asked(answer: &str, place: Place, before: &str) -> Option<(Place, Box<str>)> {
-        if answer.trim().len() > SHORT_ANSWER || !before.contains(['?', '？']) {
+    pub(super) fn asked(answer: &str, place: Place, before: &LazyText<'_>) -> Option<(Place, Box<str>)> {
+        const SHORT_ANSWER: usize = 48;
+        const SHORT_QUESTION: usize = 90;
+        const LONGEST: usize = 320;
+        const MARKS: [char; 2] = ['?', '？'];
+        if answer.trim().len() > SHORT_ANSWER {
             return None;
         }
-        let paragraphs: Vec<&str> =
-            before.trim().split("\n\n").filter(|paragraph| !paragraph.trim().is_empty()).collect();
-        let with_question = paragraphs.iter().rposition(|paragraph| paragraph.contains(['?', '？']))?;
+        let before = before.read();
+        let paragraphs: Vec<&str> = before.split("\n\n").filter(|paragraph| !paragraph.trim().is_empty()).collect();
+        let with_question = paragraphs.iter().rposition(|paragraph| paragraph.contains(MARKS))?;
         // A question that stands alone follows what it asks about.
-        let is_alone = paragraphs[with_question].len() < SHORT_ANSWER && with_question > 0;
+        let is_alone = paragraphs[with_question].len() < SHORT_QUESTION && with_question > 0;
         let shown = paragraphs[with_question - usize::from(is_alone)..].join("\n");
-        Some((place, clipped(&shown, LONGEST_QUESTION, |piece| piece.contains(['?', '？'])).into()))
+        Some((place, clipped(&shown, LONGEST).into()))
     }
 }
 
 /// Whether a short message commands, forbids, or holds a number, a name or a label.
 fn is_weighty(words: &str) -> bool {
-    words.contains(['`', '"', '_', '/', '“'])
-        || words.bytes().any(|byte| byte.is_ascii_digit())
-        || has_name(words)
-        || commands(words)
-}
-
-/// Whether a text has a word with a capital letter inside of a sentence.
-fn has_name(text: &str) -> bool {
-    let mut before_ends = true;
-    text.split_whitespace().any(|word| {
-        let is_name = !before_ends && word.starts_with(char::is_uppercase) && word.len() > 1 && !word.starts_with("I'");
-        before_ends = word.ends_with(['.', '!', '?', ':']);
+    let has_label = words.contains(['`', '"', '_', '/', '“']) || words.bytes().any(|byte| byte.is_ascii_digit());
+    // A name is a word with a capital letter inside of a sentence.
+    let mut opens = true;
+    let mut is_name = |word: &str| {
+        let is_name = !opens && word.len() > 1 && word.starts_with(char::is_uppercase) && !word.starts_with("I'");
+        opens = word.ends_with(['.', '!', '?', ':']);
         is_name
-    })
+    };
+    has_label || words.split_whitespace().any(&mut is_name) || commands(words)
 }
 
 /// A piece of a message of the user, or the question that it answers.
-#[derive(Debug, Clone)]
-pub(super) struct UserPiece {
+struct UserPiece {
+    rank: Rank,
     /// The place of the message in the list.
-    pub(super) at: usize,
+    at: usize,
+    /// Its place in its message.
+    order: usize,
     /// The bytes of its words; none for the question.
-    pub(super) range: Option<Range<usize>>,
-    /// Whether it is of the rest, which gets less of the room.
-    pub(super) is_rest: bool,
+    range: Option<Range<usize>>,
 }
 
-/// Ranks of pieces: what has a smaller one comes first.
+/// The rank of a piece: what has a smaller one comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
-    /// Of the last message and of the first.
+    /// Of the last message or the first.
     Frame,
+    /// A short message that commands, forbids, or holds a number, a name or a label.
     Weighty,
+    /// The opening or the end of a long message.
     Opening,
     Short,
     Question,
+    /// A sentence that commands or forbids, strictly or not.
     Strict,
-    Command,
+    Mild,
+    /// What else long messages have, and messages that equal a newer one. It gets less of the room.
     Rest,
-    Repeated,
+}
+
+/// Returns the user's messages in at most `most` tokens, `most_with_rest` where pieces of the last rank are among them;
+/// and the number of messages that are neither shown nor equal to one that is.
+pub(super) fn lines(user: &[UserMessage<'_>], counter: Counter, most: u64, most_with_rest: u64) -> (Lines, usize) {
+    let mut used = 0;
+    let mut chosen: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
+    let mut questions: HashSet<usize> = HashSet::new();
+    let mut words: BTreeMap<usize, String> = BTreeMap::new();
+    for UserPiece { rank, at, range, .. } in pieces_by_rank(user, most) {
+        let words = words.entry(at).or_insert_with(|| user[at].words());
+        let text = match (&range, &user[at].asked) {
+            (Some(range), _) if chosen.contains_key(&at) => format!(" … {}", indented(&words[range.clone()])),
+            (Some(range), _) => format!("- {} … {} …\n", user[at].place, indented(&words[range.clone()])),
+            (None, Some((place, text))) => format!("- {place} {ASKED}{}\n", indented(text)),
+            (None, None) => continue,
+        };
+        used += counter.count_text(&text);
+        if used > if rank == Rank::Rest { most_with_rest } else { most } {
+            break;
+        }
+        match range {
+            Some(range) => chosen.entry(at).or_default().push(range),
+            None => drop(questions.insert(at)),
+        }
+    }
+    let shown: HashSet<&String> =
+        words.iter().filter(|(at, _)| chosen.contains_key(at)).map(|(_, words)| words).collect();
+    let sizes: HashSet<usize> = shown.iter().map(|words| words.len()).collect();
+    let is_equal = |message: &UserMessage<'_>| sizes.contains(&message.bytes) && shown.contains(&message.words());
+    let left_out = (0..user.len()).filter(|at| !chosen.contains_key(at) && !is_equal(&user[*at])).count();
+    let mut lines = Lines::new();
+    for (at, ranges) in chosen {
+        if let Some((place, text)) = user[at].asked.as_ref().filter(|_| questions.contains(&at)) {
+            lines.push((*place, format!("{ASKED}{}", indented(text))));
+        }
+        lines.push((user[at].place, unlabelled(&indented(&clip::shown(&words[&at], ranges)))));
+    }
+    (lines, left_out)
 }
 
 /// Returns pieces of the messages, the most important first: at least those that `limit` tokens have room for.
-pub(super) fn pieces_by_rank(user: &[UserMessage<'_>], limit: u64) -> Vec<UserPiece> {
+fn pieces_by_rank(user: &[UserMessage<'_>], limit: u64) -> Vec<UserPiece> {
     /// A token has at most so many bytes, and a message at least so many tokens.
     const MOST_BYTES: u64 = 16;
     const LEAST_TOKENS: u64 = 3;
-    let mut ranked: Vec<(Rank, usize, usize, UserPiece)> = Vec::new();
+    let mut found: Vec<UserPiece> = Vec::new();
     let mut known: HashSet<String> = HashSet::new();
     let last = user.len().saturating_sub(1);
     // Messages that are older than enough weighty ones would never be reached. The first always is.
@@ -176,63 +176,66 @@ pub(super) fn pieces_by_rank(user: &[UserMessage<'_>], limit: u64) -> Vec<UserPi
         if weighty > limit && !is_frame {
             continue;
         }
-        // Of like ones the newer come first.
-        let age = last - at;
+        let mut add = |rank, order, range| found.push(UserPiece { rank, at, order, range });
         if message.asked.is_some() {
-            let piece = UserPiece { at, range: None, is_rest: false };
-            ranked.push((if at == last { Rank::Frame } else { Rank::Question }, age, usize::MAX, piece));
+            add(if at == last { Rank::Frame } else { Rank::Question }, usize::MAX, None);
         }
         let words = message.words();
+        let is_known = known.contains(&words);
         if words.len() <= SHORT {
-            let is_weighty = is_weighty(&words);
-            let rank = if is_frame {
-                Rank::Frame
-            } else if known.contains(&words) {
-                Rank::Repeated
-            } else if is_weighty {
-                weighty += words.len() as u64 / MOST_BYTES + LEAST_TOKENS;
-                Rank::Weighty
-            } else {
-                Rank::Short
+            let rank = match is_weighty(&words) {
+                _ if is_frame => Rank::Frame,
+                _ if is_known => Rank::Rest,
+                true => Rank::Weighty,
+                false => Rank::Short,
             };
-            ranked.push((rank, age, 0, UserPiece { at, range: Some(0..words.len()), is_rest: rank == Rank::Repeated }));
-            known.insert(words);
-            continue;
-        }
-        let pieces = clip::pieces(&words);
-        for (order, piece) in pieces.iter().enumerate() {
-            let rank = match rank_of(&words, &pieces, order) {
-                _ if known.contains(&words) => Rank::Repeated,
-                Rank::Opening if is_frame => Rank::Frame,
-                rank => rank,
-            };
-            let is_rest = matches!(rank, Rank::Rest | Rank::Repeated);
-            ranked.push((rank, age, order, UserPiece { at, range: Some(piece.range.clone()), is_rest }));
+            weighty += if rank == Rank::Weighty { words.len() as u64 / MOST_BYTES + LEAST_TOKENS } else { 0 };
+            add(rank, 0, Some(0..words.len()));
+        } else {
+            let pieces = clip::pieces(&words);
+            // The items of a list are of the rank of the line that announces them.
+            let mut announced = None;
+            for (order, piece) in pieces.iter().enumerate() {
+                let own = rank_in_message(&words, &pieces, order);
+                let rank =
+                    if piece.kind == PieceKind::Item { announced.map_or(own, |rank| own.min(rank)) } else { own };
+                if piece.kind != PieceKind::Item {
+                    announced = Some(rank).filter(|_| words[piece.range.clone()].ends_with([':', '：']));
+                }
+                let rank = match rank {
+                    _ if is_known => Rank::Rest,
+                    Rank::Opening if is_frame => Rank::Frame,
+                    rank => rank,
+                };
+                add(rank, order, Some(piece.range.clone()));
+            }
         }
         known.insert(words);
     }
-    ranked.sort_by_key(|(rank, age, order, _)| (*rank, *age, *order));
-    ranked.into_iter().map(|(_, _, _, piece)| piece).collect()
+    // Of like ones the newer come first.
+    found.sort_by_key(|piece| (piece.rank, last - piece.at, piece.order));
+    found
 }
 
 /// Returns the rank of a piece of a long message.
-fn rank_of(words: &str, pieces: &[Piece], at: usize) -> Rank {
+fn rank_in_message(words: &str, pieces: &[Piece], at: usize) -> Rank {
     /// Bytes of an opening.
     const OPENING: usize = 240;
-    let shown = |at: usize| &words[pieces[at].range.clone()];
+    let shown = &words[pieces[at].range.clone()];
+    let lower = shown.to_lowercase();
     let is_code = pieces[at].kind == PieceKind::Code;
+    // A short block behind a line that commands is an exact command; other code is not read for words.
+    let is_announced =
+        || at > 0 && shown.starts_with("```") && shown.len() < SHORT && commands(&words[pieces[at - 1].range.clone()]);
     if at == 0 || at + 1 == pieces.len() || pieces[at].range.end <= OPENING {
-        return Rank::Opening;
-    }
-    if is_code {
-        // A short block behind a line that commands is an exact command; other code is not read for words.
-        let is_announced = at > 0 && shown(at).starts_with("```") && commands(shown(at - 1));
-        return if is_announced && shown(at).len() < SHORT { Rank::Strict } else { Rank::Rest };
-    }
-    match command_word(shown(at)) {
-        Some(word) if word < STRICT => Rank::Strict,
-        Some(_) => Rank::Command,
-        None if shown(at).ends_with(['?', '？']) => Rank::Command,
-        None => Rank::Rest,
+        Rank::Opening
+    } else if is_code {
+        if is_announced() { Rank::Strict } else { Rank::Rest }
+    } else if has_word(&lower, STRICT) {
+        Rank::Strict
+    } else if has_word(&lower, MILD) || shown.ends_with(['?', '？']) {
+        Rank::Mild
+    } else {
+        Rank::Rest
     }
 }

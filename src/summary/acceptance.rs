@@ -1,5 +1,6 @@
 //! Accepts or rejects summaries, and writes the correction for a second request.
 
+use crate::digest::words_of;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::LazyLock;
@@ -237,18 +238,6 @@ fn echoes_instructions(text: &str, instructions: &[&str]) -> bool {
 fn trigrams(text: &str) -> impl Iterator<Item = [String; 3]> {
     let words: Vec<String> = words_of(&text.to_lowercase()).collect();
     (2..words.len()).map(move |end| [words[end - 2].clone(), words[end - 1].clone(), words[end].clone()])
-}
-
-/// Returns the words of a text, without single letters; of a script without blanks every pair of characters.
-fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
-    text.split(|c: char| !c.is_alphanumeric()).flat_map(|word| {
-        let is_wide: Vec<char> = word.chars().filter(|c| *c >= '\u{2e80}').collect();
-        match (is_wide.is_empty(), word.chars().nth(1).is_some()) {
-            (true, true) => vec![word.to_owned()],
-            (true, false) => Vec::new(),
-            _ => is_wide.windows(2).map(|pair| pair.iter().collect()).collect(),
-        }
-    })
 }
 
 #[cfg(test)]

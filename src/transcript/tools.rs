@@ -4,7 +4,9 @@
 //! There is no list of tools, since agents name theirs alike: a path has one of a few names, and a verb in the tool's
 //! name says what happens to it. Results of calls are not read here.
 
+pub(crate) mod actions;
 mod commands;
+pub(crate) mod scripts;
 pub(crate) mod shell;
 
 use serde_json::{Map, Value};

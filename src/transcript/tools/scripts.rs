@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use crate::digest::files::FileAction;
+use crate::transcript::tools::actions::FileAction;
 use crate::transcript::tools::shell::steps;
 
 /// The scripts of a history that write files, by their paths.
 #[derive(Debug, Default)]
-pub(super) struct ScriptWrites {
+pub(crate) struct ScriptWrites {
     by_script: HashMap<String, Vec<(String, FileAction)>>,
 }
 
@@ -17,7 +17,7 @@ const MOST_CODE: usize = 1 << 16;
 
 impl ScriptWrites {
     /// Notes the code of a script that a call wrote. A program with arguments writes what they say.
-    pub(super) fn add_script(&mut self, path: &str, code: &str) {
+    pub(crate) fn add_script(&mut self, path: &str, code: &str) {
         let is_script = [".py", ".js", ".mjs", ".ts", ".rb"].iter().any(|end| path.ends_with(end));
         if is_script && !["argv", "argparse"].iter().any(|sign| code.contains(sign)) {
             let written = written_files(code);
@@ -28,7 +28,7 @@ impl ScriptWrites {
     }
 
     /// Returns the files that a command writes by code of its own, or by a script that was written before.
-    pub(super) fn of_command(&self, command: &str) -> Vec<(String, FileAction)> {
+    pub(crate) fn of_command(&self, command: &str) -> Vec<(String, FileAction)> {
         let mut found = Vec::new();
         for step in steps(command) {
             match script_of_step(step) {
@@ -46,7 +46,7 @@ impl ScriptWrites {
 }
 
 /// Returns the file that a command writes as a here-document, with its text: `cat > fix.py << 'EOF'`.
-pub(super) fn here_document(command: &str) -> Option<(&str, &str)> {
+pub(crate) fn here_document(command: &str) -> Option<(&str, &str)> {
     let (opening, code) = command.split_once("<<")?;
     let (_, path) = opening.rsplit_once('>')?;
     let path = path.trim().trim_matches(['\'', '"']);

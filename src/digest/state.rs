@@ -1,0 +1,94 @@
+//! The lines of the state: the plan, the files with their last edits, edits that failed, calls without a result.
+
+use crate::digest::clip::indented;
+use crate::digest::files::Files;
+use crate::digest::outcome::Ended;
+use crate::digest::plan::{Plan, Status};
+use crate::digest::{Digest, FOLDER};
+use crate::tokens::Counter;
+use crate::transcript::tools::actions::FileAction;
+
+/// The room that is left, in tokens. Nothing that comes later is taken once something had no room, so that more room
+/// never loses a line.
+struct Room {
+    counter: Counter,
+    left: Option<u64>,
+}
+
+impl Room {
+    /// Takes the room of a text. Returns whether there was enough.
+    fn take(&mut self, text: &str) -> bool {
+        let cost = self.counter.count_text(text) + 1;
+        self.left = self.left.and_then(|left| left.checked_sub(cost));
+        self.left.is_some()
+    }
+}
+
+/// Returns the lines of the state, as many as have room, the most important first.
+pub(super) fn lines(digest: &Digest<'_>, counter: Counter, most: u64) -> Vec<String> {
+    let Digest { plan, files, runs, folder, .. } = digest;
+    let mut room = Room { counter, left: Some(most) };
+    // All that follows is told without the folder.
+    let folder = folder.as_deref().filter(|_| !runs.is_empty() || files.newest_first().len() > 1);
+    let mut lines: Vec<String> = folder.map(|folder| format!("{FOLDER}{folder}")).into_iter().collect();
+    lines.extend(
+        runs.iter()
+            .filter(|run| run.ended == Ended::NoResult)
+            .map(|run| format!("{} No result yet: {}", run.place, run.label(folder))),
+    );
+    lines.retain(|line| room.take(line));
+    lines.extend(plan_line(plan, &mut room));
+    lines.extend(
+        files
+            .failed
+            .iter()
+            .rev()
+            .map(|edit| format!("{} {FAILED_EDIT}{}: {}", edit.place, edit.path, edit.text))
+            .filter(|line| room.take(line)),
+    );
+    let changed = files_lines(files, &mut room, |action| action != FileAction::Read);
+    lines.extend(changed);
+    lines.extend(
+        files
+            .edits
+            .iter()
+            .rev()
+            .map(|edit| indented(&format!("{} {LAST_EDIT}{}:\n{}", edit.place, edit.path, edit.text)))
+            .filter(|line| room.take(line)),
+    );
+    lines.extend(files_lines(files, &mut room, |action| action == FileAction::Read));
+    lines
+}
+
+/// The openings of lines about edits.
+pub(super) const FAILED_EDIT: &str = "Failed edit of ";
+pub(super) const LAST_EDIT: &str = "Last edit of ";
+
+/// Returns the plan with the items that have room, open ones first.
+fn plan_line(plan: &Plan, room: &mut Room) -> Option<String> {
+    let place = plan.place.filter(|place| !plan.items.is_empty() && room.take(&format!("- {place} Plan:")))?;
+    let mut shown = vec![false; plan.items.len()];
+    for wanted in [Status::Going, Status::Open, Status::Done] {
+        for (at, item) in plan.items.iter().enumerate().filter(|(_, item)| item.status == wanted) {
+            shown[at] = room.take(&item.line());
+        }
+    }
+    let items =
+        plan.items.iter().zip(shown).filter(|(_, shown)| *shown).map(|(item, _)| format!("\n  {}", item.line()));
+    Some(format!("{place} Plan:{}", items.collect::<String>()))
+}
+
+/// Returns a line for each action with the files that have room, those used last first.
+fn files_lines(files: &Files, room: &mut Room, wanted: impl Fn(FileAction) -> bool) -> Vec<String> {
+    let mut paths: Vec<Vec<String>> = vec![Vec::new(); FileAction::ALL.len()];
+    for file in files.newest_first().into_iter().filter(|file| wanted(file.action)) {
+        let shown = format!("{} {}", file.path, file.place);
+        if room.take(&format!("{:?}: {shown}, ", file.action)) {
+            paths[file.action as usize].push(shown);
+        }
+    }
+    let line = |(action, paths): (FileAction, Vec<String>)| {
+        (!paths.is_empty()).then(|| format!("{action:?}: {}", paths.join(", ")))
+    };
+    FileAction::ALL.into_iter().zip(paths).filter_map(line).collect()
+}

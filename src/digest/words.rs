@@ -1,0 +1,31 @@
+//! Lists of words, and whether a text has one of them. A list is one string, with `|` between the words.
+
+/// Whether a text begins with one of the words, whatever its case. The words are in lower case.
+pub(super) fn opens_with(text: &str, words: &str) -> bool {
+    const LONGEST: usize = 80;
+    let start = text.trim_start();
+    let start = start[..start.floor_char_boundary(LONGEST)].to_lowercase();
+    words.split('|').any(|word| start.starts_with(word))
+}
+
+/// Returns how many of the words a text in lower case has.
+pub(super) fn count(lower: &str, words: &str) -> usize {
+    words.split('|').filter(|word| lower.contains(word)).count()
+}
+
+/// Whether a word is one of a list.
+pub(super) fn is_one_of(word: &str, words: &str) -> bool {
+    words.split('|').any(|known| known == word)
+}
+
+/// Returns the words of a text, without single letters; of a script without blanks every pair of characters.
+pub(crate) fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.split(|c: char| !c.is_alphanumeric()).flat_map(|word| {
+        let is_wide: Vec<char> = word.chars().filter(|c| *c >= '\u{2e80}').collect();
+        match (is_wide.is_empty(), word.chars().nth(1).is_some()) {
+            (true, true) => vec![word.to_owned()],
+            (true, false) => Vec::new(),
+            _ => is_wide.windows(2).map(|pair| pair.iter().collect()).collect(),
+        }
+    })
+}

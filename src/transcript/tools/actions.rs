@@ -1,0 +1,99 @@
+//! Determines what a call does with files: not only that it changes them, but how.
+
+use serde_json::Value;
+
+use crate::transcript::tools::shell::steps;
+use crate::transcript::tools::{Access, ToolUse, argument, words_of_name};
+
+/// What a call does with a file. The name of an action is the word that users read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum FileAction {
+    Changed,
+    Created,
+    Deleted,
+    Renamed,
+    /// Reset to its committed state.
+    Restored,
+    Read,
+}
+
+impl FileAction {
+    pub(crate) const ALL: [FileAction; 6] = {
+        use FileAction::{Changed, Created, Deleted, Read, Renamed, Restored};
+        [Changed, Created, Deleted, Renamed, Restored, Read]
+    };
+}
+
+/// Returns the files that a call names, with what it does to them.
+pub(crate) fn file_actions(name: &str, given: &Value, arguments: &str, tool: &ToolUse) -> Vec<(String, FileAction)> {
+    /// The names of the two paths of a move.
+    const MOVES: [(&str, &str); 4] =
+        [("source", "destination"), ("old_path", "new_path"), ("from", "to"), ("src", "dst")];
+    let words = words_of_name(name);
+    let has_verb = |verbs: &[&str]| verbs.iter().any(|verb| words.iter().any(|word| word == verb));
+    let paths = |(from, to): &(&str, &str)| argument(given, &[from]).zip(argument(given, &[to]));
+    if let Some((from, to)) = MOVES.iter().find_map(paths).filter(|_| has_verb(&["rename", "move"])) {
+        return vec![(format!("{from} → {to}"), FileAction::Renamed)];
+    }
+    let in_patch = |verb: &str, path: &str| arguments.contains(&format!("*** {verb} File: {path}"));
+    let creates = has_verb(&["create", "write"]) || given.get("command").and_then(Value::as_str) == Some("create");
+    let steps: Vec<Step<'_>> = steps(tool.command.as_deref().unwrap_or("")).into_iter().map(Step::parse).collect();
+    let moves: Vec<(&str, &str)> = steps.iter().filter_map(Step::moves).collect();
+    let mut found: Vec<(String, FileAction)> = Vec::new();
+    for file in
+        tool.files.iter().filter(|file| !moves.iter().any(|(from, to)| [*from, *to].contains(&file.path.as_str())))
+    {
+        let path = &file.path;
+        let action = if file.access != Access::Changed {
+            FileAction::Read
+        } else if in_patch("Delete", path)
+            || has_verb(&["delete", "remove"])
+            || steps.iter().any(|step| step.removes(path))
+        {
+            FileAction::Deleted
+        } else if in_patch("Add", path) || creates {
+            FileAction::Created
+        } else {
+            FileAction::Changed
+        };
+        found.push((path.clone(), action));
+    }
+    found.extend(steps.iter().flat_map(Step::restores).map(|path| (path.to_owned(), FileAction::Restored)));
+    found.extend(moves.iter().map(|(from, to)| (format!("{from} → {to}"), FileAction::Renamed)));
+    found
+}
+
+/// A step of a command, by its words without quotes.
+struct Step<'s> {
+    words: Vec<&'s str>,
+}
+
+impl<'s> Step<'s> {
+    fn parse(step: &'s str) -> Self {
+        Step { words: step.split_whitespace().map(|word| word.trim_matches(['\'', '"'])).collect() }
+    }
+
+    fn removes(&self, path: &str) -> bool {
+        matches!(self.words[..], ["rm", ..] | ["git", "rm", ..]) && self.words.contains(&path)
+    }
+
+    /// Returns the two paths of a move of one file. A folder as the target keeps the name.
+    fn moves(&self) -> Option<(&'s str, &'s str)> {
+        let words: Vec<&str> = self.words.iter().copied().filter(|word| !word.starts_with('-')).collect();
+        let (["mv", from, to] | ["git", "mv", from, to]) = words[..] else { return None };
+        let is_file = |path: &str| !path.ends_with('/') && path != "." && !path.contains(['*', '$']);
+        (is_file(from) && is_file(to)).then_some((from, to))
+    }
+
+    /// Returns the files that the step resets to their committed state.
+    fn restores(&self) -> Vec<&'s str> {
+        let paths: &[&str] = match &self.words[..] {
+            ["git", "checkout", rest @ ..] => {
+                rest.iter().position(|word| *word == "--").map_or(&[], |at| &rest[at + 1..])
+            }
+            ["git", "restore", rest @ ..] if !rest.contains(&"--staged") => rest,
+            _ => &[],
+        };
+        paths.iter().copied().filter(|word| !word.starts_with('-') && !matches!(*word, "." | "..")).collect()
+    }
+}
