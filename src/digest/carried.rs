@@ -4,16 +4,17 @@
 use crate::digest::files::{FileNote, Place};
 use crate::digest::outcome::Ended;
 use crate::digest::plan::PlanItem;
-use crate::digest::runs::{ARROW, Run, class_of};
+use crate::digest::runs::{ARROW, Run};
 use crate::digest::said::{Said, SaidKind};
 use crate::digest::state::{FAILED_EDIT, LAST_EDIT};
-use crate::digest::text::LazyText;
 use crate::digest::user::UserMessage;
 use crate::digest::{
     ASKED, Digest, EARLIER, FOLDER, HEADINGS, LEFT_OUT, MISSING, RUNS, SAID, STATE, THE_USER, THOUGHT, USER,
 };
+use crate::transcript::lazy_text::LazyText;
 use crate::transcript::tools::ToolUse;
 use crate::transcript::tools::actions::FileAction;
+use crate::transcript::tools::purpose::purpose_of;
 
 /// Prepares a summary that somebody else wrote: none of its lines is a heading of a digest.
 pub(crate) fn without_own_headings(summary: &str) -> String {
@@ -130,10 +131,10 @@ fn add_run<'a>(digest: &mut Digest<'a>, place: Place, text: &str) {
     let Some((label, outcome)) = text.split_once(ARROW) else { return };
     let command = label.strip_prefix('`').and_then(|label| label.strip_suffix('`')).map(str::to_owned);
     let name = label.split('(').next().unwrap_or("").to_owned();
-    let class = class_of(&name, &ToolUse { command, ..ToolUse::default() }, outcome);
+    let purpose = purpose_of(&name, &ToolUse { command, ..ToolUse::default() }, outcome);
     let ended = if outcome.starts_with("failed") { Ended::Failed(None) } else { Ended::Unknown };
     let carried = Some((label.to_owned(), outcome.to_owned()));
-    digest.runs.push(Run { class, carried, ..Run::new(place, ended) });
+    digest.runs.push(Run { purpose, carried, ..Run::new(place, ended) });
 }
 
 /// Splits the index of a message from the beginning of an item.

@@ -186,32 +186,17 @@ pub(super) fn shown(text: &str, mut ranges: Vec<Range<usize>>) -> String {
     out
 }
 
-/// Returns as much of a text as `most` bytes allow, in whole pieces: the beginning, the end, and then the rest in order,
-/// code last. A text whose pieces are too long is cut between words.
+/// Returns as much of a text as `most` bytes allow, in whole pieces: of its beginning and of its end alike, code last. A
+/// text whose pieces are too long is cut between words.
 pub(super) fn clipped(text: &str, most: usize) -> String {
-    let pieces = pieces_with_lists(text);
-    let last = pieces.len().saturating_sub(1);
-    let is_code = |at: usize| matches!(pieces[at].kind, PieceKind::Code | PieceKind::Heading);
-    let mut order: Vec<usize> = (0..pieces.len()).collect();
-    order.sort_by_key(|&at| (at != 0 && at != last, is_code(at), at));
-    with_room(text, &pieces, &order, most)
-}
-
-/// Returns as much of a text as `most` bytes allow, in whole pieces: of its beginning and of its end alike.
-pub(super) fn clipped_ends(text: &str, most: usize) -> String {
-    let pieces = pieces(text);
-    let mut order: Vec<usize> = (0..pieces.len()).collect();
-    order.sort_by_key(|&at| (pieces[at].kind == PieceKind::Code, at.min(pieces.len() - 1 - at)));
-    with_room(text, &pieces, &order, most)
-}
-
-/// Shows the pieces that have room, the first of `order` first.
-fn with_room(text: &str, pieces: &[Piece], order: &[usize], most: usize) -> String {
     if text.trim().len() <= most {
         return text.trim().to_owned();
     }
+    let pieces = pieces(text);
+    let mut order: Vec<usize> = (0..pieces.len()).collect();
+    order.sort_by_key(|&at| (pieces[at].kind == PieceKind::Code, at.min(pieces.len() - 1 - at)));
     let (mut ranges, mut room) = (Vec::new(), most);
-    for &at in order {
+    for at in order {
         let cost = pieces[at].range.len() + " … ".len();
         if cost <= room {
             room -= cost;

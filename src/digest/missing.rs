@@ -5,12 +5,13 @@ use std::collections::HashSet;
 
 use crate::digest::clip::indented;
 use crate::digest::outcome::Ended;
-use crate::digest::runs::{ARROW, RunClass};
+use crate::digest::runs::ARROW;
 use crate::digest::state::FAILED_EDIT;
 use crate::digest::words::words_of;
 use crate::digest::{Digest, MISSING, THE_USER};
 use crate::tokens::Counter;
 use crate::transcript::tools::actions::FileAction;
+use crate::transcript::tools::purpose::Purpose;
 
 impl Digest<'_> {
     /// Writes what a summary lacks, as a section of at most `limit` tokens; nothing where it lacks nothing.
@@ -39,7 +40,7 @@ impl Digest<'_> {
             .runs
             .iter()
             .rev()
-            .filter(|run| has_failed(run.ended) && run.class <= RunClass::Checks)
+            .filter(|run| has_failed(run.ended) && run.purpose <= Purpose::Checks)
             .take(MOST_FAILURES)
         {
             let label = run.label(None);

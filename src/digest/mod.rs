@@ -10,7 +10,7 @@
 //!                           └ missing_from ─> what a model's summary lacks
 //! ```
 //!
-//! - `reader`: the one pass over the messages. `text`: texts that are decoded when needed.
+//! - `reader`: the one pass over the messages.
 //! - `files`, `plan`, `state`: the state of the work. `runs`, `outcome`, `values`: calls and how they ended.
 //! - `user`, `said`: what was said, and which pieces of it come first. `clip`: texts cut at sentences and list items.
 //! - `write`: the shares of the room, and the sections. `carried`: a digest read back. `missing`: beside a summary.
@@ -25,7 +25,6 @@ mod reader;
 mod runs;
 mod said;
 mod state;
-mod text;
 mod user;
 mod values;
 mod words;
@@ -35,8 +34,9 @@ use files::{Files, Place};
 use plan::Plan;
 use runs::Run;
 use said::Said;
-use text::LazyText;
 use user::UserMessage;
+
+use crate::transcript::lazy_text::LazyText;
 
 pub(crate) use carried::without_own_headings;
 pub(crate) use reader::read;

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use crate::digest::clip::{self, GAP, middle_cut};
-use crate::digest::text::LazyText;
 use crate::digest::{values, words};
+use crate::transcript::lazy_text::LazyText;
 use crate::transcript::status::{EDGE, FALSE, exit_status};
 
 /// How a call ended.

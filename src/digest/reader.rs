@@ -7,15 +7,16 @@ use serde_json::Value;
 
 use crate::digest::files::Place;
 use crate::digest::outcome::{Ended, ended, reads_as_error};
-use crate::digest::runs::{Run, class_of, folder_of_command};
+use crate::digest::runs::{Run, folder_of_command};
 use crate::digest::said::{Said, SaidKind};
-use crate::digest::text::{LazyText, texts_of};
 use crate::digest::user::UserMessage;
 use crate::digest::{Digest, carried, words};
 use crate::transcript::compaction::Compaction;
 use crate::transcript::fence;
+use crate::transcript::lazy_text::{LazyText, texts_of};
 use crate::transcript::speaker::{is_observation, notes_interruption, refusal, shell_block, words_of_person};
 use crate::transcript::text::Text;
+use crate::transcript::tools::purpose::purpose_of;
 use crate::transcript::tools::{Access, ToolUse, words_of_name};
 use crate::transcript::{Message, ResultRef, Role};
 
@@ -215,12 +216,12 @@ impl<'a> Reader<'a, '_> {
         if let Some(folder) = tool.command.as_deref().and_then(folder_of_command) {
             *self.folders.entry(folder.to_owned()).or_default() += 1;
         }
-        let class = class_of(&name, &tool, &answer);
+        let purpose = purpose_of(&name, &tool, &answer);
         let mut key = DefaultHasher::new();
         (tool.command.as_deref().map_or((&*name, &*text), |command| ("", command.trim()))).hash(&mut key);
         drop(text);
         let result = result.map(|result| result.text);
-        self.add_run(key.finish(), Run { class, name, arguments, result, ..Run::new(place, end) });
+        self.add_run(key.finish(), Run { purpose, name, arguments, result, ..Run::new(place, end) });
     }
 
     /// Adds what the user said in refusing a call.

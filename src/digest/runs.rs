@@ -8,28 +8,12 @@ use serde_json::Value;
 use crate::digest::clip::middle_cut;
 use crate::digest::files::{Files, Place, without_folder};
 use crate::digest::outcome::{self, Call, Ended, telling};
-use crate::digest::text::LazyText;
-use crate::digest::words::is_one_of;
 use crate::digest::write::Lines;
 use crate::tokens::Counter;
-use crate::transcript::tools::shell::steps;
-use crate::transcript::tools::{ToolUse, command_argument, is_shell, words_of_name};
+use crate::transcript::lazy_text::LazyText;
+use crate::transcript::tools::purpose::Purpose;
+use crate::transcript::tools::{command_argument, is_shell};
 use crate::wording::one_line;
-
-/// The kind of a call. Earlier kinds come first where the room is small.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum RunClass {
-    /// It acts outside: it books, sends, installs, commits.
-    Acts,
-    /// It runs a script.
-    Scripts,
-    /// It checks the work: tests, builds, linters.
-    Checks,
-    /// It looks up values.
-    LooksUp,
-    /// It shows, searches or moves files.
-    Reads,
-}
 
 /// A run that failed before a later one of the same command.
 #[derive(Debug)]
@@ -43,7 +27,7 @@ pub(super) struct FailedRun<'a> {
 #[derive(Debug)]
 pub(super) struct Run<'a> {
     pub(super) place: Place,
-    pub(super) class: RunClass,
+    pub(super) purpose: Purpose,
     pub(super) name: String,
     pub(super) arguments: LazyText<'a>,
     pub(super) result: Option<LazyText<'a>>,
@@ -64,7 +48,7 @@ impl<'a> Run<'a> {
     pub(super) fn new(place: Place, ended: Ended) -> Self {
         Run {
             place,
-            class: RunClass::Reads,
+            purpose: Purpose::Reads,
             name: String::new(),
             arguments: LazyText::new(Vec::new()),
             result: None,
@@ -88,7 +72,7 @@ impl<'a> Run<'a> {
     /// without it in front of paths.
     pub(super) fn label(&self, folder: Option<&str>) -> String {
         // What was done outside is known by its arguments alone.
-        let longest = if self.class == RunClass::Acts { 420 } else { 130 };
+        let longest = if self.purpose == Purpose::Acts { 420 } else { 130 };
         if let Some((label, _)) = &self.carried {
             return label.clone();
         }
@@ -127,14 +111,14 @@ impl<'a> Run<'a> {
             return outcome.clone();
         }
         let is_output = label.starts_with('`');
-        let call = Call { label, is_output, only_shows: self.class == RunClass::Reads, noise };
+        let call = Call { label, is_output, only_shows: self.purpose == Purpose::Reads, noise };
         let told = |result: &LazyText<'_>, ended| telling(&result.read(), &call, ended, most);
         let result = self.result.as_ref().filter(|_| self.ended != Ended::Refused);
         let told = result.map(|result| told(result, self.ended)).unwrap_or_default();
         let status = match self.ended {
             Ended::Well if is_output => "ok".to_owned(),
             // A search that finds nothing has a status, too.
-            Ended::Failed(Some(code)) if self.class == RunClass::Reads => format!("exit code {code}"),
+            Ended::Failed(Some(code)) if self.purpose == Purpose::Reads => format!("exit code {code}"),
             Ended::Failed(Some(code)) => format!("failed, exit code {code}"),
             Ended::Failed(None) => "failed".to_owned(),
             Ended::Refused => "refused or cancelled by the user".to_owned(),
@@ -155,8 +139,8 @@ impl<'a> Run<'a> {
     fn change_since(&self, files: &Files) -> Option<Place> {
         let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
         let arguments = self.arguments.read();
-        let concerns = |path: &str| self.class == RunClass::Checks || arguments.contains(&name(path));
-        let is_check = matches!(self.class, RunClass::Checks | RunClass::Scripts) && self.carried.is_none();
+        let concerns = |path: &str| self.purpose == Purpose::Checks || arguments.contains(&name(path));
+        let is_check = matches!(self.purpose, Purpose::Checks | Purpose::Scripts) && self.carried.is_none();
         let changes = files.changes().filter(|file| is_check && file.place > self.place && concerns(&file.path));
         changes.map(|file| file.place).max()
     }
@@ -164,11 +148,11 @@ impl<'a> Run<'a> {
     /// Returns an upper bound of the bytes that its line can use well.
     pub(super) fn wanted_bytes(&self) -> usize {
         // Of what is only read, the files still have the rest. An output tells little besides how it went.
-        let most = match self.class {
-            RunClass::Reads => 260,
-            RunClass::Checks => 440,
-            RunClass::LooksUp | RunClass::Acts => 1_200,
-            RunClass::Scripts => 2_000,
+        let most = match self.purpose {
+            Purpose::Reads => 260,
+            Purpose::Checks => 440,
+            Purpose::LooksUp | Purpose::Acts => 1_200,
+            Purpose::Scripts => 2_000,
         };
         let of_result = self.result.as_ref().map_or(0, LazyText::bytes);
         self.carried.as_ref().map_or(of_result, |(_, outcome)| outcome.len()).min(most)
@@ -185,7 +169,7 @@ pub(super) fn lines(runs: &[&Run<'_>], files: &Files, counter: Counter, room: u6
     let mut order: Vec<usize> = (0..runs.len()).collect();
     order.sort_by_key(|&at| {
         let has_failed = matches!(runs[at].ended, Ended::Failed(_) | Ended::Refused);
-        (Some(runs[at].place) != last, runs[at].class, !has_failed, Reverse(at))
+        (Some(runs[at].place) != last, runs[at].purpose, !has_failed, Reverse(at))
     });
     order.truncate(usize::try_from(room / SHORTEST).unwrap_or(usize::MAX));
     let noise = outcome::noise(runs.iter().filter_map(|run| run.result.as_ref()));
@@ -217,53 +201,4 @@ pub(super) fn lines(runs: &[&Run<'_>], files: &Files, counter: Counter, room: u6
 pub(super) fn folder_of_command(command: &str) -> Option<&str> {
     let (folder, _) = command.trim_start().strip_prefix("cd ")?.split_once("&&")?;
     Some(folder.trim()).filter(|folder| !folder.is_empty() && !folder.contains([';', '|', '\n', '`']))
-}
-
-/// Returns the class of a call by its name, or that of its command by the steps.
-pub(super) fn class_of(name: &str, tool: &ToolUse, result: &str) -> RunClass {
-    const WEB: &str = "web|websearch|webfetch|browser|fetch";
-    const LOOKS: &str =
-        "get|list|ls|find|search|read|view|show|query|lookup|grep|glob|calculate|open|check|describe|scroll|screenshot";
-    /// Bytes of a result that is a value, and not a text.
-    const VALUE: usize = 200;
-    if let Some(command) = &tool.command {
-        let classes = steps(command).into_iter().map(class_of_step);
-        let least = classes.min().unwrap_or(RunClass::Reads);
-        return if tool.only_reads { RunClass::Reads } else { least };
-    }
-    let words = words_of_name(name);
-    let has = |list: &str| words.iter().any(|word| is_one_of(word, list));
-    if has(WEB) {
-        RunClass::Reads
-    } else if !has(LOOKS) {
-        RunClass::Acts
-    } else if result.trim_start().starts_with(['{', '[']) || result.len() < VALUE {
-        RunClass::LooksUp
-    } else {
-        RunClass::Reads
-    }
-}
-
-/// Returns the class of a step of a command.
-fn class_of_step(step: &str) -> RunClass {
-    const SHOWS: &str = "cat|sed|head|tail|less|nl|ls|find|rg|grep|pwd|which|wc|tree|awk|cd|echo|file|stat|du|sort|uniq|cut|diff|true|env|type|cp|mv|rm|mkdir|touch|chmod|tee|ln";
-    const GIT_SHOWS: &str = "show|log|diff|status|branch|blame";
-    const CHECKS: &str = "test|tests|pytest|unittest|build|check|lint|clippy|make|tsc|eslint|ruff|mypy|tox|jest|vitest|mvn|gradle|ctest|rspec|compile|typecheck|flake8";
-    const SCRIPTS: [&str; 6] = ["python", "node", "ruby", "perl", "php", "./"];
-    let mut words = step.split_whitespace().filter(|word| !word.contains('='));
-    let program = words.next().unwrap_or("cd");
-    let shows = match program {
-        "git" => words.find(|word| !word.starts_with('-')).is_some_and(|verb| is_one_of(verb, GIT_SHOWS)),
-        program => is_one_of(program, SHOWS),
-    };
-    let mut words = step.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).take(12);
-    if shows {
-        RunClass::Reads
-    } else if words.any(|word| is_one_of(word, CHECKS)) {
-        RunClass::Checks
-    } else if SCRIPTS.iter().any(|script| program.starts_with(script)) {
-        RunClass::Scripts
-    } else {
-        RunClass::Acts
-    }
 }

@@ -6,10 +6,10 @@ use std::ops::Range;
 
 use crate::digest::clip::{self, PieceKind, indented};
 use crate::digest::files::Place;
-use crate::digest::text::LazyText;
 use crate::digest::write::{Lines, unlabelled};
 use crate::digest::{THOUGHT, words};
 use crate::tokens::Counter;
+use crate::transcript::lazy_text::LazyText;
 
 /// A text of the assistant.
 #[derive(Debug, Clone)]
@@ -63,29 +63,15 @@ pub(super) fn lines(said: &[Said<'_>], counter: Counter, room: u64, for_report: 
     let mut pieces: Vec<SaidPiece> = Vec::new();
     for (&at, text) in &texts {
         let is_last = at == last || Some(at) == report;
-        pieces.extend(ranked_pieces(text, said[at].kind, is_last, last - at));
+        pieces.extend(ranked_pieces(text, said[at].kind, last - at, if is_last { for_report } else { 0 }));
     }
     pieces.sort_by_key(|piece| (piece.rank, piece.age, piece.order));
-    let (mut left, mut left_for_report) = (room, for_report);
+    let mut left = room;
     let mut chosen: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
-    let mut rest_of_report: Vec<(usize, Range<usize>)> = Vec::new();
-    let cost = |at: usize, range: &Range<usize>, is_first: bool| {
-        let around = if is_first { "- [9999] … …" } else { " … " };
-        counter.count_text(&indented(&texts[&at][range.clone()])) + counter.count_text(around)
-    };
-    for SaidPiece { rank, age, range, .. } in pieces {
+    for SaidPiece { age, range, .. } in pieces {
         let at = last - age;
-        let cost = cost(at, &range, !chosen.contains_key(&at));
-        if rank == Rank::Last && cost > left_for_report {
-            rest_of_report.push((at, range));
-        } else if cost <= left {
-            left -= cost;
-            left_for_report = left_for_report.saturating_sub(if rank == Rank::Last { cost } else { 0 });
-            chosen.entry(at).or_default().push(range);
-        }
-    }
-    for (at, range) in rest_of_report {
-        let cost = cost(at, &range, false);
+        let around = if chosen.contains_key(&at) { " … " } else { "- [9999] … …" };
+        let cost = counter.count_text(&indented(&texts[&at][range.clone()])) + counter.count_text(around);
         if cost <= left {
             left -= cost;
             chosen.entry(at).or_default().push(range);
@@ -122,11 +108,12 @@ fn texts_within_look(said: &[Said<'_>], report: Option<usize>, room: u64) -> BTr
 }
 
 /// Returns the pieces of a text that may be told: not code, nor what only announces a call, nor what a later sentence
-/// takes back. The last texts are told as they are.
-fn ranked_pieces(text: &str, kind: SaidKind, is_last: bool, age: usize) -> Vec<SaidPiece> {
+/// takes back. The beginning of the last texts, of `for_last` tokens, is told as it is.
+fn ranked_pieces(text: &str, kind: SaidKind, age: usize, for_last: u64) -> Vec<SaidPiece> {
     const REASONS: &str = "because|the cause|root cause|caused by|instead|rather than|decided|fails|failed|the issue is|the problem is|the bug|turns out|the reason|due to|so that|does not|doesn't|won't|cannot|can't|not possible|needs to|must |only works|unlike|因为|原因|改用|决定|而不是";
     const RETRACTIONS: &str = "wait|actually|no,|hmm|hold on|oh,|but wait|scratch that|等等|不对";
     const REMARK: usize = 14;
+    const BYTES_PER_TOKEN: u64 = 4;
     const LAST_STEPS: usize = 4;
     let is_report = kind == SaidKind::Report;
     let pieces = clip::pieces_with_lists(text);
@@ -144,8 +131,8 @@ fn ranked_pieces(text: &str, kind: SaidKind, is_last: bool, age: usize) -> Vec<S
             || retracts(at)
             || retracts(at + 1);
         let rank = match words::count(&shown[at].to_lowercase(), REASONS).min(2) {
-            _ if is_last => Rank::Last,
-            _ if is_idle => continue,
+            _ if (piece.range.end as u64) < for_last.saturating_mul(BYTES_PER_TOKEN) => Rank::Last,
+            _ if is_idle && (for_last == 0 || is_remark) => continue,
             0 if opens && age <= LAST_STEPS || is_report && has_label(shown[at]) => Rank::Opening,
             0 if opens || is_report => Rank::Plain,
             0 => Rank::Rest,

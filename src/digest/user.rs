@@ -9,9 +9,9 @@ use std::ops::Range;
 use crate::digest::ASKED;
 use crate::digest::clip::{self, Piece, PieceKind, clipped, indented};
 use crate::digest::files::Place;
-use crate::digest::text::LazyText;
 use crate::digest::write::{Lines, unlabelled};
 use crate::tokens::Counter;
+use crate::transcript::lazy_text::LazyText;
 use crate::transcript::speaker::words_of_person;
 
 /// A message of the user.

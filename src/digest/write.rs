@@ -4,15 +4,16 @@
 //! fifth. Both are taken in a fixed order until their share is used up, so that more room never loses a line of them.
 //! Calls and the assistant's words share what is left; calls that only read come last.
 
-use crate::digest::clip::{clipped_ends, cut, indented};
+use crate::digest::clip::{clipped, cut, indented};
 use crate::digest::files::Place;
 use crate::digest::outcome::Ended;
-use crate::digest::runs::{Run, RunClass};
+use crate::digest::runs::Run;
 use crate::digest::said::SaidKind;
 use crate::digest::{
     ASKED, Digest, EARLIER, FOLDER, LEFT_OUT, RUNS, SAID, STATE, THOUGHT, USER, runs, said, state, user,
 };
 use crate::tokens::Counter;
+use crate::transcript::tools::purpose::Purpose;
 use crate::wording::counted;
 
 /// Lines with the places of their messages, in order.
@@ -57,14 +58,6 @@ struct Writer<'w, 'a> {
     counter: Counter,
 }
 
-/// What the parts of a digest would need, in tokens, at most.
-struct Needs {
-    user: u64,
-    state: u64,
-    runs: u64,
-    said: u64,
-}
-
 impl Writer<'_, '_> {
     /// Writes the sections for so many tokens.
     fn sections(&self, room: u64) -> String {
@@ -76,47 +69,42 @@ impl Writer<'_, '_> {
         const STATE_SHARE: f64 = 0.2;
         const RUNS_SHARES: (f64, f64) = (0.45, 0.65);
         const REPORT_SHARE: f64 = 0.25;
-        let needs = self.needs();
-        let share =
-            |room: u64, share: f64, others: u64| ((room as f64 * share) as u64).max(room.saturating_sub(others));
-        let others = needs.state + needs.runs + needs.said;
+        let Digest { earlier, user, files, runs, said, .. } = self.digest;
+        let (of_user, of_state, of_runs, of_said) = self.needs();
+        let of = |room: u64, share: f64| (room as f64 * share) as u64;
+        let share = |room: u64, least: f64, others: u64| of(room, least).max(room.saturating_sub(others));
+        let others = of_state + of_runs + of_said;
         let mut out = String::new();
-        if let Some((place, text)) = &self.digest.earlier {
-            let most = share(room, EARLIER_SHARES.0, others + needs.user).min((room as f64 * EARLIER_SHARES.1) as u64);
-            self.add_section(&mut out, EARLIER, &[(*place, self.clipped_to(&text.read(), most))], None);
+        if let Some((place, text)) = earlier {
+            let most = share(room, EARLIER_SHARES.0, others + of_user).min(of(room, EARLIER_SHARES.1));
+            add_section(&mut out, EARLIER, &[(*place, self.clipped_to(&text.read(), most))], None);
         }
         let base = room.saturating_sub(self.tokens(&out));
-        let most = |of: f64, others| share(base, of, others).saturating_sub(self.tokens(USER) + COUNT);
-        let (user, left_out) =
-            user::lines(&self.digest.user, self.counter, most(USER_SHARE, others), most(REST_SHARE, others));
-        self.add_section(&mut out, USER, &user, Some((self.digest.left_out + left_out, "message", " of the user")));
-        let most = share(base, STATE_SHARE, needs.user + needs.runs + needs.said);
+        let most = |least, others| share(base, least, others).saturating_sub(self.tokens(USER) + COUNT);
+        let (lines, left_out) = user::lines(user, self.counter, most(USER_SHARE, others), most(REST_SHARE, others));
+        add_section(&mut out, USER, &lines, left_out_line(self.digest.left_out + left_out, "message", " of the user"));
+        let most = share(base, STATE_SHARE, of_user + of_runs + of_said);
         let state = state::lines(self.digest, self.counter, most.saturating_sub(self.tokens(STATE) + 1));
         if !state.is_empty() {
             add_line(&mut out, STATE);
             state.iter().for_each(|line| add_line(&mut out, &format!("- {line}")));
         }
         let folder = state.iter().find_map(|line| line.strip_prefix(FOLDER));
-        let told: Vec<&Run<'_>> = self.digest.runs.iter().filter(|run| run.ended != Ended::NoResult).collect();
+        let told: Vec<&Run<'_>> = runs.iter().filter(|run| run.ended != Ended::NoResult).collect();
         let last = told.last().map(|run| run.place);
-        let (reads, acts): (Vec<&Run<'_>>, Vec<&Run<'_>>) =
-            told.iter().partition(|run| run.class == RunClass::Reads && Some(run.place) != last);
-        let headings = self.tokens(RUNS) + self.tokens(SAID) + COUNT;
-        let left = room.saturating_sub(self.tokens(&out) + headings);
-        let is_work = self.digest.files.changes().next().is_some();
-        let for_runs = share(left, if is_work { RUNS_SHARES.0 } else { RUNS_SHARES.1 }, needs.said);
-        let lines_of = |runs: &[&Run<'_>], room| runs::lines(runs, &self.digest.files, self.counter, room, folder);
-        let cost = |lines: &Lines| {
-            lines.iter().map(|(place, text)| self.tokens(&format!("- {place} {text}\n")) + 1).sum::<u64>()
-        };
-        let mut runs = lines_of(&acts, for_runs);
-        let left = left.saturating_sub(cost(&runs));
-        let said = said::lines(&self.digest.said, self.counter, left, (room as f64 * REPORT_SHARE) as u64);
-        runs.extend(lines_of(&reads, left.saturating_sub(cost(&said))));
+        let only_reads = |run: &&&Run<'_>| run.purpose == Purpose::Reads && Some(run.place) != last;
+        let (reads, acts): (Vec<&Run<'_>>, Vec<&Run<'_>>) = told.iter().partition(only_reads);
+        let left = room.saturating_sub(self.tokens(&out) + self.tokens(RUNS) + self.tokens(SAID) + COUNT);
+        let least = if files.changes().next().is_some() { RUNS_SHARES.0 } else { RUNS_SHARES.1 };
+        let lines_of = |runs: &[&Run<'_>], room| runs::lines(runs, files, self.counter, room, folder);
+        let mut runs = lines_of(&acts, share(left, least, of_said));
+        let left = left.saturating_sub(self.cost(&runs));
+        let said = said::lines(said, self.counter, left, of(room, REPORT_SHARE));
+        runs.extend(lines_of(&reads, left.saturating_sub(self.cost(&said))));
         runs.sort_by_key(|(place, _)| *place);
         let left_out = told.len() - runs.len() + self.digest.runs_left_out;
-        self.add_section(&mut out, RUNS, &runs, Some((left_out, "call", "")));
-        self.add_section(&mut out, SAID, &said, None);
+        add_section(&mut out, RUNS, &runs, left_out_line(left_out, "call", ""));
+        add_section(&mut out, SAID, &said, None);
         out
     }
 
@@ -124,28 +112,12 @@ impl Writer<'_, '_> {
         self.counter.count_text(text)
     }
 
-    /// Adds a section, with the number of things that it leaves out.
-    fn add_section(
-        &self,
-        out: &mut String,
-        heading: &str,
-        lines: &[(Place, String)],
-        left_out: Option<(usize, &str, &str)>,
-    ) {
-        if lines.is_empty() {
-            return;
-        }
-        add_line(out, heading);
-        for (place, text) in lines {
-            add_line(out, &format!("- {place} {text}"));
-        }
-        if let Some((number, noun, of)) = left_out.filter(|(number, ..)| *number > 0) {
-            add_line(out, &format!("- {LEFT_OUT}{}{of}.", counted(number, noun)));
-        }
+    fn cost(&self, lines: &Lines) -> u64 {
+        lines.iter().map(|(place, text)| self.tokens(&format!("- {place} {text}\n")) + 1).sum()
     }
 
-    /// Estimates what the parts would need.
-    fn needs(&self) -> Needs {
+    /// Estimates the most tokens that the user's words, the state, the calls and the assistant's words can use.
+    fn needs(&self) -> (u64, u64, u64, u64) {
         /// Bytes of a token: a low figure, so that the estimate is high. Bytes around each line, and of a text that is told.
         const BYTES_PER_TOKEN: usize = 3;
         const LINE: usize = 60;
@@ -155,35 +127,45 @@ impl Writer<'_, '_> {
         let most = |kind| if kind == SaidKind::Report { 6 * LONGEST } else { LONGEST };
         let notes = files.edits.iter().chain(&files.failed).map(|note| note.text.len() + 2 * LINE);
         let state = notes.chain(files.newest_first().iter().map(|file| file.path.len() + 12)).sum::<usize>();
-        Needs {
-            user: tokens(user.iter().map(|message| message.bytes + LINE).sum()),
-            state: tokens(state + (plan.items.len() + 5) * LINE),
-            runs: tokens(runs.iter().map(|run| run.wanted_bytes() + 2 * LINE).sum()),
-            said: tokens(said.iter().map(|said| said.text.bytes().min(most(said.kind)) + LINE).sum()),
-        }
+        (
+            tokens(user.iter().map(|message| message.bytes + LINE).sum()),
+            tokens(state + (plan.items.len() + 5) * LINE),
+            tokens(runs.iter().map(|run| run.wanted_bytes() + 2 * LINE).sum()),
+            tokens(said.iter().map(|said| said.text.bytes().min(most(said.kind)) + LINE).sum()),
+        )
     }
 
     /// Returns as much of a text as so many tokens allow.
     fn clipped_to(&self, text: &str, most: u64) -> String {
         const LEAST: usize = 8;
         let mut bytes = usize::try_from(most).unwrap_or(usize::MAX).saturating_mul(4);
-        loop {
-            let shown = indented(&clipped_ends(text, bytes));
-            if self.tokens(&shown) <= most || bytes < LEAST {
-                return shown;
-            }
+        let mut shown = indented(&clipped(text, bytes));
+        while self.tokens(&shown) > most && bytes >= LEAST {
             bytes = bytes / 5 * 4;
+            shown = indented(&clipped(text, bytes));
         }
+        shown
     }
 }
 
 /// Tokens of a line that counts what is left out.
 const COUNT: u64 = 12;
 
-fn add_line(out: &mut String, line: &str) {
-    if !out.is_empty() {
-        out.push('\n');
+fn left_out_line(number: usize, noun: &str, of: &str) -> Option<String> {
+    (number > 0).then(|| format!("- {LEFT_OUT}{}{of}.", counted(number, noun)))
+}
+
+/// Adds a section, with the line that counts what it leaves out.
+fn add_section(out: &mut String, heading: &str, lines: &[(Place, String)], left_out: Option<String>) {
+    if !lines.is_empty() {
+        add_line(out, heading);
+        lines.iter().for_each(|(place, text)| add_line(out, &format!("- {place} {text}")));
+        left_out.iter().for_each(|line| add_line(out, line));
     }
+}
+
+fn add_line(out: &mut String, line: &str) {
+    out.push_str(if out.is_empty() { "" } else { "\n" });
     out.push_str(line);
 }
 

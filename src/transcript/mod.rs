@@ -13,6 +13,7 @@ pub(crate) mod format;
 pub(crate) mod formats;
 pub(crate) mod framing;
 pub(crate) mod json;
+pub(crate) mod lazy_text;
 pub(crate) mod list;
 pub(crate) mod message;
 pub(crate) mod order;

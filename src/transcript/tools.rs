@@ -6,6 +6,7 @@
 
 pub(crate) mod actions;
 mod commands;
+pub(crate) mod purpose;
 pub(crate) mod scripts;
 pub(crate) mod shell;
 

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
+use crate::transcript::message::{Arguments, Content, Message, PartKind};
 use crate::transcript::text::Text;
-use crate::transcript::{Arguments, Content, Message, PartKind};
 
 /// A text of the source, or an owned one.
 #[derive(Debug, Clone)]
-pub(super) enum LazyText<'a> {
+pub(crate) enum LazyText<'a> {
     /// Strings of the source, one per line.
     Source(Box<[Text<'a>]>),
     /// A text that is not in the source as it is.
@@ -15,11 +15,11 @@ pub(super) enum LazyText<'a> {
 }
 
 impl<'a> LazyText<'a> {
-    pub(super) fn new(texts: Vec<Text<'a>>) -> Self {
+    pub(crate) fn new(texts: Vec<Text<'a>>) -> Self {
         LazyText::Source(texts.into())
     }
 
-    pub(super) fn of_arguments(arguments: Arguments<'a>) -> Self {
+    pub(crate) fn of_arguments(arguments: Arguments<'a>) -> Self {
         LazyText::new(match arguments {
             Arguments::Text(text) => vec![text],
             Arguments::Value(value) => vec![Text::plain(value.raw())],
@@ -28,7 +28,7 @@ impl<'a> LazyText<'a> {
     }
 
     /// Returns the text.
-    pub(super) fn read(&self) -> Cow<'_, str> {
+    pub(crate) fn read(&self) -> Cow<'_, str> {
         match self {
             LazyText::Source(texts) => match &**texts {
                 [] => Cow::Borrowed(""),
@@ -40,14 +40,14 @@ impl<'a> LazyText<'a> {
     }
 
     /// Returns an upper bound of its bytes.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         match self {
             LazyText::Source(texts) => texts.iter().map(|text| text.spelled_len() + 1).sum(),
             LazyText::Owned(text) => text.len(),
         }
     }
 
-    pub(super) fn is_blank(&self) -> bool {
+    pub(crate) fn is_blank(&self) -> bool {
         match self {
             LazyText::Source(texts) => texts.iter().all(|text| text.decode().trim().is_empty()),
             LazyText::Owned(text) => text.trim().is_empty(),
@@ -55,7 +55,7 @@ impl<'a> LazyText<'a> {
     }
 
     /// Returns its beginning, of at most `most` characters.
-    pub(super) fn opening(&self, most: usize) -> String {
+    pub(crate) fn opening(&self, most: usize) -> String {
         match self {
             LazyText::Source(texts) => {
                 let points = texts.first().map(Text::code_points).into_iter().flatten().take(most);
@@ -66,7 +66,7 @@ impl<'a> LazyText<'a> {
     }
 
     /// Returns its first and its last `most` bytes as the source spells them, with escapes: a look that decodes nothing.
-    pub(super) fn edges(&self, most: usize) -> (&str, &str) {
+    pub(crate) fn edges(&self, most: usize) -> (&str, &str) {
         let (first, last) = match self {
             LazyText::Source(texts) => (texts.first().map_or("", Text::raw), texts.last().map_or("", Text::raw)),
             LazyText::Owned(text) => (&**text, &**text),
@@ -76,7 +76,7 @@ impl<'a> LazyText<'a> {
 }
 
 /// Returns the texts of a message, those of its results, and what the model thought, as far as that can be read.
-pub(super) fn texts_of<'a>(message: &Message<'a>) -> (Vec<Text<'a>>, Vec<Vec<Text<'a>>>, Vec<Text<'a>>) {
+pub(crate) fn texts_of<'a>(message: &Message<'a>) -> (Vec<Text<'a>>, Vec<Vec<Text<'a>>>, Vec<Text<'a>>) {
     let Content::Parts(parts) = &message.content else { return (message.content.texts(), Vec::new(), Vec::new()) };
     let (mut texts, mut results, mut thoughts) = (Vec::new(), Vec::new(), Vec::new());
     for part in parts {

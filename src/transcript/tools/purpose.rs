@@ -1,0 +1,72 @@
+//! What a call is for: to act outside, to check the work, to look something up.
+
+use crate::transcript::tools::shell::steps;
+use crate::transcript::tools::{ToolUse, words_of_name};
+
+/// What a call is for. What matters more to whoever goes on comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Purpose {
+    /// It acts outside: it books, sends, installs, commits.
+    Acts,
+    /// It runs a script.
+    Scripts,
+    /// It checks the work: tests, builds, linters.
+    Checks,
+    /// It looks up values.
+    LooksUp,
+    /// It shows, searches or moves files.
+    Reads,
+}
+
+/// Returns the purpose of a call by its name, or that of its command by the steps.
+pub(crate) fn purpose_of(name: &str, tool: &ToolUse, result: &str) -> Purpose {
+    const WEB: &str = "web|websearch|webfetch|browser|fetch";
+    const LOOKS: &str =
+        "get|list|ls|find|search|read|view|show|query|lookup|grep|glob|calculate|open|check|describe|scroll|screenshot";
+    /// Bytes of a result that is a value, and not a text.
+    const VALUE: usize = 200;
+    if let Some(command) = &tool.command {
+        let purposes = steps(command).into_iter().map(purpose_of_step);
+        let least = purposes.min().unwrap_or(Purpose::Reads);
+        return if tool.only_reads { Purpose::Reads } else { least };
+    }
+    let words = words_of_name(name);
+    let has = |list: &str| words.iter().any(|word| is_in(word, list));
+    if has(WEB) {
+        Purpose::Reads
+    } else if !has(LOOKS) {
+        Purpose::Acts
+    } else if result.trim_start().starts_with(['{', '[']) || result.len() < VALUE {
+        Purpose::LooksUp
+    } else {
+        Purpose::Reads
+    }
+}
+
+/// Returns the purpose of a step of a command.
+fn purpose_of_step(step: &str) -> Purpose {
+    const SHOWS: &str = "cat|sed|head|tail|less|nl|ls|find|rg|grep|pwd|which|wc|tree|awk|cd|echo|file|stat|du|sort|uniq|cut|diff|true|env|type|cp|mv|rm|mkdir|touch|chmod|tee|ln";
+    const GIT_SHOWS: &str = "show|log|diff|status|branch|blame";
+    const CHECKS: &str = "test|tests|pytest|unittest|build|check|lint|clippy|make|tsc|eslint|ruff|mypy|tox|jest|vitest|mvn|gradle|ctest|rspec|compile|typecheck|flake8";
+    const SCRIPTS: [&str; 6] = ["python", "node", "ruby", "perl", "php", "./"];
+    let mut words = step.split_whitespace().filter(|word| !word.contains('='));
+    let program = words.next().unwrap_or("cd");
+    let shows = match program {
+        "git" => words.find(|word| !word.starts_with('-')).is_some_and(|verb| is_in(verb, GIT_SHOWS)),
+        program => is_in(program, SHOWS),
+    };
+    let mut words = step.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).take(12);
+    if shows {
+        Purpose::Reads
+    } else if words.any(|word| is_in(word, CHECKS)) {
+        Purpose::Checks
+    } else if SCRIPTS.iter().any(|script| program.starts_with(script)) {
+        Purpose::Scripts
+    } else {
+        Purpose::Acts
+    }
+}
+
+fn is_in(word: &str, list: &str) -> bool {
+    list.split('|').any(|known| known == word)
+}
