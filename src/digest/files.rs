@@ -122,11 +122,15 @@ impl Files {
 
     /// Returns the files, those used last first. A file that was read after its creation is a created one.
     pub(super) fn newest_first(&self) -> Vec<&FileUse> {
-        let is_known =
-            |file: &FileUse| file.action == FileAction::Read && self.by_path.contains_key(&(file.path.clone(), true));
+        let is_known = |file: &FileUse| file.action == FileAction::Read && self.is_created(&file.path);
         let mut uses: Vec<&FileUse> = self.uses.iter().filter(|file| !is_known(file)).collect();
         uses.sort_by_key(|file| std::cmp::Reverse(file.place));
         uses
+    }
+
+    /// Whether a call created a file.
+    pub(super) fn is_created(&self, path: &str) -> bool {
+        self.by_path.contains_key(&(path.to_owned(), true))
     }
 
     /// Returns the changes of files, not what was only read.
@@ -195,7 +199,7 @@ fn new_text(given: &Value, arguments: &str) -> Option<String> {
 
 /// Returns the text that tells an edit: the lines that went and those that came, or the beginning of a new text.
 fn edit_text(given: &Value, new: &str) -> String {
-    const LONGEST: usize = 420;
+    const LONGEST: usize = 1_200;
     let Some(old) = argument(given, &["old_string", "oldString", "old_str", "oldText"]) else {
         return cut(new, LONGEST);
     };

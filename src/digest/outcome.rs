@@ -47,7 +47,7 @@ pub(super) fn reads_as_error(result: &str) -> bool {
 
 /// Returns the lines of an output without what an agent's shell prints around it: tags, marks of the end, the command.
 fn lines_of_output<'r>(output: &'r str, call: &Call<'_>) -> Vec<&'r str> {
-    const FRAMES: &str = "<returncode>|<output_head>|<output_tail>|<elided_chars>|<warning>|[command finished|[the command completed|[current working directory|[python interpreter|[jupyter|shell cwd was reset|wall time:|exit code|process exited with code|chunk id:|original token count:|output:|observation:";
+    const FRAMES: &str = "<returncode>|<output_head>|<output_tail>|<elided_chars>|<warning>|[command finished|[the command completed|[current working directory|[python interpreter|[jupyter|shell cwd was reset|wall time:|[... omitted 0 of|exit code|process exited with code|chunk id:|original token count:|output:|observation:";
     let inside = |line: &'r str| {
         let line = line.trim();
         let line = line.strip_prefix("<output>").unwrap_or(line);
@@ -111,7 +111,10 @@ pub(super) fn telling(result: &str, call: &Call<'_>, ended: Ended, most: usize) 
     const LOOK: usize = 16_000;
     const LARGEST: usize = 400_000;
     const SENTENCE: usize = 60;
-    let start = result.trim_start();
+    let start = result.trim();
+    if ["[]", "{}", "null"].contains(&start) {
+        return start.to_owned();
+    }
     if start.starts_with(['{', '['])
         && result.len() <= LARGEST
         && let Ok(value) = serde_json::from_str::<Value>(start)

@@ -58,6 +58,8 @@ struct Reader<'a, 'p> {
     has_acted: bool,
     /// The text of a slash command that the user typed is what the user wants.
     follows_slash_command: bool,
+    /// The last call, where the state tells what it did.
+    last_of_files: Option<Run<'a>>,
     /// How many commands ran in each folder.
     folders: HashMap<String, usize>,
 }
@@ -210,9 +212,7 @@ impl<'a> Reader<'a, '_> {
             self.digest.files.add_call(&name, &given, &text, &tool, place);
         }
         // The state tells which files were changed or read. What a command shows of one is there still.
-        if is_told && (tool.command.is_none() && changed.is_some() || tool.only_reads && !has_failed) {
-            return;
-        }
+        let is_of_files = is_told && (tool.command.is_none() && changed.is_some() || tool.only_reads && !has_failed);
         if let Some(folder) = tool.command.as_deref().and_then(folder_of_command) {
             *self.folders.entry(folder.to_owned()).or_default() += 1;
         }
@@ -221,7 +221,14 @@ impl<'a> Reader<'a, '_> {
         (tool.command.as_deref().map_or((&*name, &*text), |command| ("", command.trim()))).hash(&mut key);
         drop(text);
         let result = result.map(|result| result.text);
-        self.add_run(key.finish(), Run { purpose, name, arguments, result, ..Run::new(place, end) });
+        let run = Run { purpose, name, arguments, result, ..Run::new(place, end) };
+        // The last call is told whatever it was.
+        self.last_of_files = None;
+        if is_of_files {
+            self.last_of_files = Some(run);
+        } else {
+            self.add_run(key.finish(), run);
+        }
     }
 
     /// Adds what the user said in refusing a call.
@@ -257,6 +264,7 @@ impl<'a> Reader<'a, '_> {
         }
         let mut digest = self.digest;
         digest.runs.retain(|run| !run.is_superseded);
+        digest.runs.extend(self.last_of_files);
         digest.messages = messages;
         let of_commands = self.folders.into_iter().filter(|(folder, times)| *times > 1 && folder.starts_with('/'));
         let of_commands = of_commands.max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(&a.0))).map(|(folder, _)| folder);

@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::Value;
 
 use crate::digest::clip::middle_cut;
-use crate::digest::files::{Files, Place, without_folder};
+use crate::digest::files::{FileUse, Files, Place, without_folder};
 use crate::digest::outcome::{self, Call, Ended, telling};
 use crate::digest::write::Lines;
 use crate::tokens::Counter;
 use crate::transcript::lazy_text::LazyText;
+use crate::transcript::tools::actions::FileAction;
 use crate::transcript::tools::purpose::Purpose;
 use crate::transcript::tools::{command_argument, is_shell};
 use crate::wording::one_line;
@@ -141,7 +142,8 @@ impl<'a> Run<'a> {
         let arguments = self.arguments.read();
         let concerns = |path: &str| self.purpose == Purpose::Checks || arguments.contains(&name(path));
         let is_check = matches!(self.purpose, Purpose::Checks | Purpose::Scripts) && self.carried.is_none();
-        let changes = files.changes().filter(|file| is_check && file.place > self.place && concerns(&file.path));
+        let is_later = |file: &&FileUse| file.place > self.place && file.action != FileAction::Created;
+        let changes = files.changes().filter(|file| is_check && is_later(file) && concerns(&file.path));
         changes.map(|file| file.place).max()
     }
 
@@ -149,7 +151,7 @@ impl<'a> Run<'a> {
     pub(super) fn wanted_bytes(&self) -> usize {
         // Of what is only read, the files still have the rest. An output tells little besides how it went.
         let most = match self.purpose {
-            Purpose::Reads => 260,
+            Purpose::Reads => 130,
             Purpose::Checks => 440,
             Purpose::LooksUp | Purpose::Acts => 1_200,
             Purpose::Scripts => 2_000,

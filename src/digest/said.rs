@@ -112,7 +112,8 @@ fn texts_within_look(said: &[Said<'_>], report: Option<usize>, room: u64) -> BTr
 fn ranked_pieces(text: &str, kind: SaidKind, age: usize, for_last: u64) -> Vec<SaidPiece> {
     const REASONS: &str = "because|the cause|root cause|caused by|instead|rather than|decided|fails|failed|the issue is|the problem is|the bug|turns out|the reason|due to|so that|does not|doesn't|won't|cannot|can't|not possible|needs to|must |only works|unlike|因为|原因|改用|决定|而不是";
     const RETRACTIONS: &str = "wait|actually|no,|hmm|hold on|oh,|but wait|scratch that|等等|不对";
-    const REMARK: usize = 14;
+    /// Bytes of a sentence that says nothing by itself, unless it holds a name or a number.
+    const REMARK: usize = 40;
     const BYTES_PER_TOKEN: u64 = 4;
     const LAST_STEPS: usize = 4;
     let is_report = kind == SaidKind::Report;
@@ -124,7 +125,8 @@ fn ranked_pieces(text: &str, kind: SaidKind, age: usize, for_last: u64) -> Vec<S
     let mut opens = true;
     let mut found = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
-        let is_remark = shown[at].len() <= REMARK && shown[at].is_ascii();
+        let announced = kind != SaidKind::Report && shown[at].ends_with(':');
+        let is_remark = announced || shown[at].len() <= REMARK && shown[at].is_ascii() && !has_label(shown[at]);
         let is_idle = is_remark
             || piece.kind != PieceKind::Sentence && piece.kind != PieceKind::Item
             || announces(shown[at])
@@ -134,6 +136,7 @@ fn ranked_pieces(text: &str, kind: SaidKind, age: usize, for_last: u64) -> Vec<S
             _ if (piece.range.end as u64) < for_last.saturating_mul(BYTES_PER_TOKEN) => Rank::Last,
             _ if is_idle && (for_last == 0 || is_remark) => continue,
             0 if opens && age <= LAST_STEPS || is_report && has_label(shown[at]) => Rank::Opening,
+            0 if kind == SaidKind::Thought => continue,
             0 if opens || is_report => Rank::Plain,
             0 => Rank::Rest,
             strength => Rank::Reason(Reverse(strength)),

@@ -1,7 +1,7 @@
 //! The lines of the state: the plan, the files with their last edits, edits that failed, calls without a result.
 
-use crate::digest::clip::indented;
-use crate::digest::files::Files;
+use crate::digest::clip::{GAP, cut, indented};
+use crate::digest::files::{FileNote, Files};
 use crate::digest::outcome::Ended;
 use crate::digest::plan::{Plan, Status};
 use crate::digest::{Digest, FOLDER};
@@ -26,37 +26,34 @@ impl Room {
 
 /// Returns the lines of the state, as many as have room, the most important first.
 pub(super) fn lines(digest: &Digest<'_>, counter: Counter, most: u64) -> Vec<String> {
+    /// Bytes of an edit that are told before more of it is.
+    const SHORT_EDIT: usize = 420;
     let Digest { plan, files, runs, folder, .. } = digest;
     let mut room = Room { counter, left: Some(most) };
     // All that follows is told without the folder.
     let folder = folder.as_deref().filter(|_| !runs.is_empty() || files.newest_first().len() > 1);
     let mut lines: Vec<String> = folder.map(|folder| format!("{FOLDER}{folder}")).into_iter().collect();
-    lines.extend(
-        runs.iter()
-            .filter(|run| run.ended == Ended::NoResult)
-            .map(|run| format!("{} No result yet: {}", run.place, run.label(folder))),
-    );
+    let open = runs.iter().filter(|run| run.ended == Ended::NoResult);
+    lines.extend(open.map(|run| format!("{} No result yet: {}", run.place, run.label(folder))));
     lines.retain(|line| room.take(line));
     lines.extend(plan_line(plan, &mut room));
-    lines.extend(
-        files
-            .failed
-            .iter()
-            .rev()
-            .map(|edit| format!("{} {FAILED_EDIT}{}: {}", edit.place, edit.path, edit.text))
-            .filter(|line| room.take(line)),
-    );
-    let changed = files_lines(files, &mut room, |action| action != FileAction::Read);
-    lines.extend(changed);
-    lines.extend(
-        files
-            .edits
-            .iter()
-            .rev()
-            .map(|edit| indented(&format!("{} {LAST_EDIT}{}:\n{}", edit.place, edit.path, edit.text)))
-            .filter(|line| room.take(line)),
-    );
-    lines.extend(files_lines(files, &mut room, |action| action == FileAction::Read));
+    let failed =
+        files.failed.iter().rev().map(|edit| format!("{} {FAILED_EDIT}{}: {}", edit.place, edit.path, edit.text));
+    lines.extend(failed.filter(|line| room.take(line)));
+    lines.extend(files_lines(files, &mut room, |action| action != FileAction::Read));
+    // Edits of files that were there before come first.
+    let mut edits: Vec<&FileNote> = files.edits.iter().rev().collect();
+    edits.sort_by_key(|edit| files.is_created(&edit.path));
+    let line = |edit: &FileNote, most| {
+        indented(&format!("{} {LAST_EDIT}{}:\n{}", edit.place, edit.path, cut(&edit.text, most)))
+    };
+    edits.retain(|edit| room.take(&line(edit, SHORT_EDIT)));
+    let read = files_lines(files, &mut room, |action| action == FileAction::Read);
+    let mut whole = |edit: &FileNote| {
+        edit.text.len() > SHORT_EDIT && room.take(&edit.text[edit.text.floor_char_boundary(SHORT_EDIT / 2)..])
+    };
+    lines.extend(edits.into_iter().map(|edit| line(edit, if whole(edit) { usize::MAX } else { SHORT_EDIT })));
+    lines.extend(read);
     lines
 }
 
@@ -80,15 +77,20 @@ fn plan_line(plan: &Plan, room: &mut Room) -> Option<String> {
 
 /// Returns a line for each action with the files that have room, those used last first.
 fn files_lines(files: &Files, room: &mut Room, wanted: impl Fn(FileAction) -> bool) -> Vec<String> {
-    let mut paths: Vec<Vec<String>> = vec![Vec::new(); FileAction::ALL.len()];
+    let mut paths: Vec<(Vec<String>, usize)> = vec![Default::default(); FileAction::ALL.len()];
     for file in files.newest_first().into_iter().filter(|file| wanted(file.action)) {
         let shown = format!("{} {}", file.path, file.place);
+        let (paths, left_out) = &mut paths[file.action as usize];
         if room.take(&format!("{:?}: {shown}, ", file.action)) {
-            paths[file.action as usize].push(shown);
+            paths.push(shown);
+        } else {
+            *left_out += 1;
         }
     }
-    let line = |(action, paths): (FileAction, Vec<String>)| {
-        (!paths.is_empty()).then(|| format!("{action:?}: {}", paths.join(", ")))
+    let line = |(action, (mut paths, left_out)): (FileAction, (Vec<String>, usize))| {
+        let has_paths = !paths.is_empty();
+        paths.extend((left_out > 0).then(|| format!("{GAP} {left_out} more")));
+        has_paths.then(|| format!("{action:?}: {}", paths.join(", ")))
     };
     FileAction::ALL.into_iter().zip(paths).filter_map(line).collect()
 }

@@ -196,7 +196,7 @@ fn pieces_by_rank(user: &[UserMessage<'_>], limit: u64) -> Vec<UserPiece> {
             // The items of a list are of the rank of the line that announces them.
             let mut announced = None;
             for (order, piece) in pieces.iter().enumerate() {
-                let own = rank_in_message(&words, &pieces, order);
+                let own = rank_in_message(&words, &pieces, order, is_frame);
                 let rank =
                     if piece.kind == PieceKind::Item { announced.map_or(own, |rank| own.min(rank)) } else { own };
                 if piece.kind != PieceKind::Item {
@@ -218,16 +218,18 @@ fn pieces_by_rank(user: &[UserMessage<'_>], limit: u64) -> Vec<UserPiece> {
 }
 
 /// Returns the rank of a piece of a long message.
-fn rank_in_message(words: &str, pieces: &[Piece], at: usize) -> Rank {
-    /// Bytes of an opening.
+fn rank_in_message(words: &str, pieces: &[Piece], at: usize, is_frame: bool) -> Rank {
+    /// Bytes of an opening: that of the first message and of the last tells what the work is about.
     const OPENING: usize = 240;
+    const OPENING_OF_FRAME: usize = 640;
+    let opening = if is_frame { OPENING_OF_FRAME } else { OPENING };
     let shown = &words[pieces[at].range.clone()];
     let lower = shown.to_lowercase();
     let is_code = pieces[at].kind == PieceKind::Code;
     // A short block behind a line that commands is an exact command; other code is not read for words.
     let is_announced =
         || at > 0 && shown.starts_with("```") && shown.len() < SHORT && commands(&words[pieces[at - 1].range.clone()]);
-    if at == 0 || at + 1 == pieces.len() || pieces[at].range.end <= OPENING {
+    if at == 0 || at + 1 == pieces.len() || pieces[at].range.end <= opening {
         Rank::Opening
     } else if is_code {
         if is_announced() { Rank::Strict } else { Rank::Rest }

@@ -76,7 +76,9 @@ fn some_rows(rows: &[Value], most: usize) -> String {
     }
     let most = most.saturating_sub(GAP.len_utf8() + 1);
     let columns = rows.iter().filter_map(Value::as_object).map(Map::len).max().unwrap_or(0);
-    let narrow = (1..=columns).rev().map(|columns| table(&rows, columns)).find(|text| text.len() <= most);
+    // A column alone says little.
+    let least = if columns > 2 { 2 } else { 1 };
+    let narrow = (least..=columns).rev().map(|columns| table(&rows, columns)).find(|text| text.len() <= most);
     let first =
         || (1..rows.len()).rev().map(|count| table(&rows[..count], columns.max(1))).find(|text| text.len() <= most);
     let text = narrow.filter(|_| rows.len() <= MOST_ROWS).or_else(first);

@@ -61,9 +61,9 @@ struct Writer<'w, 'a> {
 impl Writer<'_, '_> {
     /// Writes the sections for so many tokens.
     fn sections(&self, room: u64) -> String {
-        /// Shares of the room: of an earlier summary at least and at most, the user's words, those of long messages that
+        /// Shares of the room: of an earlier summary, the user's words, those of long messages that
         /// neither open, command nor end them, the state, the calls, and the last report.
-        const EARLIER_SHARES: (f64, f64) = (0.25, 0.5);
+        const EARLIER_SHARE: f64 = 0.25;
         const USER_SHARE: f64 = 0.6;
         const REST_SHARE: f64 = 0.3;
         const STATE_SHARE: f64 = 0.2;
@@ -76,8 +76,8 @@ impl Writer<'_, '_> {
         let others = of_state + of_runs + of_said;
         let mut out = String::new();
         if let Some((place, text)) = earlier {
-            let most = share(room, EARLIER_SHARES.0, others + of_user).min(of(room, EARLIER_SHARES.1));
-            add_section(&mut out, EARLIER, &[(*place, self.clipped_to(&text.read(), most))], None);
+            let shown = self.clipped_to(&text.read(), of(room, EARLIER_SHARE));
+            add_section(&mut out, EARLIER, &[(*place, shown)], None);
         }
         let base = room.saturating_sub(self.tokens(&out));
         let most = |least, others| share(base, least, others).saturating_sub(self.tokens(USER) + COUNT);

@@ -45,19 +45,21 @@ pub(crate) fn purpose_of(name: &str, tool: &ToolUse, result: &str) -> Purpose {
 
 /// Returns the purpose of a step of a command.
 fn purpose_of_step(step: &str) -> Purpose {
-    const SHOWS: &str = "cat|sed|head|tail|less|nl|ls|find|rg|grep|pwd|which|wc|tree|awk|cd|echo|file|stat|du|sort|uniq|cut|diff|true|env|type|cp|mv|rm|mkdir|touch|chmod|tee|ln";
-    const GIT_SHOWS: &str = "show|log|diff|status|branch|blame";
+    const SHOWS: &str = "cat|sed|head|tail|less|nl|ls|find|rg|grep|pwd|which|wc|tree|awk|cd|echo|file|stat|du|sort|uniq|cut|diff|true|env|type|cp|mv|rm|mkdir|touch|chmod|tee|ln|open|goto|scroll_down|scroll_up|search_file|search_dir|find_file|view";
+    const GIT_SHOWS: &str = "show|diff|blame";
+    const GIT_LISTS: &str = "log|status|branch";
     const CHECKS: &str = "test|tests|pytest|unittest|build|check|lint|clippy|make|tsc|eslint|ruff|mypy|tox|jest|vitest|mvn|gradle|ctest|rspec|compile|typecheck|flake8";
     const SCRIPTS: [&str; 6] = ["python", "node", "ruby", "perl", "php", "./"];
     let mut words = step.split_whitespace().filter(|word| !word.contains('='));
     let program = words.next().unwrap_or("cd");
-    let shows = match program {
-        "git" => words.find(|word| !word.starts_with('-')).is_some_and(|verb| is_in(verb, GIT_SHOWS)),
-        program => is_in(program, SHOWS),
-    };
+    let verb = words.find(|word| !word.starts_with('-')).unwrap_or("");
+    // What was installed is seen by what runs.
+    let shows = is_in(program, SHOWS) || verb == "install" || program == "git" && is_in(verb, GIT_SHOWS);
     let mut words = step.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).take(12);
     if shows {
         Purpose::Reads
+    } else if program == "git" && is_in(verb, GIT_LISTS) {
+        Purpose::LooksUp
     } else if words.any(|word| is_in(word, CHECKS)) {
         Purpose::Checks
     } else if SCRIPTS.iter().any(|script| program.starts_with(script)) {
