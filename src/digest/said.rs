@@ -125,7 +125,7 @@ fn ranked_pieces(text: &str, kind: SaidKind, age: usize, for_last: u64) -> Vec<S
     let mut opens = true;
     let mut found = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
-        let announced = kind != SaidKind::Report && shown[at].ends_with(':');
+        let announced = kind != SaidKind::Report && at + 1 == shown.len() && shown[at].ends_with(':');
         let is_remark = announced || shown[at].len() <= REMARK && shown[at].is_ascii() && !has_label(shown[at]);
         let is_idle = is_remark
             || piece.kind != PieceKind::Sentence && piece.kind != PieceKind::Item
@@ -136,8 +136,7 @@ fn ranked_pieces(text: &str, kind: SaidKind, age: usize, for_last: u64) -> Vec<S
             _ if (piece.range.end as u64) < for_last.saturating_mul(BYTES_PER_TOKEN) => Rank::Last,
             _ if is_idle && (for_last == 0 || is_remark) => continue,
             0 if opens && age <= LAST_STEPS || is_report && has_label(shown[at]) => Rank::Opening,
-            0 if kind == SaidKind::Thought => continue,
-            0 if opens || is_report => Rank::Plain,
+            0 if is_report || opens && kind == SaidKind::Step => Rank::Plain,
             0 => Rank::Rest,
             strength => Rank::Reason(Reverse(strength)),
         };
