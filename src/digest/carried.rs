@@ -1,30 +1,21 @@
 //! Reads a digest back from an earlier summary, by its own grammar: a heading, items that begin with `- `, and lines behind
 //! them that begin with two spaces. What is read keeps its section, and so its speaker.
 
-use crate::digest::files::{FileNote, Place};
+use crate::digest::Digest;
+use crate::digest::files::FileNote;
+use crate::digest::grammar::{
+    ARROW, ASKED, EARLIER, FAILED_EDIT, FOLDER, HEADINGS, LAST_EDIT, LEFT_OUT, MISSING, Place, RUNS, SAID, STATE,
+    THE_USER, THOUGHT, USER, is_heading,
+};
 use crate::digest::outcome::Ended;
 use crate::digest::plan::PlanItem;
-use crate::digest::runs::{ARROW, Run};
+use crate::digest::runs::Run;
 use crate::digest::said::{Said, SaidKind};
-use crate::digest::state::{FAILED_EDIT, LAST_EDIT};
 use crate::digest::user::UserMessage;
-use crate::digest::{
-    ASKED, Digest, EARLIER, FOLDER, HEADINGS, LEFT_OUT, MISSING, RUNS, SAID, STATE, THE_USER, THOUGHT, USER,
-};
 use crate::transcript::lazy_text::LazyText;
 use crate::transcript::tools::ToolUse;
 use crate::transcript::tools::actions::FileAction;
 use crate::transcript::tools::purpose::purpose_of;
-
-/// Prepares a summary that somebody else wrote: none of its lines is a heading of a digest.
-pub(crate) fn without_own_headings(summary: &str) -> String {
-    let lines = summary.split('\n').map(|line| if is_heading(line) { format!("#{line}") } else { line.to_owned() });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-fn is_heading(line: &str) -> bool {
-    line == MISSING || HEADINGS.contains(&line)
-}
 
 /// Reads an earlier summary of ours into a digest: a whole one, or what stands beside a model's summary. Returns whether
 /// it is one.

@@ -5,30 +5,11 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::digest::clip::cut;
+use crate::digest::grammar::Place;
 use crate::transcript::tools::actions::{FileAction, file_actions};
 use crate::transcript::tools::scripts::{ScriptWrites, here_document};
 use crate::transcript::tools::{Access, ToolUse, argument};
 use crate::wording::one_line;
-
-/// The place of a message: its index, and whether that is one of the source of an earlier digest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
-    /// Messages of an earlier digest come before all others.
-    pub(super) is_new: bool,
-    pub(super) index: usize,
-}
-
-impl Place {
-    pub(super) fn new(index: usize) -> Self {
-        Place { is_new: true, index }
-    }
-}
-
-impl std::fmt::Display for Place {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "[{}{}]", if self.is_new { "" } else { "~" }, self.index)
-    }
-}
 
 /// The last use of a file, or its creation.
 #[derive(Debug, Clone)]

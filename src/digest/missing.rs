@@ -3,12 +3,11 @@
 
 use std::collections::HashSet;
 
+use crate::digest::Digest;
 use crate::digest::clip::indented;
+use crate::digest::grammar::{ARROW, FAILED_EDIT, MISSING, THE_USER};
 use crate::digest::outcome::Ended;
-use crate::digest::runs::ARROW;
-use crate::digest::state::FAILED_EDIT;
 use crate::digest::words::words_of;
-use crate::digest::{Digest, MISSING, THE_USER};
 use crate::tokens::Counter;
 use crate::transcript::tools::actions::FileAction;
 use crate::transcript::tools::purpose::Purpose;

@@ -13,11 +13,13 @@
 //! - `reader`: the one pass over the messages.
 //! - `files`, `plan`, `state`: the state of the work. `runs`, `outcome`, `values`: calls and how they ended.
 //! - `user`, `said`: what was said, and which pieces of it come first. `clip`: texts cut at sentences and list items.
-//! - `write`: the shares of the room, and the sections. `carried`: a digest read back. `missing`: beside a summary.
+//! - `grammar`: the form of a digest. `write`: the shares of the room, and the sections. `carried`: a digest read back.
+//!   `missing`: what stands beside a summary.
 
 mod carried;
 mod clip;
 mod files;
+mod grammar;
 mod missing;
 mod outcome;
 mod plan;
@@ -30,7 +32,8 @@ mod values;
 mod words;
 mod write;
 
-use files::{Files, Place};
+use files::Files;
+use grammar::Place;
 use plan::Plan;
 use runs::Run;
 use said::Said;
@@ -38,7 +41,7 @@ use user::UserMessage;
 
 use crate::transcript::lazy_text::LazyText;
 
-pub(crate) use carried::without_own_headings;
+pub(crate) use grammar::without_own_headings;
 pub(crate) use reader::read;
 pub(crate) use words::words_of;
 
@@ -64,25 +67,6 @@ pub(crate) struct Digest<'a> {
     /// The number of messages.
     messages: usize,
 }
-
-/// The headings, in order.
-const EARLIER: &str = "## Earlier summary";
-const USER: &str = "## The user, in order; later words hold where two disagree";
-const STATE: &str = "## State";
-const RUNS: &str = "## Commands and calls, the last run of each";
-const SAID: &str = "## What the assistant said, in order";
-/// The heading of what stands beside a model's summary, and the label of the user's words there.
-const MISSING: &str = "## Not in the summary above";
-const THE_USER: &str = "The user: ";
-const HEADINGS: [&str; 5] = [EARLIER, USER, STATE, RUNS, SAID];
-
-/// The label of what a short answer answers, and the openings of lines that count what is left out.
-const ASKED: &str = "The assistant asked: ";
-const LEFT_OUT: &str = "Left out: ";
-/// The opening of the line that names the folder of commands and paths.
-const FOLDER: &str = "Paths and commands are in ";
-/// The mark of a thought.
-const THOUGHT: &str = "(thought) ";
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::digest::clip::cut;
-use crate::digest::files::Place;
+use crate::digest::grammar::Place;
 use crate::digest::words::is_one_of;
 use crate::transcript::tools::{argument, words_of_name};
 use crate::wording::one_line;

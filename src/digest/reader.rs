@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use serde_json::Value;
 
-use crate::digest::files::Place;
+use crate::digest::grammar::Place;
 use crate::digest::outcome::{Ended, ended, reads_as_error};
 use crate::digest::runs::{Run, folder_of_command};
 use crate::digest::said::{Said, SaidKind};

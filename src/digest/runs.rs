@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::Value;
 
 use crate::digest::clip::middle_cut;
-use crate::digest::files::{FileUse, Files, Place, without_folder};
+use crate::digest::files::{FileUse, Files, without_folder};
+use crate::digest::grammar::{ARROW, Lines, Place};
 use crate::digest::outcome::{self, Call, Ended, telling};
-use crate::digest::write::Lines;
 use crate::tokens::Counter;
 use crate::transcript::lazy_text::LazyText;
 use crate::transcript::tools::actions::FileAction;
@@ -40,9 +40,6 @@ pub(super) struct Run<'a> {
     /// Whether the same command or call ran later.
     pub(super) is_superseded: bool,
 }
-
-/// The sign between the label of a call and how it ended.
-pub(super) const ARROW: &str = " → ";
 
 impl<'a> Run<'a> {
     /// Creates one of which only the place and the end are known.

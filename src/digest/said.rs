@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::digest::clip::{self, PieceKind, indented};
-use crate::digest::files::Place;
-use crate::digest::write::{Lines, unlabelled};
-use crate::digest::{THOUGHT, words};
+use crate::digest::grammar::{Lines, Place, THOUGHT, unlabelled};
+use crate::digest::words;
 use crate::tokens::Counter;
 use crate::transcript::lazy_text::LazyText;
 

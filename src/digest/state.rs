@@ -1,10 +1,11 @@
 //! The lines of the state: the plan, the files with their last edits, edits that failed, calls without a result.
 
+use crate::digest::Digest;
 use crate::digest::clip::{GAP, cut, indented};
 use crate::digest::files::{FileNote, Files};
+use crate::digest::grammar::{FAILED_EDIT, FOLDER, LAST_EDIT};
 use crate::digest::outcome::Ended;
 use crate::digest::plan::{Plan, Status};
-use crate::digest::{Digest, FOLDER};
 use crate::tokens::Counter;
 use crate::transcript::tools::actions::FileAction;
 
@@ -56,10 +57,6 @@ pub(super) fn lines(digest: &Digest<'_>, counter: Counter, most: u64) -> Vec<Str
     lines.extend(read);
     lines
 }
-
-/// The openings of lines about edits.
-pub(super) const FAILED_EDIT: &str = "Failed edit of ";
-pub(super) const LAST_EDIT: &str = "Last edit of ";
 
 /// Returns the plan with the items that have room, open ones first.
 fn plan_line(plan: &Plan, room: &mut Room) -> Option<String> {

@@ -6,10 +6,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-use crate::digest::ASKED;
 use crate::digest::clip::{self, Piece, PieceKind, clipped, indented};
-use crate::digest::files::Place;
-use crate::digest::write::{Lines, unlabelled};
+use crate::digest::grammar::{ASKED, Lines, Place, unlabelled};
 use crate::tokens::Counter;
 use crate::transcript::lazy_text::LazyText;
 use crate::transcript::speaker::words_of_person;

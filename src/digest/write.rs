@@ -5,19 +5,14 @@
 //! Calls and the assistant's words share what is left; calls that only read come last.
 
 use crate::digest::clip::{clipped, cut, indented};
-use crate::digest::files::Place;
+use crate::digest::grammar::{EARLIER, FOLDER, LEFT_OUT, Lines, Place, RUNS, SAID, STATE, USER};
 use crate::digest::outcome::Ended;
 use crate::digest::runs::Run;
 use crate::digest::said::SaidKind;
-use crate::digest::{
-    ASKED, Digest, EARLIER, FOLDER, LEFT_OUT, RUNS, SAID, STATE, THOUGHT, USER, runs, said, state, user,
-};
+use crate::digest::{Digest, runs, said, state, user};
 use crate::tokens::Counter;
 use crate::transcript::tools::purpose::Purpose;
 use crate::wording::counted;
-
-/// Lines with the places of their messages, in order.
-pub(super) type Lines = Vec<(Place, String)>;
 
 impl Digest<'_> {
     /// Writes the digest in at most `limit` tokens. It is empty only where not even a word has room.
@@ -167,10 +162,4 @@ fn add_section(out: &mut String, heading: &str, lines: &[(Place, String)], left_
 fn add_line(out: &mut String, line: &str) {
     out.push_str(if out.is_empty() { "" } else { "\n" });
     out.push_str(line);
-}
-
-/// Keeps text of others from looking like a label of the digest: it begins on the next line then.
-pub(super) fn unlabelled(text: &str) -> String {
-    let is_label = [ASKED, LEFT_OUT, THOUGHT, "["].iter().any(|label| text.starts_with(label));
-    if is_label { format!("\n  {text}") } else { text.to_owned() }
 }

@@ -1,0 +1,67 @@
+//! The form of a digest: its headings and labels, and the places of messages. Every line is a heading, an item that begins
+//! with `- `, or the continuation of an item, which begins with two spaces.
+
+/// The headings, in order.
+pub(super) const EARLIER: &str = "## Earlier summary";
+pub(super) const USER: &str = "## The user, in order; later words hold where two disagree";
+pub(super) const STATE: &str = "## State";
+pub(super) const RUNS: &str = "## Commands and calls, the last run of each";
+pub(super) const SAID: &str = "## What the assistant said, in order";
+/// The heading of what stands beside a model's summary, and the label of the user's words there.
+pub(super) const MISSING: &str = "## Not in the summary above";
+pub(super) const THE_USER: &str = "The user: ";
+pub(super) const HEADINGS: [&str; 5] = [EARLIER, USER, STATE, RUNS, SAID];
+
+/// The label of what a short answer answers, and the openings of lines that count what is left out.
+pub(super) const ASKED: &str = "The assistant asked: ";
+pub(super) const LEFT_OUT: &str = "Left out: ";
+/// The opening of the line that names the folder of commands and paths.
+pub(super) const FOLDER: &str = "Paths and commands are in ";
+/// The mark of a thought.
+pub(super) const THOUGHT: &str = "(thought) ";
+
+/// The openings of lines about edits.
+pub(super) const FAILED_EDIT: &str = "Failed edit of ";
+pub(super) const LAST_EDIT: &str = "Last edit of ";
+
+/// The sign between the label of a call and how it ended.
+pub(super) const ARROW: &str = " → ";
+
+/// The place of a message: its index, and whether that is one of the source of an earlier digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    /// Messages of an earlier digest come before all others.
+    pub(super) is_new: bool,
+    pub(super) index: usize,
+}
+
+impl Place {
+    pub(super) fn new(index: usize) -> Self {
+        Place { is_new: true, index }
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "[{}{}]", if self.is_new { "" } else { "~" }, self.index)
+    }
+}
+
+/// Lines with the places of their messages, in order.
+pub(super) type Lines = Vec<(Place, String)>;
+
+/// Keeps text of others from looking like a label of the digest: it begins on the next line then.
+pub(super) fn unlabelled(text: &str) -> String {
+    let is_label = [ASKED, LEFT_OUT, THOUGHT, "["].iter().any(|label| text.starts_with(label));
+    if is_label { format!("\n  {text}") } else { text.to_owned() }
+}
+
+/// Prepares a summary that somebody else wrote: none of its lines is a heading of a digest.
+pub(crate) fn without_own_headings(summary: &str) -> String {
+    let lines = summary.split('\n').map(|line| if is_heading(line) { format!("#{line}") } else { line.to_owned() });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+pub(super) fn is_heading(line: &str) -> bool {
+    line == MISSING || HEADINGS.contains(&line)
+}
