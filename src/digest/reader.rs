@@ -124,7 +124,8 @@ impl<'a> Reader<'a, '_> {
             return self.add_result(None, CallResult { place, text: text.clone(), marked: None });
         }
         let asked = self.digest.said.iter().rev().find(|said| said.kind != SaidKind::Thought);
-        let asked = asked.filter(|said| said.kind == SaidKind::Report);
+        let last_user = self.digest.user.last().map(|message| message.place);
+        let asked = asked.filter(|said| said.kind == SaidKind::Report && Some(said.place) > last_user);
         let asked = asked.and_then(|said| UserMessage::asked(&words, said.place, &said.text));
         self.digest.user.push(UserMessage::new(place, text.clone(), &words, asked));
     }

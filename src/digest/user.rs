@@ -3,8 +3,10 @@
 //! The order does not depend on the room, so that more room never loses what less room held. Short messages come whole
 //! and first; of long ones their opening, what commands or forbids, and their end come before the rest.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, hash_map::DefaultHasher};
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use crate::digest::clip::{self, Piece, PieceKind, clipped, indented};
 use crate::digest::grammar::{ASKED, Lines, Place, unlabelled};
@@ -26,20 +28,26 @@ pub(super) struct UserMessage<'a> {
 /// Most bytes of a message that is one piece.
 const SHORT: usize = 280;
 
-/// Words that command or forbid; the first ones leave no choice.
+/// Words that command or forbid, strictly or not.
 const STRICT: &str =
     "never|must|only|do not|don't|don’t|exact|require|critical|important|不要|必须|只能|务必|禁止|不得|一律|别";
 const MILD: &str = "always|not more|at most|at least|make sure|ensure|should|avoid|keep|instead|prefer|without|from now on|stop |只用|至少|最多";
 
-/// Whether a text in lower case has one of the words, at the beginning of a word.
-fn has_word(lower: &str, words: &str) -> bool {
-    let opens = |at: usize, word: &str| !word.is_ascii() || !lower[..at].ends_with(char::is_alphanumeric);
-    words.split('|').any(|word| lower.match_indices(word).any(|(at, _)| opens(at, word)))
-}
-
-fn commands(text: &str) -> bool {
+/// Returns whether a text commands or forbids strictly, or does so at all.
+fn commands(text: &str) -> (bool, bool) {
+    static LISTS: LazyLock<[Vec<&str>; 2]> = LazyLock::new(|| [STRICT, MILD].map(|list| list.split('|').collect()));
     let lower = text.to_lowercase();
-    has_word(&lower, STRICT) || has_word(&lower, MILD)
+    let mut found = (false, false);
+    let mut before = ' ';
+    for (at, c) in lower.char_indices() {
+        if !before.is_alphanumeric() || !c.is_ascii() {
+            let opens = |list: &Vec<&str>| list.iter().any(|word| lower[at..].starts_with(word));
+            found.0 |= opens(&LISTS[0]);
+            found.1 |= found.0 || opens(&LISTS[1]);
+        }
+        before = c;
+    }
+    found
 }
 
 impl<'a> UserMessage<'a> {
@@ -55,7 +63,7 @@ impl<'a> UserMessage<'a> {
 
     /// Whether it is short, and commands or forbids.
     pub(super) fn is_short_command(&self) -> bool {
-        self.bytes <= SHORT && commands(&self.words())
+        self.bytes <= SHORT && commands(&self.words()).1
     }
 
     /// Returns what a short answer answers, by the message before it: its end, from the paragraph or list that its question
@@ -88,7 +96,13 @@ fn is_weighty(words: &str) -> bool {
         opens = word.ends_with(['.', '!', '?', ':']);
         is_name
     };
-    has_label || words.split_whitespace().any(&mut is_name) || commands(words)
+    has_label || words.split_whitespace().any(&mut is_name) || commands(words).1
+}
+
+fn hash_of(words: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    words.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// A piece of a message of the user, or the question that it answers.
@@ -165,10 +179,10 @@ fn pieces_by_rank(user: &[UserMessage<'_>], limit: u64) -> Vec<UserPiece> {
     const MOST_BYTES: u64 = 16;
     const LEAST_TOKENS: u64 = 3;
     let mut found: Vec<UserPiece> = Vec::new();
-    let mut known: HashSet<String> = HashSet::new();
+    let mut known: HashSet<u64> = HashSet::new();
     let last = user.len().saturating_sub(1);
-    // Messages that are older than enough weighty ones would never be reached. The first always is.
-    let mut weighty = 0;
+    // Messages that are older than enough weighty or short ones would never be reached. The first always is.
+    let (mut weighty, mut short) = (0, 0);
     for (at, message) in user.iter().enumerate().rev() {
         let is_frame = at == last || at == 0;
         if weighty > limit && !is_frame {
@@ -179,7 +193,7 @@ fn pieces_by_rank(user: &[UserMessage<'_>], limit: u64) -> Vec<UserPiece> {
             add(if at == last { Rank::Frame } else { Rank::Question }, usize::MAX, None);
         }
         let words = message.words();
-        let is_known = known.contains(&words);
+        let is_known = !known.insert(hash_of(&words));
         if words.len() <= SHORT {
             let rank = match is_weighty(&words) {
                 _ if is_frame => Rank::Frame,
@@ -187,8 +201,12 @@ fn pieces_by_rank(user: &[UserMessage<'_>], limit: u64) -> Vec<UserPiece> {
                 true => Rank::Weighty,
                 false => Rank::Short,
             };
-            weighty += if rank == Rank::Weighty { words.len() as u64 / MOST_BYTES + LEAST_TOKENS } else { 0 };
-            add(rank, 0, Some(0..words.len()));
+            let tokens = words.len() as u64 / MOST_BYTES + LEAST_TOKENS;
+            weighty += if rank == Rank::Weighty { tokens } else { 0 };
+            short += if rank == Rank::Short { tokens } else { 0 };
+            if rank != Rank::Short || short <= limit {
+                add(rank, 0, Some(0..words.len()));
+            }
         } else {
             let pieces = clip::pieces(&words);
             // The items of a list are of the rank of the line that announces them.
@@ -208,7 +226,6 @@ fn pieces_by_rank(user: &[UserMessage<'_>], limit: u64) -> Vec<UserPiece> {
                 add(rank, order, Some(piece.range.clone()));
             }
         }
-        known.insert(words);
     }
     // Of like ones the newer come first.
     found.sort_by_key(|piece| (piece.rank, last - piece.at, piece.order));
@@ -221,21 +238,15 @@ fn rank_in_message(words: &str, pieces: &[Piece], at: usize, is_frame: bool) -> 
     const OPENING: usize = 240;
     const OPENING_OF_FRAME: usize = 640;
     let opening = if is_frame { OPENING_OF_FRAME } else { OPENING };
-    let shown = &words[pieces[at].range.clone()];
-    let lower = shown.to_lowercase();
+    let shown = |at: usize| &words[pieces[at].range.clone()];
     let is_code = pieces[at].kind == PieceKind::Code;
     // A short block behind a line that commands is an exact command; other code is not read for words.
-    let is_announced =
-        || at > 0 && shown.starts_with("```") && shown.len() < SHORT && commands(&words[pieces[at - 1].range.clone()]);
-    if at == 0 || at + 1 == pieces.len() || pieces[at].range.end <= opening {
-        Rank::Opening
-    } else if is_code {
-        if is_announced() { Rank::Strict } else { Rank::Rest }
-    } else if has_word(&lower, STRICT) {
-        Rank::Strict
-    } else if has_word(&lower, MILD) || shown.ends_with(['?', '？']) {
-        Rank::Mild
-    } else {
-        Rank::Rest
+    let is_command = || at > 0 && shown(at).starts_with("```") && shown(at).len() < SHORT && commands(shown(at - 1)).1;
+    match if is_code { (is_command(), false) } else { commands(shown(at)) } {
+        _ if at == 0 || at + 1 == pieces.len() || pieces[at].range.end <= opening => Rank::Opening,
+        (true, _) => Rank::Strict,
+        (_, true) => Rank::Mild,
+        _ if !is_code && shown(at).ends_with(['?', '？']) => Rank::Mild,
+        _ => Rank::Rest,
     }
 }
