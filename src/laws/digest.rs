@@ -377,7 +377,7 @@ impl History {
         }
         let files = FILES.iter().find_map(|kind| item.text.strip_prefix(kind));
         let files = files.unwrap_or_else(|| panic!("{:?} is not a known line: {digest}", item.text));
-        for file in files.split(']').filter(|file| !file.trim().is_empty() && file.trim() != "…") {
+        for file in files.split(']').filter(|file| !file.trim().is_empty() && !counts_the_rest(file)) {
             let (path, index) = file.rsplit_once('[').unwrap_or_else(|| panic!("{file:?} has no index: {digest}"));
             match index.strip_prefix('~') {
                 Some(_) => assert!(self.carries_words(path), "{path} is not carried: {digest}"),
@@ -385,6 +385,11 @@ impl History {
             }
         }
     }
+}
+
+/// Whether it is the end of a list of files, which says how many are not there.
+fn counts_the_rest(file: &str) -> bool {
+    file.trim_start_matches(", ").strip_prefix("… ").is_some_and(|rest| rest.ends_with(" more"))
 }
 
 /// Returns the words of a line.
@@ -408,7 +413,7 @@ pub(crate) fn assert_keeps(smaller: &str, larger: &str) {
             Section::State if item.text.starts_with("Plan:") => "\n",
             _ => "…",
         };
-        for piece in item.text.split(between) {
+        for piece in item.text.split(between).filter(|piece| !counts_the_rest(piece)) {
             assert!(there.contains(&squeezed(piece)), "{piece:?} is lost.\n{smaller}\n-- in --\n{larger}");
         }
     }
