@@ -2,6 +2,8 @@
 
 #[cfg(test)]
 mod altered;
+#[cfg(test)]
+pub(crate) mod talk;
 
 use std::collections::HashMap;
 

@@ -382,13 +382,3 @@ pub(crate) fn assert_missing(messages: &[&Message<'_>], counter: Counter, limit:
     let all = missing("", 1_000_000);
     assert_eq!(missing(&all, 1_000_000), "", "what has all lacks nothing: {all:?}");
 }
-
-/// Returns a summary by the embedded summarizer, and checks that it respects its limit and is deterministic.
-pub(crate) fn assert_summary(messages: &[&Message<'_>], counter: Counter, limit: u64) -> String {
-    let indices: Vec<usize> = (0..messages.len()).collect();
-    let write = || digest::read(messages, &indices, PREFIX).write(counter, limit);
-    let summary = write();
-    assert_eq!(write(), summary, "the same every time");
-    assert!(counter.count_text(&summary) <= limit, "{summary:?}");
-    summary
-}

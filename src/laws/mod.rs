@@ -8,6 +8,7 @@
 mod bricks;
 mod cases;
 mod choices;
+mod digest;
 mod lawful;
 pub mod measures;
 mod targets;

@@ -14,6 +14,7 @@ use crate::transcript::source::Source;
 use serde_json::{Map, json};
 
 use crate::laws::choices::{Choices, split};
+use crate::laws::digest::{COUNTERS, as_message, assert_digest, assert_keeps};
 use crate::laws::lawful::{self, PREFIX};
 
 /// Checks that a reply is read deterministically, and yields a text or an error message.
@@ -93,13 +94,19 @@ pub(crate) fn ledger(bytes: &[u8]) {
     });
 }
 
-/// Checks that a summary respects its limit and is deterministic.
+/// Checks the laws of digests: of one, of a larger one, and of one that carries it on.
 pub(crate) fn extractive(bytes: &[u8]) {
     let (text, mut choices) = split(bytes);
-    let counter = choices.of(&[Counter::DEFAULT, Counter::Bytes(1), Counter::Exact(Encoding::Cl100kBase)]);
-    let limit = [100, 0, 1, 7, 40, 400, 4_000][choices.below(7)];
-    with_messages(&conversation(&text, &mut choices), |messages| {
-        let summary = lawful::assert_summary(messages, counter, limit);
-        assert!(limit < 40 || text.trim().is_empty() || !summary.trim().is_empty(), "nothing is said of {text:?}");
+    let (counter, limit) = (choices.of(&COUNTERS), [100, 0, 1, 7, 40, 400, 4_000][choices.below(7)]);
+    let mut earlier = String::new();
+    lawful::with_document(&conversation(&text, &mut choices), None, |document| {
+        let transcript = &document.transcripts[0];
+        let smaller = assert_digest(transcript, counter, limit);
+        earlier = assert_digest(transcript, counter, 2 * limit + 50);
+        assert_keeps(&smaller, &earlier);
+    });
+    let again = json!([{"role": "user", "content": as_message(&earlier)}, {"role": "user", "content": text}]);
+    lawful::with_document(&again.to_string(), None, |document| {
+        assert_digest(&document.transcripts[0], counter, limit);
     });
 }

@@ -23,7 +23,7 @@ use crate::laws::lawful::{
 use crate::laws::tests::cases;
 use crate::laws::transcripts::read;
 
-fn small_fixtures() -> Vec<String> {
+pub(crate) fn small_fixtures() -> Vec<String> {
     let files = FORMATS.iter().flat_map(|format| of_format(format.name()));
     files.map(|file| std::fs::read_to_string(file).expect("a fixture")).collect()
 }

@@ -2,6 +2,7 @@
 
 mod approx_tokens;
 mod conversations;
+mod digest;
 mod documents;
 mod exact_tokens;
 mod fixtures;

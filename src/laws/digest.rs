@@ -1,0 +1,457 @@
+//! The laws of digests. A digest is parsed here by its grammar, and the messages are read from their JSON, without the
+//! code that writes digests.
+
+use std::collections::HashMap;
+
+use crate::digest;
+use crate::tokens::Counter;
+use crate::transcript::fence;
+use crate::transcript::outputs::named_strings;
+use crate::transcript::{Content, Message, PartKind, Role, Transcript};
+use serde_json::Value;
+
+use crate::laws::lawful::PREFIX;
+
+/// A section of a digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Section {
+    Earlier,
+    User,
+    State,
+    Calls,
+    Assistant,
+    /// What stands beside a model's summary.
+    Missing,
+}
+
+const HEADINGS: [(&str, Section); 6] = [
+    ("## Earlier summary", Section::Earlier),
+    ("## The user, in order; later words hold where two disagree", Section::User),
+    ("## State", Section::State),
+    ("## Commands and calls, the last run of each", Section::Calls),
+    ("## What the assistant said, in order", Section::Assistant),
+    ("## Not in the summary above", Section::Missing),
+];
+
+/// What a line says before words of a message.
+const ASKED: &str = "The assistant asked:";
+/// The opening of the line of a folder that paths are told without.
+const FOLDER: &str = "Paths and commands are in ";
+const LEFT_OUT: &str = "Left out: ";
+const THOUGHT: &str = "(thought)";
+/// What is behind a run before the last change.
+const STALE: &str = "; not run since the change of [";
+/// The lines of the state without an index of their own.
+const FILES: [&str; 6] = ["Changed:", "Created:", "Deleted:", "Renamed:", "Restored:", "Read:"];
+/// The words of the lines of the state and of calls that are not from a message.
+const OWN_WORDS: [&str; 36] = [
+    "Plan",
+    "x",
+    "Failed",
+    "edit",
+    "Last",
+    "of",
+    "bash",
+    "ok",
+    "failed",
+    "exit",
+    "code",
+    "refused",
+    "or",
+    "cancelled",
+    "by",
+    "the",
+    "user",
+    "User",
+    "no",
+    "No",
+    "result",
+    "yet",
+    "output",
+    "not",
+    "run",
+    "since",
+    "change",
+    "row",
+    "rows",
+    "item",
+    "items",
+    "more",
+    "line",
+    "lines",
+    "of",
+    "in",
+];
+
+/// An item of a digest: its index, or the one under the mark of carried lines, and its text without the marks.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Item {
+    pub(crate) section: Section,
+    pub(crate) index: Option<usize>,
+    pub(crate) is_carried: bool,
+    pub(crate) text: String,
+}
+
+impl Item {
+    fn new(section: Section, line: &str) -> Self {
+        let label = line.strip_prefix('[').and_then(|rest| rest.split_once(']')).and_then(|(label, rest)| {
+            let number = label.strip_prefix('~').unwrap_or(label);
+            let index = number.parse().ok().filter(|_| number.bytes().all(|byte| byte.is_ascii_digit()))?;
+            Some((index, label != number, rest.strip_prefix(' ').unwrap_or(rest)))
+        });
+        let (index, is_carried, text) =
+            label.map_or((None, false, line), |(index, carried, text)| (Some(index), carried, text));
+        Item { section, index, is_carried, text: text.to_owned() }
+    }
+
+    /// Returns the words of the assistant that a message of the user answers, if it is a line with these.
+    pub(crate) fn question(&self) -> Option<&str> {
+        Some(&self.text).filter(|_| self.section == Section::User)?.strip_prefix(ASKED)
+    }
+
+    /// Returns how many messages or calls were left out, if it is the line that says so.
+    pub(crate) fn left_out(&self) -> Option<usize> {
+        let text = Some(&self.text).filter(|_| self.index.is_none())?.strip_prefix(LEFT_OUT)?;
+        text.split(' ').next()?.parse().ok()
+    }
+}
+
+/// Parses a digest and checks its grammar: known headings in order, each with items, and lines that continue an item.
+pub(crate) fn parse(digest: &str) -> Vec<Item> {
+    let mut items: Vec<Item> = Vec::new();
+    let mut section = None;
+    if !digest.starts_with("## ") {
+        // Where no section has room, it is the beginning of what was said last.
+        let is_plain = |line: &str| line.starts_with("  ") && !line.trim().is_empty();
+        let is_plain = digest.lines().skip(1).all(is_plain) && !digest.starts_with("- [");
+        assert!(is_plain && digest.len() < 400, "{digest:?} has no heading");
+        return items;
+    }
+    for line in digest.lines() {
+        assert!(!line.contains('\r') && !line.trim().is_empty(), "{line:?} of {digest}");
+        if let Some(text) = line.strip_prefix("  ") {
+            let item = items.last_mut().filter(|item| Some(item.section) == section);
+            let item = item.unwrap_or_else(|| panic!("{line:?} continues nothing: {digest}"));
+            item.text.extend(["\n", text]);
+        } else if let Some(text) = line.strip_prefix("- ") {
+            items.push(Item::new(section.unwrap_or_else(|| panic!("{line:?} has no section: {digest}")), text));
+        } else {
+            let heading = HEADINGS.iter().find(|(heading, _)| *heading == line);
+            let next = heading.unwrap_or_else(|| panic!("{line:?} is unknown: {digest}")).1;
+            assert!(section < Some(next), "{line:?} is out of order: {digest}");
+            assert_eq!(section, items.last().map(|item| item.section), "an empty section: {digest}");
+            section = Some(next);
+        }
+    }
+    assert_eq!(section, items.last().map(|item| item.section), "an empty section: {digest}");
+    items
+}
+
+/// Returns a text without white space and control characters.
+pub(crate) fn squeezed(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect()
+}
+
+/// Whether what stands between two `…` of `said` is in `text`, in order; from its start to its end if it is `whole`.
+pub(crate) fn is_said_in(said: &str, text: &str, whole: bool) -> bool {
+    let (said, text) = (squeezed(said), squeezed(text));
+    let pieces: Vec<&str> = said.split('…').collect();
+    let mut rest = text.as_str();
+    for (at, piece) in pieces.iter().enumerate() {
+        let (is_first, is_last) = (at == 0, at + 1 == pieces.len());
+        let found = match rest.find(piece) {
+            _ if whole && is_first => rest.starts_with(piece).then_some(0),
+            _ if whole && is_last => rest.ends_with(piece).then(|| rest.len() - piece.len()),
+            found => found,
+        };
+        let Some(found) = found else { return false };
+        rest = &rest[found + piece.len()..];
+    }
+    !whole || rest.is_empty() || pieces.len() > 1
+}
+
+/// What is in a message.
+#[derive(Debug, Default)]
+struct Heard {
+    /// The text beside results, if a person may have written it.
+    user: Option<String>,
+    /// Whether a person certainly wrote it.
+    is_person: bool,
+    /// The text and the thoughts of the model.
+    assistant: Option<String>,
+    /// The text of an earlier summary.
+    earlier: Option<String>,
+    /// All strings and numbers, without white space.
+    all: String,
+}
+
+impl Heard {
+    fn new(message: &Message<'_>, before: Option<&Message<'_>>) -> Self {
+        let mut texts = Vec::new();
+        match &message.content {
+            Content::Text(text) if message.results.is_empty() => texts.push(*text),
+            Content::Text(_) => {}
+            Content::Parts(parts) => texts.extend(parts.iter().filter_map(|part| match part.kind {
+                PartKind::Text(text)
+                | PartKind::Refusal(text)
+                | PartKind::Foreign(text)
+                | PartKind::Reasoning(text) => Some(text),
+                _ => None,
+            })),
+        }
+        let text = texts.iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n");
+        let all: Vec<_> = message.content.texts().iter().map(|text| text.decode().into_owned()).collect();
+        let mut heard = Heard { all: squeezed(&strings(message).join("\n")), ..Heard::default() };
+        let has_compaction = message.compaction().is_some();
+        if has_compaction || message.is_summary(PREFIX) {
+            heard.earlier = Some(all.join("\n"));
+        }
+        match message.role {
+            _ if heard.earlier.is_some() && !has_compaction => {}
+            Role::Assistant => heard.assistant = Some(text),
+            Role::User => {
+                // Programs write reminders in tags, and answers to commands in fences.
+                let is_after_command = before
+                    .is_some_and(|before| before.content.texts().iter().any(|text| text.decode().contains("```")));
+                heard.is_person = !squeezed(&text).is_empty()
+                    && !text.starts_with("OBSERVATION")
+                    && !message.is_marked_as_inserted()
+                    && !has_compaction
+                    && !message.json.raw().contains("hologram")
+                    && (!text.contains('<') || text.contains(" zu"))
+                    && !is_after_command;
+                heard.user = Some(text);
+            }
+            _ => {}
+        }
+        heard
+    }
+}
+
+/// Returns all strings of a message, those of JSON inside strings, and the JSON itself.
+fn strings(message: &Message<'_>) -> Vec<String> {
+    fn inside(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::String(text) => found.push(text.clone()),
+            Value::Array(items) => items.iter().for_each(|item| inside(item, found)),
+            Value::Object(members) => members.iter().for_each(|(key, value)| {
+                found.push(key.clone());
+                inside(value, found);
+            }),
+            other => found.push(other.to_string()),
+        }
+    }
+    let mut found = vec![message.json.raw().to_owned()];
+    for text in named_strings(message.json).into_iter().filter_map(|(_, string)| string.text()) {
+        let text = text.decode().into_owned();
+        if let Ok(value) = serde_json::from_str(&text) {
+            inside(&value, &mut found);
+        }
+        found.push(text);
+    }
+    found
+}
+
+/// The messages of a transcript as these laws read them.
+pub(crate) struct History(Vec<Heard>, HashMap<usize, Vec<usize>>);
+
+impl History {
+    pub(crate) fn new(transcript: &Transcript<'_>) -> Self {
+        let messages = &transcript.messages;
+        let mut partners: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (call, result) in transcript.pairing.pairs.iter().copied() {
+            partners.entry(call).or_default().push(result);
+            partners.entry(result).or_default().push(call);
+        }
+        let before = |at: usize| at.checked_sub(1).map(|at| &messages[at]);
+        History(messages.iter().enumerate().map(|(at, message)| Heard::new(message, before(at))).collect(), partners)
+    }
+
+    fn at(&self, index: usize, digest: &str) -> &Heard {
+        self.0.get(index).unwrap_or_else(|| panic!("there is no message {index}: {digest}"))
+    }
+
+    fn has_earlier(&self) -> bool {
+        self.0.iter().any(|heard| heard.earlier.is_some())
+    }
+
+    /// Whether a text is in an earlier summary.
+    fn carries(&self, said: &str) -> bool {
+        self.0.iter().filter_map(|heard| heard.earlier.as_ref()).any(|earlier| {
+            // A carried line may be clipped again, and its continuations begin at the margin.
+            is_said_in(said, fence::opened(earlier), false)
+        })
+    }
+
+    /// Law 12: each message of the user among the first `count` stands word for word or visibly clipped, or is counted;
+    /// in order; and nothing else stands there.
+    pub(crate) fn assert_user(&self, digest: &str, count: usize) {
+        let items: Vec<Item> = parse(digest).into_iter().filter(|item| item.section == Section::User).collect();
+        let mut order = Vec::new();
+        let mut shown: Vec<&str> = Vec::new();
+        for item in &items {
+            let Some(index) = item.index else {
+                assert!(item.left_out().is_some(), "{:?} is nobody's: {digest}", item.text);
+                continue;
+            };
+            if item.is_carried {
+                let said = item.question().unwrap_or(&item.text);
+                assert!(self.carries(said), "{said:?} is not carried: {digest}");
+                continue;
+            }
+            order.push(index);
+            let heard = self.at(index, digest);
+            if let (Some(question), Some(said)) = (item.question(), &heard.assistant) {
+                assert!(is_said_in(question, said, false), "{question:?} was not asked: {said:?}\n{digest}");
+            } else {
+                let said = heard.user.as_ref().unwrap_or_else(|| panic!("{index} is not the user's: {digest}"));
+                let whole = heard.is_person;
+                assert!(
+                    is_said_in(&item.text, said, whole),
+                    "{:?} is not what was said: {said:?}\n{digest}",
+                    item.text
+                );
+                shown.push(said.trim());
+            }
+        }
+        assert!(order.is_sorted(), "the user's words are out of order: {digest}");
+        let persons = self.0[..count].iter().filter(|heard| heard.is_person).filter_map(|heard| heard.user.as_ref());
+        let lacking: Vec<&str> = persons.map(|said| said.trim()).filter(|said| !shown.contains(said)).collect();
+        let left_out: usize = items.iter().filter_map(Item::left_out).sum();
+        let different = lacking.iter().enumerate().filter(|(at, said)| !lacking[..*at].contains(said)).count();
+        assert!(different <= left_out, "{left_out} are left out, and these are not there: {lacking:?}\n{digest}");
+        let all = self.0.iter().filter(|heard| heard.user.is_some()).count();
+        assert!(self.has_earlier() || left_out + shown.len() <= all, "{left_out} are left out of {all}: {digest}");
+    }
+
+    /// Law 13: each line is text of the message whose index it bears, of an earlier summary, or of a known shape.
+    pub(crate) fn assert_lines(&self, digest: &str) {
+        for item in parse(digest).iter().filter(|item| item.section != Section::User) {
+            match item.index {
+                Some(_) if item.is_carried => {
+                    let words = item.text.split('…').all(|piece| self.carries_words(piece));
+                    assert!(words, "{item:?} is not carried: {digest}");
+                }
+                Some(index) => self.assert_said(item, index, digest),
+                None if item.section == Section::State => self.assert_files(item, digest),
+                None => assert!(item.left_out().is_some(), "{item:?} is not a known line: {digest}"),
+            }
+        }
+    }
+
+    fn carries_words(&self, piece: &str) -> bool {
+        let earlier = self.0.iter().filter_map(|heard| heard.earlier.as_ref()).map(|text| squeezed(text));
+        let earlier = earlier.collect::<String>();
+        words(piece).all(|word| earlier.contains(word) || OWN_WORDS.contains(&word))
+    }
+
+    fn assert_said(&self, item: &Item, index: usize, digest: &str) {
+        let heard = self.at(index, digest);
+        let said = match item.section {
+            Section::Earlier => &heard.earlier,
+            Section::Assistant => &heard.assistant,
+            _ => return self.assert_words(&item.text, index, digest),
+        };
+        let said = said.as_ref().unwrap_or_else(|| panic!("{index} is not of this speaker: {item:?}\n{digest}"));
+        let text = item.text.strip_prefix(THOUGHT).unwrap_or(&item.text);
+        assert!(is_said_in(text, said, false), "{text:?} is not what was said: {said:?}\n{digest}");
+    }
+
+    /// Checks that all words of a line are in a message, the message of its call or of its result, or our own.
+    fn assert_words(&self, line: &str, index: usize, digest: &str) {
+        self.at(index, digest);
+        let around = [index.saturating_sub(1), index, index + 1];
+        let partners = self.1.get(&index).into_iter().flatten().copied().chain(around);
+        let all: Vec<&str> = partners.filter_map(|at| self.0.get(at)).map(|heard| heard.all.as_str()).collect();
+        let is_there = |word: &str| OWN_WORDS.contains(&word) || all.iter().any(|text| text.contains(word));
+        let (line, _) = line.split_once(STALE).unwrap_or((line, ""));
+        for word in words(line) {
+            assert!(is_there(word), "{word:?} of {line:?} is not in message {index}: {digest}");
+        }
+    }
+
+    /// Checks a line of files, each with the index of its last change.
+    fn assert_files(&self, item: &Item, digest: &str) {
+        if item.text.starts_with(FOLDER) || item.left_out().is_some() {
+            return;
+        }
+        let files = FILES.iter().find_map(|kind| item.text.strip_prefix(kind));
+        let files = files.unwrap_or_else(|| panic!("{:?} is not a known line: {digest}", item.text));
+        for file in files.split(']').filter(|file| !file.trim().is_empty() && !counts_the_rest(file)) {
+            let (path, index) = file.rsplit_once('[').unwrap_or_else(|| panic!("{file:?} has no index: {digest}"));
+            match index.strip_prefix('~') {
+                Some(_) => assert!(self.carries_words(path), "{path} is not carried: {digest}"),
+                None => self.assert_words(path, index.parse().expect("an index"), digest),
+            }
+        }
+    }
+}
+
+/// Whether it is the end of a list of files, which says how many are not there.
+fn counts_the_rest(file: &str) -> bool {
+    file.trim_start_matches(", ").strip_prefix("… ").is_some_and(|rest| rest.ends_with(" more"))
+}
+
+/// Returns the words of a line.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+/// Checks that what a digest says of the user and of the state stays in a larger one.
+pub(crate) fn assert_keeps(smaller: &str, larger: &str) {
+    let of =
+        |digest: &str| -> Vec<Item> { parse(digest).into_iter().filter(|item| item.left_out().is_none()).collect() };
+    let larger_items = of(larger);
+    for item in of(smaller).iter().filter(|item| [Section::User, Section::State].contains(&item.section)) {
+        let alike = |other: &&Item| {
+            (other.section, other.index, other.is_carried) == (item.section, item.index, item.is_carried)
+        };
+        let there: String = larger_items.iter().filter(alike).map(|other| squeezed(&other.text)).collect();
+        // The items of a plan and the files of a list stand alone.
+        let between = match item.section {
+            Section::State if item.index.is_none() => ", ",
+            Section::State if item.text.starts_with("Plan:") => "\n",
+            _ => "…",
+        };
+        for piece in item.text.split(between).filter(|piece| !counts_the_rest(piece)) {
+            assert!(there.contains(&squeezed(piece)), "{piece:?} is lost.\n{smaller}\n-- in --\n{larger}");
+        }
+    }
+}
+
+/// The counters of the laws.
+pub(crate) const COUNTERS: [Counter; 3] =
+    [Counter::DEFAULT, Counter::Bytes(1), Counter::Exact(crate::tokens::bpe::Encoding::O200kBase)];
+
+/// Returns the digest of messages, and checks that it fits its limit and is the same every time.
+pub(crate) fn digest_of(messages: &[&Message<'_>], counter: Counter, limit: u64) -> String {
+    let indices: Vec<usize> = (0..messages.len()).collect();
+    let digest = digest::read(messages, &indices, PREFIX);
+    let text = digest.write(counter, limit);
+    assert!(counter.count_text(&text) <= limit, "{} > {limit}: {text}", counter.count_text(&text));
+    assert_eq!(digest.write(counter, limit), text, "the same every time");
+    assert_eq!(digest::read(messages, &indices, PREFIX).write(counter, limit), text, "the same every time");
+    text
+}
+
+/// Checks the laws of a digest of a transcript, and returns it.
+pub(crate) fn assert_digest(transcript: &Transcript<'_>, counter: Counter, limit: u64) -> String {
+    let messages: Vec<&Message<'_>> = transcript.messages.iter().collect();
+    let text = digest_of(&messages, counter, limit);
+    let history = History::new(transcript);
+    let least = if counter == COUNTERS[1] { 300 } else { 60 };
+    // Where no section has room for a line, nothing can be counted.
+    history.assert_user(&text, if limit < least { 0 } else { messages.len() });
+    history.assert_lines(&text);
+    let something = history
+        .0
+        .iter()
+        .any(|heard| heard.is_person || heard.assistant.as_ref().is_some_and(|said| !squeezed(said).is_empty()));
+    assert!(!something || limit < least || text.starts_with("## "), "{limit}: {text:?}");
+    text
+}
+
+/// The message that puts a digest in the place of its messages.
+pub(crate) fn as_message(digest: &str) -> String {
+    format!("{PREFIX}{}", fence::wrap(digest))
+}
