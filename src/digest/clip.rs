@@ -217,6 +217,14 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     format!("{} {GAP}", head[..end].trim_end())
 }
 
+/// Returns the longest beginning of a text that fits, with the mark of a gap.
+pub(super) fn beginning<'t>(text: &'t str, fits: impl Fn(&str) -> bool) -> &'t str {
+    const LONGEST: usize = 1_000;
+    let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).take(LONGEST).collect();
+    let fitting = ends.partition_point(|&end| fits(&format!("{} {GAP}", indented(&text[..end]))));
+    text[..fitting.checked_sub(1).map_or(0, |last| ends[last])].trim_end()
+}
+
 /// Returns a text on one line, with its middle left out where it is longer than `most` bytes.
 pub(super) fn middle_cut(text: &str, most: usize) -> String {
     // Of a huge text not all is brought on one line.

@@ -40,8 +40,9 @@ pub(super) struct Files {
     scripts: ScriptWrites,
 }
 
-/// Edits whose text is kept.
+/// Edits whose text is kept, and failures.
 const MOST_EDITS: usize = 6;
+const MOST_FAILURES: usize = 64;
 
 impl Files {
     /// Notes what a call that did not fail did to files.
@@ -78,6 +79,9 @@ impl Files {
         let path = clean(path);
         self.failed.retain(|failed| failed.path != path);
         self.failed.push(FileNote { path, place, text: cut(&one_line(result), LONGEST) });
+        if self.failed.len() > MOST_FAILURES {
+            self.failed.remove(0);
+        }
     }
 
     /// Notes the use of a file. Its creation is told beside a later change.

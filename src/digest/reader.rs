@@ -15,10 +15,11 @@ use crate::transcript::compaction::Compaction;
 use crate::transcript::fence;
 use crate::transcript::lazy_text::{LazyText, texts_of};
 use crate::transcript::speaker::{is_observation, notes_interruption, refusal, shell_block, words_of_person};
+use crate::transcript::status::status_mark;
 use crate::transcript::text::Text;
 use crate::transcript::tools::purpose::purpose_of;
 use crate::transcript::tools::{Access, ToolUse, words_of_name};
-use crate::transcript::{Message, ResultRef, Role};
+use crate::transcript::{Message, Role};
 
 /// Reads messages, with their `indices` in the source. `prefix` is the opening of an earlier summary.
 pub(crate) fn read<'a>(messages: &[&Message<'a>], indices: &[usize], prefix: &str) -> Digest<'a> {
@@ -54,10 +55,10 @@ struct Reader<'a, 'p> {
     open_by_id: HashMap<Option<String>, VecDeque<usize>>,
     /// The place of the last run of each key in the list of runs.
     runs: HashMap<u64, usize>,
-    /// No output of a command precedes the first command.
-    has_acted: bool,
     /// The text of a slash command that the user typed is what the user wants.
     follows_slash_command: bool,
+    /// The places of the runs that an earlier digest told, by their labels.
+    carried: Option<HashMap<String, usize>>,
     /// The last call, where the state tells what it did.
     last_of_files: Option<Run<'a>>,
     /// How many commands ran in each folder.
@@ -93,7 +94,7 @@ impl<'a> Reader<'a, '_> {
         for answer in &message.results {
             // If a whole message is a result, its text is the result.
             let result = contents.next().unwrap_or_else(|| text.clone());
-            self.add_result(answer.id, CallResult { place, text: result, marked: mark_of(answer) });
+            self.add_result(answer.id, CallResult { place, text: result, marked: status_mark(answer.json) });
         }
         if matches!(message.role, Role::Tool | Role::Function) && message.results.is_empty() {
             self.add_result(None, CallResult { place, text, marked: None });
@@ -120,7 +121,9 @@ impl<'a> Reader<'a, '_> {
         if is_inserted || words.trim().is_empty() {
             return;
         }
-        if self.has_acted && is_observation(&words) {
+        let is_answer = || self.open_by_id.get(&None).is_some_and(|open| !open.is_empty());
+        let is_marked = || message.json.get_text("message_type").is_some_and(|kind| kind.is("observation"));
+        if (is_observation(&words) || is_marked()) && is_answer() {
             return self.add_result(None, CallResult { place, text: text.clone(), marked: None });
         }
         let asked = self.digest.said.iter().rev().find(|said| said.kind != SaidKind::Thought);
@@ -138,7 +141,6 @@ impl<'a> Reader<'a, '_> {
         thoughts: Vec<Text<'a>>,
         next: Option<&Message<'a>>,
     ) {
-        self.has_acted = true;
         // What was thought is told where nothing was said.
         if text.is_blank() {
             let text = LazyText::new(thoughts);
@@ -150,7 +152,9 @@ impl<'a> Reader<'a, '_> {
             next.is_some_and(|next| next.role == Role::User && is_observation(&LazyText::new(texts_of(next).0).read()))
         };
         let all = if message.calls.is_empty() { text.read() } else { "".into() };
-        let command = shell_block(&all, is_next_output);
+        // One agent writes its command beside the text.
+        let action = message.json.get_text("action").filter(|_| message.calls.is_empty()).map(|action| action.decode());
+        let command = action.as_deref().or_else(|| shell_block(&all, is_next_output));
         // Some formats write a call as a message of its own.
         let acts =
             !message.calls.is_empty() || command.is_some() || next.is_some_and(|next| next.role == Role::Assistant);
@@ -244,10 +248,13 @@ impl<'a> Reader<'a, '_> {
     /// Adds the last run of its key, in place of the one before, and of the one that an earlier digest told.
     fn add_run(&mut self, key: u64, mut run: Run<'a>) {
         let runs = &mut self.digest.runs;
-        if runs.first().is_some_and(|run| run.carried.is_some()) {
-            let label = run.label(self.digest.folder.as_deref());
-            let told = runs.iter_mut().take_while(|run| run.carried.is_some());
-            told.filter(|told| told.label(None) == label).for_each(|told| told.is_superseded = true);
+        if self.carried.is_none() {
+            let told = runs.iter().enumerate().filter(|(_, run)| run.carried.is_some());
+            self.carried = Some(told.map(|(at, run)| (run.label(None), at)).collect());
+        }
+        let carried = self.carried.iter_mut().filter(|carried| !carried.is_empty());
+        for at in carried.filter_map(|carried| carried.remove(&run.label(self.digest.folder.as_deref()))) {
+            runs[at].is_superseded = true;
         }
         if let Some(before) = self.runs.insert(key, runs.len()) {
             run.failed_before = runs[before].supersede();
@@ -284,13 +291,4 @@ fn without_frame(summary: &str) -> String {
     let behind = |mark| summary.rsplit_once(mark).map(|(_, rest)| rest);
     let inside = behind("</analysis>").or_else(|| behind("\nSummary:\n")).unwrap_or(summary);
     inside.lines().filter(|line| !words::opens_with(line, FRAME)).collect::<Vec<_>>().join("\n").trim().to_owned()
-}
-
-/// Returns what the format says of a result: whether it failed.
-fn mark_of(answer: &ResultRef<'_>) -> Option<bool> {
-    let is = |key: &str, wanted: &str| answer.json.get(key).is_some_and(|value| value.raw() == wanted);
-    if is("is_error", "true") || is("isError", "true") || is("status", "\"error\"") || is("state", "\"output-error\"") {
-        return Some(true);
-    }
-    (is("is_error", "false") || is("isError", "false")).then_some(false)
 }

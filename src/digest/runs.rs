@@ -9,6 +9,7 @@ use crate::digest::clip::middle_cut;
 use crate::digest::files::{FileUse, Files, without_folder};
 use crate::digest::grammar::{ARROW, Lines, Place};
 use crate::digest::outcome::{self, Call, Ended, telling};
+use crate::digest::words;
 use crate::tokens::Counter;
 use crate::transcript::lazy_text::LazyText;
 use crate::transcript::tools::actions::FileAction;
@@ -98,7 +99,7 @@ impl<'a> Run<'a> {
             Value::Object(members) => members.iter().map(argument).collect::<Vec<_>>().join(", "),
             _ => text.into_owned(),
         };
-        format!("{}({})", shown(&self.name), shown(&arguments))
+        format!("{}({})", shown(&self.name).replace(':', "."), shown(&arguments))
     }
 
     /// Returns how the run ended, in at most `most` bytes of its result.
@@ -122,6 +123,8 @@ impl<'a> Run<'a> {
             Ended::Refused => "refused or cancelled by the user".to_owned(),
             Ended::NoResult => "no result yet".to_owned(),
             Ended::Well | Ended::Unknown if told.is_empty() => "no output".to_owned(),
+            // What a program says is not its status.
+            Ended::Well | Ended::Unknown if words::opens_with(&told, "ok|failed|exit code") => "it says".to_owned(),
             Ended::Well | Ended::Unknown => String::new(),
         };
         let between = if status.is_empty() || told.is_empty() { "" } else { ": " };

@@ -69,7 +69,8 @@ fn plan_line(plan: &Plan, room: &mut Room) -> Option<String> {
     }
     let items =
         plan.items.iter().zip(shown).filter(|(_, shown)| *shown).map(|(item, _)| format!("\n  {}", item.line()));
-    Some(format!("{place} Plan:{}", items.collect::<String>()))
+    let items = items.collect::<String>();
+    (!items.is_empty()).then(|| format!("{place} Plan:{items}"))
 }
 
 /// Returns a line for each action with the files that have room, those used last first.

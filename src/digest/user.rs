@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use crate::digest::clip::{self, Piece, PieceKind, clipped, indented};
+use crate::digest::clip::{self, Piece, PieceKind, beginning, clipped, indented};
 use crate::digest::grammar::{ASKED, Lines, Place, unlabelled};
 use crate::tokens::Counter;
 use crate::transcript::lazy_text::LazyText;
@@ -141,6 +141,7 @@ pub(super) fn lines(user: &[UserMessage<'_>], counter: Counter, most: u64, most_
     let mut chosen: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
     let mut questions: HashSet<usize> = HashSet::new();
     let mut words: BTreeMap<usize, String> = BTreeMap::new();
+    let mut first = None;
     for UserPiece { rank, at, range, .. } in pieces_by_rank(user, most) {
         let words = words.entry(at).or_insert_with(|| user[at].words());
         let text = match (&range, &user[at].asked) {
@@ -150,6 +151,7 @@ pub(super) fn lines(user: &[UserMessage<'_>], counter: Counter, most: u64, most_
             (None, None) => continue,
         };
         used += counter.count_text(&text);
+        first = first.or_else(|| range.clone().map(|range| (at, range)));
         if used > if rank == Rank::Rest { most_with_rest } else { most } {
             break;
         }
@@ -157,6 +159,15 @@ pub(super) fn lines(user: &[UserMessage<'_>], counter: Counter, most: u64, most_
             Some(range) => chosen.entry(at).or_default().push(range),
             None => drop(questions.insert(at)),
         }
+    }
+    // Of the most important piece a beginning is shown at least.
+    if chosen.is_empty()
+        && let Some((at, range)) = first
+    {
+        let fitting = beginning(&words[&at][range.clone()], |text| {
+            counter.count_text(&format!("- {} {text}", user[at].place)) <= most
+        });
+        chosen.extend((!fitting.is_empty()).then(|| (at, vec![range.start..range.start + fitting.len()])));
     }
     let shown: HashSet<&String> =
         words.iter().filter(|(at, _)| chosen.contains_key(at)).map(|(_, words)| words).collect();

@@ -4,7 +4,7 @@
 //! fifth. Both are taken in a fixed order until their share is used up, so that more room never loses a line of them.
 //! Calls and the assistant's words share what is left; calls that only read come last.
 
-use crate::digest::clip::{clipped, cut, indented};
+use crate::digest::clip::{GAP, beginning, clipped, indented};
 use crate::digest::grammar::{EARLIER, FOLDER, LEFT_OUT, Lines, Place, RUNS, SAID, STATE, USER};
 use crate::digest::outcome::Ended;
 use crate::digest::runs::Run;
@@ -35,16 +35,19 @@ impl Digest<'_> {
 
     /// Returns a beginning of the user's last words, or else of any words, or how many messages there were.
     fn least(&self, counter: Counter, limit: u64) -> String {
-        const MOST_BYTES: usize = 16;
-        let of_user = self.user.last().map(|message| message.words());
-        let of_others = || self.said.last().map(|said| said.text.read().into_owned());
-        let of_runs = || self.runs.last().map(|run| run.label(None));
-        let text = of_user.or_else(of_others).or_else(of_runs);
-        let text = text.unwrap_or_else(|| format!("{} without words.", counted(self.messages, "message")));
-        let text = indented(&cut(&text, usize::try_from(limit).unwrap_or(usize::MAX).saturating_mul(MOST_BYTES)));
-        let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
-        let fitting = ends.partition_point(|&end| counter.count_text(&text[..end]) <= limit);
-        text[..fitting.checked_sub(1).map_or(0, |last| ends[last])].trim_end().to_owned()
+        let of_user = self.user.last().map(|message| (message.place, message.words()));
+        let of_others = || self.said.last().map(|said| (said.place, said.text.read().trim().to_owned()));
+        let of_runs = || self.runs.last().map(|run| (run.place, run.label(None)));
+        let fits = |text: &str| counter.count_text(text) <= limit;
+        let text = match of_user.or_else(of_others).or_else(of_runs) {
+            Some((place, text)) => match beginning(&text, |text| fits(&format!("- {place} {text}"))) {
+                "" => String::new(),
+                start => format!("- {place} {} {GAP}", indented(start)),
+            },
+            None if self.messages > 0 => format!("{} without words.", counted(self.messages, "message")),
+            None => String::new(),
+        };
+        Some(text).filter(|text| fits(text)).unwrap_or_default()
     }
 }
 
@@ -69,13 +72,14 @@ impl Writer<'_, '_> {
         let of = |room: u64, share: f64| (room as f64 * share) as u64;
         let share = |room: u64, least: f64, others: u64| of(room, least).max(room.saturating_sub(others));
         let others = of_state + of_runs + of_said;
+        let count = self.tokens(&format!("\n- {LEFT_OUT}999999 messages of the user.\n"));
         let mut out = String::new();
         if let Some((place, text)) = earlier {
             let shown = self.clipped_to(&text.read(), of(room, EARLIER_SHARE));
             add_section(&mut out, EARLIER, &[(*place, shown)], None);
         }
         let base = room.saturating_sub(self.tokens(&out));
-        let most = |least, others| share(base, least, others).saturating_sub(self.tokens(USER) + COUNT);
+        let most = |least, others| share(base, least, others).saturating_sub(self.tokens(USER) + count);
         let (lines, left_out) = user::lines(user, self.counter, most(USER_SHARE, others), most(REST_SHARE, others));
         add_section(&mut out, USER, &lines, left_out_line(self.digest.left_out + left_out, "message", " of the user"));
         let most = share(base, STATE_SHARE, of_user + of_runs + of_said);
@@ -89,7 +93,7 @@ impl Writer<'_, '_> {
         let last = told.last().map(|run| run.place);
         let only_reads = |run: &&&Run<'_>| run.purpose == Purpose::Reads && Some(run.place) != last;
         let (reads, acts): (Vec<&Run<'_>>, Vec<&Run<'_>>) = told.iter().partition(only_reads);
-        let left = room.saturating_sub(self.tokens(&out) + self.tokens(RUNS) + self.tokens(SAID) + COUNT);
+        let left = room.saturating_sub(self.tokens(&out) + self.tokens(RUNS) + self.tokens(SAID) + count);
         let least = if files.changes().next().is_some() { RUNS_SHARES.0 } else { RUNS_SHARES.1 };
         let lines_of = |runs: &[&Run<'_>], room| runs::lines(runs, files, self.counter, room, folder);
         let mut runs = lines_of(&acts, share(left, least, of_said));
@@ -143,16 +147,13 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Tokens of a line that counts what is left out.
-const COUNT: u64 = 12;
-
 fn left_out_line(number: usize, noun: &str, of: &str) -> Option<String> {
     (number > 0).then(|| format!("- {LEFT_OUT}{}{of}.", counted(number, noun)))
 }
 
 /// Adds a section, with the line that counts what it leaves out.
 fn add_section(out: &mut String, heading: &str, lines: &[(Place, String)], left_out: Option<String>) {
-    if !lines.is_empty() {
+    if !lines.is_empty() || left_out.is_some() {
         add_line(out, heading);
         lines.iter().for_each(|(place, text)| add_line(out, &format!("- {place} {text}")));
         left_out.iter().for_each(|line| add_line(out, line));

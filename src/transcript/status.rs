@@ -1,10 +1,30 @@
-//! The structured status in the result of a call: the exit code that an agent's program writes around an output.
+//! The structured status in the result of a call: the mark of its format, and the exit code that an agent's program writes
+//! around an output.
+
+use crate::transcript::json::Json;
 
 /// Bytes at either end of a result in which its status can be.
 pub(crate) const EDGE: usize = 240;
 
 /// Stands for a failure without an exit code.
 pub(crate) const FALSE: i32 = i32::MIN;
+
+/// Returns whether the format says that a result is a failure; `None` if it says nothing. `result` is the part or the
+/// message that holds the result.
+pub(crate) fn status_mark(result: Json<'_>) -> Option<bool> {
+    // Of `LangChain`, `status` says only that the tool itself did not fail.
+    const FLAGS: [&[&str]; 3] = [&["is_error"], &["isError"], &["error"]];
+    const CODES: [&[&str]; 2] = [&["extra", "returncode"], &["extras", "metadata", "exit_code"]];
+    let raw = |path: &[&str]| result.at(path).map(|value| value.raw());
+    let flag = FLAGS.iter().find_map(|path| raw(path)?.parse::<bool>().ok());
+    let code = || CODES.iter().find_map(|path| Some(raw(path)?.parse::<i32>().ok()? != 0));
+    let of_bedrock = || result.at(&["toolResult", "status"])?.text().map(|status| !status.is("success"));
+    let has_failed = raw(&["status"]) == Some("\"error\"")
+        || raw(&["state"]) == Some("\"output-error\"")
+        || raw(&["output", "type"]).is_some_and(|kind| kind.starts_with("\"error-"))
+        || raw(&["error"]).is_some_and(|error| error.starts_with('{'));
+    if has_failed { Some(true) } else { flag.or_else(code).or_else(of_bedrock) }
+}
 
 /// Returns the status in a result by its first and its last bytes, as the source spells them: 0 for success.
 pub(crate) fn exit_status(first: &str, last: &str) -> Option<i32> {

@@ -15,7 +15,11 @@ impl Summarization<'_, '_> {
     /// Appends what a model's summary lacks, as much as `--ledger` allows and as still leaves a saving. The summary is
     /// paid for: a fault in this code loses only what it would have appended.
     pub(super) fn with_facts(&self, summary: String) -> String {
-        if self.policy.summary.ledger == 0 || self.is_embedded() {
+        if self.is_embedded() {
+            return summary;
+        }
+        let summary = digest::without_own_headings(&summary);
+        if self.policy.summary.ledger == 0 {
             return summary;
         }
         fault::caught(Part::Ledger, || self.append_missing(&summary)).unwrap_or_else(|fault| {
@@ -25,7 +29,7 @@ impl Summarization<'_, '_> {
     }
 
     fn append_missing(&self, summary: &str) -> String {
-        let summary = digest::without_own_headings(summary.trim_end());
+        let summary = summary.trim_end().to_owned();
         let messages: Vec<&Message<'_>> = self.messages(&self.summarized).collect();
         let digest = digest::read(&messages, &self.summarized, &self.policy.cut.summary_prefix);
         let counter = self.policy.counter;

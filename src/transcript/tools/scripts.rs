@@ -12,8 +12,9 @@ pub(crate) struct ScriptWrites {
     by_script: HashMap<String, Vec<(String, FileAction)>>,
 }
 
-/// Most bytes of code that are looked at.
+/// Most bytes of code that are looked at, and files that a script writes.
 const MOST_CODE: usize = 1 << 16;
+const MOST_FILES: usize = 16;
 
 impl ScriptWrites {
     /// Notes the code of a script that a call wrote. A program with arguments writes what they say.
@@ -101,7 +102,7 @@ fn written_files(code: &str) -> Vec<(String, FileAction)> {
             [format!("{call}'{path}"), format!("{call}\"{path}")].iter().any(|removal| code.contains(removal))
         })
     };
-    found.into_iter().filter(|path| !is_removed(path)).map(|path| (path, action)).collect()
+    found.into_iter().filter(|path| !is_removed(path)).take(MOST_FILES).map(|path| (path, action)).collect()
 }
 
 /// Whether the arguments of `open` have a mode that writes.
