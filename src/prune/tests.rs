@@ -334,6 +334,27 @@ fn what_the_goal_does_not_need_stays() {
     assert_eq!(by_goal(2_100, &["results:0", "cap"]), (vec![1, 3, 5], vec!["results", "cap"]));
 }
 
+/// A long argument alone can save more than the goal needs.
+#[test]
+fn an_argument_is_cut_only_as_far_as_the_goal_needs() {
+    let text = |words: usize| "a word or two\n".repeat(words);
+    let one = called("a", "write", &serde_json::json!({"path": "a", "content": text(2_000)}).to_string(), "done");
+    let two = called("b", "write", &serde_json::json!({"old": text(900), "new": text(1_100)}).to_string(), "done");
+    for source in [format!("[{one},{END}]"), format!("[{two},{END}]")] {
+        let document = read(&source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+        let scene = Scene::new(transcript, &tally, vec![true; transcript.messages.len()]);
+        for goal in [1_000, 3_000, 5_000] {
+            let pruned = prune(&scene, &chosen(&[Choice::All]), Some(goal));
+            assert!((goal..goal + 100).contains(&pruned.saved()), "{goal}: {}", pruned.saved());
+            let out = apply(&source, &pruned.all_edits(transcript));
+            assert!(out.contains("...(argument truncated)") && out.contains("a word or two"), "{out}");
+            assert!(read(&out, None, None).is_ok(), "{out}");
+        }
+    }
+}
+
 #[test]
 fn rules_are_read_as_they_are_written() {
     let rules = |texts: &[&str]| {
