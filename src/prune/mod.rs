@@ -54,6 +54,16 @@ pub(crate) fn cutting_arguments(characters: u64) -> Rule {
     Rule { kind: &arguments::KIND, amount: Amount::Length(characters) }
 }
 
+/// Returns rules that cut results to at most so many tokens, where they cut results at all.
+pub(crate) fn with_shorter_results(mut rules: Vec<Rule>, longest: u64) -> Vec<Rule> {
+    for rule in &mut rules {
+        if let (true, Amount::Length(length)) = (rule.name() == cap::KIND.name, rule.amount) {
+            rule.amount = Amount::Length(length.min(longest));
+        }
+    }
+    rules
+}
+
 impl FromStr for Choice {
     type Err = Diagnostic;
 

@@ -4,6 +4,7 @@ mod approx_tokens;
 mod conversations;
 mod documents;
 mod exact_tokens;
+mod filling;
 mod fixtures;
 mod langgraph;
 mod lines;
