@@ -54,6 +54,16 @@ pub(crate) fn cutting_arguments(characters: u64) -> Rule {
     Rule { kind: &arguments::KIND, amount: Amount::Length(characters) }
 }
 
+/// Returns the rules with which `--fit` prunes: where thinking is removed, it can also go from loops of calls that are
+/// still open, where the provider does not require it there. That goes last.
+pub(crate) fn for_fit(rules: &[Rule]) -> Vec<Rule> {
+    let mut rules = rules.to_vec();
+    if rules.iter().any(|rule| rule.name() == thinking::KIND.name) {
+        rules.push(Rule::of(&thinking::IN_OPEN_LOOPS));
+    }
+    rules
+}
+
 /// Returns rules that cut results to at most so many tokens, where they cut results at all.
 pub(crate) fn with_shorter_results(mut rules: Vec<Rule>, longest: u64) -> Vec<Rule> {
     for rule in &mut rules {

@@ -355,6 +355,35 @@ fn an_argument_is_cut_only_as_far_as_the_goal_needs() {
     }
 }
 
+/// Codex sends reasoning without ids. Its provider accepts a call without the reasoning before it.
+#[test]
+fn reasoning_without_an_id_goes_from_an_open_loop_last() {
+    let line = |payload: Value| {
+        serde_json::json!({"timestamp": "t", "type": "response_item", "payload": payload}).to_string() + "\n"
+    };
+    let reasoning = |id: Option<&str>| {
+        let mut item = serde_json::json!({"type": "reasoning", "summary": [], "encrypted_content": "x".repeat(4_000)});
+        id.into_iter().for_each(|id| item["id"] = id.into());
+        line(item)
+    };
+    let called = |id: &str| {
+        let call = serde_json::json!({"type": "function_call", "name": "f", "call_id": id, "arguments": "{}"});
+        let output = serde_json::json!({"type": "function_call_output", "call_id": id, "output": "done"});
+        line(call) + &line(output)
+    };
+    let user =
+        line(serde_json::json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "u"}]}));
+    let source = user + &reasoning(None) + &called("a") + &reasoning(Some("rs_1")) + &called("b");
+    let document = read(&source, None, None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+    let scene = Scene::new(transcript, &tally, vec![true; transcript.messages.len()]);
+    let rules = chosen(&[Choice::All]);
+    assert!(prune(&scene, &rules, Some(u64::MAX)).is_empty());
+    assert_eq!(prune(&scene, &for_fit(&rules), Some(u64::MAX)).emptied, [1]);
+    assert_eq!(for_fit(&chosen(&["cap".parse().expect("a rule")])).len(), 1, "no rule removes thinking");
+}
+
 #[test]
 fn rules_are_read_as_they_are_written() {
     let rules = |texts: &[&str]| {

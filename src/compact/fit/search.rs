@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::plan::{self, Plan};
-use crate::prune::{Pruned, Rule, capping, with_shorter_results};
+use crate::prune::{Pruned, Rule, capping, for_fit, with_shorter_results};
 
 use crate::compact::decide::{smallest_summary, uncut_without_gain};
 use crate::compact::fit::limit::{Fit, Unmet};
@@ -70,7 +70,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         self.pinned = plan::pinned(self.fitted.transcript, &self.policy.cut, kept_from);
         self.fitted.plan = std::mem::take(&mut self.fitted.plan).without_cut();
         (self.fitted.plan.wanted, self.fitted.kept_from) = (kept_from, kept_from);
-        let mut pruned = self.pruned_in(0..kept_from, &self.policy.pruning.rules, self.goal);
+        let mut pruned = self.pruned_in(0..kept_from, &for_fit(&self.policy.pruning.rules), self.goal);
         if self.fitted.leaves_foreign(self.policy, &self.fitted.plan, &pruned) {
             pruned = Pruned::default();
         }
@@ -349,7 +349,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
 
     /// Returns the rules that prune, with results cut as short as a useful rest is.
     fn rules_to_the_least(&self) -> Vec<Rule> {
-        with_shorter_results(self.policy.pruning.rules.clone(), LEAST_CAP)
+        with_shorter_results(for_fit(&self.policy.pruning.rules), LEAST_CAP)
     }
 
     /// Whether so much room is worth a change of the plan.
@@ -382,7 +382,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         if self.policy.summary.is_embedded() || self.policy.summary.summarizer == SummarizerKind::Off {
             return Pruned::default();
         }
-        self.pruned_in(0..cut, &self.policy.pruning.rules, u64::MAX)
+        self.pruned_in(0..cut, &for_fit(&self.policy.pruning.rules), u64::MAX)
     }
 
     /// Returns the plan with a cut at one place; without a cut where it would gain nothing.
