@@ -14,7 +14,7 @@ use crate::prune::{KINDS, Pruned, Saving, arguments, cap, reads, results, sort_b
 /// The fewest tokens of a pruned part that are worth keeping.
 const LEAST_KEPT: u64 = 50;
 /// Attempts to cut a message so that it fills a room. Each corrects the one before.
-const ROUNDS: usize = 8;
+const ROUNDS: u64 = 8;
 
 /// Returns the change that cuts a message to about so many tokens.
 type CutMessage = fn(&Scene<'_, '_>, usize, u64) -> Option<Change>;
@@ -155,7 +155,7 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
         let whole = self.size(message);
         let mut limit = most;
         let mut best: Option<TouchedMessage> = None;
-        for _ in 0..ROUNDS {
+        for round in 1..=ROUNDS {
             let Some(after) = cut_message(self.scene, message, limit).and_then(|cut| self.with(message, cut)) else {
                 break;
             };
@@ -167,6 +167,10 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
                 break;
             }
             limit = (limit + most).saturating_sub(tokens);
+            // Cuts are at ends of lines, so a little less room can change nothing.
+            if tokens > most {
+                limit -= limit * round / 200;
+            }
         }
         let after = best?;
         let saving = Saving { rule, message, tokens: whole.saturating_sub(after.tokens) };
