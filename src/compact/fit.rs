@@ -11,6 +11,7 @@ mod sizes;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use anyhow::Result;
 
@@ -34,7 +35,7 @@ pub(crate) use limit::{Fit, limit_name};
 use limit::LEFT_FOREIGN;
 use search::LimitSearch;
 
-/// A summary that leaves at least this part of the limit has nothing more to tell.
+/// Room of less than this part of the limit stays unused.
 const SPARE: u64 = 20;
 
 /// The plan for a conversation.
@@ -59,8 +60,8 @@ pub(crate) struct FittedPlan<'t> {
     pub(crate) fit: Option<Fit>,
     /// The embedded summarizer's text for this plan, where it was written to find the cut.
     pub(crate) draft: Option<String>,
-    /// The plan without a cut, where pruning alone meets the limit and a summary only saves more.
-    pub(crate) pruned_alone: Option<Plan>,
+    /// The plan without a cut and its pruning, where pruning alone meets the limit and a summary only saves more.
+    pub(crate) pruned_alone: Option<(Plan, Pruned)>,
     /// The tokens that messages with removed thinking keep, counted when they are first needed.
     thinking_sizes: OnceCell<BTreeMap<usize, u64>>,
 }
@@ -234,8 +235,8 @@ impl<'t> FittedPlan<'t> {
 
     /// Falls back on the pruning alone, where that meets the limit.
     pub(crate) fn fall_back_on_pruning(&mut self, policy: &CompactionPolicy) {
-        if let Some(plan) = self.pruned_alone.take() {
-            self.plan = plan;
+        if let Some((plan, pruned)) = self.pruned_alone.take() {
+            (self.plan, self.pruned) = (plan, pruned);
             self.find_thinking(policy);
         }
     }
@@ -261,7 +262,7 @@ impl<'t> FittedPlan<'t> {
         }
         let kept_from = self.plan.kept_from;
         let pinned = plan::pinned(self.transcript, &policy.cut, kept_from);
-        self.pruned = self.pruned_before(policy, kept_from, &pinned, None);
+        self.pruned = self.pruned_in(policy, 0..kept_from, &pinned, &policy.pruning.rules, None);
         if nobody && self.pruned.is_empty() {
             let reason = self.plan.reason.take().filter(|_| kept_from == 0);
             self.leave_unchanged(reason.unwrap_or_else(|| "there is nothing to be pruned".to_owned()));
@@ -276,10 +277,10 @@ impl<'t> FittedPlan<'t> {
         self.kept_from = 0;
     }
 
-    /// Uses a trial summary of this plan, with the tokens of its message. Where it leaves room, the cut moves to an
-    /// earlier message, so that more messages stay behind the summary. Else the summary is kept as the draft.
+    /// Uses a trial summary of this plan, with the tokens of its message. Where it leaves room, more messages stay behind
+    /// the summary, and less of them is pruned. Else the summary is kept as the draft.
     pub(crate) fn use_trial(&mut self, policy: &CompactionPolicy, text: String, tokens: u64) {
-        if self.cut_earlier(policy, tokens) {
+        if self.use_room_beside(policy, tokens) {
             self.find_thinking(policy);
         } else if !policy.redact {
             // With --redact, the secrets in it are counted when it is written.
@@ -287,20 +288,29 @@ impl<'t> FittedPlan<'t> {
         }
     }
 
-    /// Moves the cut to an earlier message where a summary of so many tokens leaves room. Returns whether it moved.
-    fn cut_earlier(&mut self, policy: &CompactionPolicy, summary: u64) -> bool {
-        let Some(Fit { limit, target, room, cap: None, unmet: None }) = self.fit else { return false };
+    /// Uses the room that a summary of so many tokens leaves. Returns whether that changes the plan.
+    fn use_room_beside(&mut self, policy: &CompactionPolicy, summary: u64) -> bool {
+        let Some(Fit { limit, target, room, unmet: None, .. }) = self.fit else { return false };
         if self.plan.cutoff == 0 || room.saturating_sub(summary) < limit / SPARE {
             return false;
         }
-        LimitSearch::cut_earlier(self, policy, (target, limit), summary + summary / SPARE)
+        // The summary is written anew for the new plan, and can then be a little longer.
+        LimitSearch::resumed(self, policy, limit).use_room_beside(target, summary + summary / SPARE)
     }
 
-    /// Returns the effect of the rules on messages before `end` that are not pinned. With a goal, the rules stop as
+    /// Returns the effect of some rules on the messages of a range that are not pinned. With a goal, the rules stop as
     /// soon as they save so many tokens.
-    fn pruned_before(&self, policy: &CompactionPolicy, end: usize, pinned: &[usize], goal: Option<u64>) -> Pruned {
-        let is_free = |index: usize| index >= self.plan.start && index < end && pinned.binary_search(&index).is_err();
-        self.pruned_where(policy, is_free, &policy.pruning.rules, goal)
+    fn pruned_in(
+        &self,
+        policy: &CompactionPolicy,
+        range: Range<usize>,
+        pinned: &[usize],
+        rules: &[Rule],
+        goal: Option<u64>,
+    ) -> Pruned {
+        let is_free =
+            |index: usize| index >= self.plan.start && range.contains(&index) && pinned.binary_search(&index).is_err();
+        self.pruned_where(policy, is_free, rules, goal)
     }
 
     fn pruned_where(

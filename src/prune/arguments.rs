@@ -1,7 +1,8 @@
 //! Long arguments of old calls. What an agent wrote into a file is in the file.
 
-use crate::rewrite::arguments::Truncation;
+use crate::rewrite::arguments::{Truncation, argument_lengths};
 
+use crate::prune::cap::level;
 use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
 use crate::prune::scene::Scene;
 
@@ -23,4 +24,17 @@ fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) ->
         Change { message, edits, ..Change::default() }
     });
     changed.filter(|change: &Change| !change.edits.is_empty()).collect()
+}
+
+/// Returns the change that cuts the longest arguments of a message, so that it has about so many tokens.
+pub(super) fn cut_message(scene: &Scene<'_, '_>, message: usize, limit: u64) -> Option<Change> {
+    let (source, read) = (scene.transcript.source, &scene.transcript.messages[message]);
+    let calls = || read.calls.iter().filter(|call| !scene.is_excepted(Some(call)));
+    let lengths: Vec<u64> = calls().flat_map(argument_lengths).map(|length| length as u64).collect();
+    let tokens = scene.tally.message(message).max(1);
+    let removed = tokens.saturating_sub(limit).saturating_mul(read.json.raw().len() as u64) / tokens;
+    let longest = level(&lengths, lengths.iter().sum::<u64>().checked_sub(removed)?)?;
+    let truncation = Truncation::before_the_cut(usize::try_from(longest).unwrap_or(usize::MAX));
+    let edits: Vec<_> = calls().flat_map(|call| truncation.cut_to_length(source, call)).collect();
+    (!edits.is_empty()).then_some(Change { message, edits, ..Change::default() })
 }

@@ -32,10 +32,11 @@ fn find(scene: &Scene<'_, '_>, amount: Amount, is_replaced: &IsReplaced<'_>) -> 
     long.filter_map(|result| cap(scene, result, limit)).collect()
 }
 
-/// Returns the change that cuts the results of a message to so many tokens together.
+/// Returns the change that cuts the longest results of a message, so that all have at most so many tokens together.
 pub(super) fn cut_message(scene: &Scene<'_, '_>, message: usize, limit: u64) -> Option<Change> {
     let results = scene.results().iter().filter(|result| result.message == message && scene.may_touch(result));
-    let each = limit / (results.clone().count() as u64).max(1);
+    let sizes: Vec<u64> = results.clone().map(|result| scene.tokens(result)).collect();
+    let each = level(&sizes, limit)?;
     by_message(results.filter_map(|result| cap(scene, result, each))).pop()
 }
 
@@ -81,7 +82,7 @@ fn shortened(strings: &[Json<'_>], again: &[Vec<Json<'_>>], counter: Counter, li
 }
 
 /// Returns the most tokens that each text can have, so that all together have no more than a limit.
-fn level(sizes: &[u64], limit: u64) -> Option<u64> {
+pub(super) fn level(sizes: &[u64], limit: u64) -> Option<u64> {
     const LEAST: u64 = 24;
     let mut sorted = sizes.to_vec();
     sorted.sort_unstable();

@@ -8,6 +8,7 @@ mod arguments;
 mod cap;
 mod media;
 mod note;
+mod pruner;
 mod reads;
 mod results;
 mod rule;
@@ -20,15 +21,13 @@ use std::str::FromStr;
 
 use crate::diagnostic::{Diagnostic, abbreviated, nearest};
 use crate::rewrite::media::OffloadedFile;
-use crate::transcript::edit::{Edit, sort};
-use crate::transcript::formats::read_entry;
-use crate::transcript::view::edited;
+use crate::transcript::edit::Edit;
 
 pub(crate) use rule::{Change, Kind, Rule};
 pub(crate) use scene::Scene;
 
+use pruner::Pruner;
 use rule::Amount;
-use scene::ToolResult;
 
 /// Every kind of rule, in the order in which they apply: the one that loses least comes first.
 pub(crate) static KINDS: [&Kind; 6] =
@@ -53,6 +52,26 @@ pub(crate) fn capping(tokens: u64) -> Rule {
 /// Returns the rule that cuts arguments longer than so many characters.
 pub(crate) fn cutting_arguments(characters: u64) -> Rule {
     Rule { kind: &arguments::KIND, amount: Amount::Length(characters) }
+}
+
+/// Returns the rules with which `--fit` prunes: where thinking is removed, it can also go from loops of calls that are
+/// still open, where the provider does not require it there. That goes last.
+pub(crate) fn for_fit(rules: &[Rule]) -> Vec<Rule> {
+    let mut rules = rules.to_vec();
+    if rules.iter().any(|rule| rule.name() == thinking::KIND.name) {
+        rules.push(Rule::of(&thinking::IN_OPEN_LOOPS));
+    }
+    rules
+}
+
+/// Returns rules that cut results to at most so many tokens, where they cut results at all.
+pub(crate) fn with_shorter_results(mut rules: Vec<Rule>, longest: u64) -> Vec<Rule> {
+    for rule in &mut rules {
+        if let (true, Amount::Length(length)) = (rule.name() == cap::KIND.name, rule.amount) {
+            rule.amount = Amount::Length(length.min(longest));
+        }
+    }
+    rules
 }
 
 impl FromStr for Choice {
@@ -200,6 +219,7 @@ impl Pruned {
         self.savings.extend(other.savings);
         self.files.extend(other.files);
         self.sizes.extend(other.sizes);
+        sort_by_rule(&mut self.savings);
         self
     }
 
@@ -209,179 +229,32 @@ impl Pruned {
     }
 }
 
+/// Sorts savings by their rules, in the order of [`KINDS`]. The messages of a rule stay in order.
+fn sort_by_rule(savings: &mut [Saving]) {
+    savings.sort_by_key(|saving| KINDS.iter().position(|kind| kind.name == saving.rule));
+}
+
 /// Applies rules in their order, each to the oldest message first. With a goal, it stops as soon as so many tokens are
-/// saved, and makes no change that saves nothing.
+/// saved, makes no change that saves nothing, and gives back what the last changes saved too much.
 pub(crate) fn prune(scene: &Scene<'_, '_>, rules: &[Rule], goal: Option<u64>) -> Pruned {
-    let mut pruner = Pruner { scene, messages: BTreeMap::new(), applied: Vec::new(), saved: 0 };
+    let mut pruner = Pruner::new(scene);
     for rule in rules {
-        if goal.is_some_and(|goal| pruner.saved >= goal) {
+        if goal.is_some_and(|goal| pruner.saved() >= goal) {
             break;
         }
         let changes = (rule.kind.find)(scene, rule.amount, &|result| pruner.has_replaced(result));
         for change in by_message(changes) {
-            if goal.is_some_and(|goal| pruner.saved >= goal) {
+            if goal.is_some_and(|goal| pruner.saved() >= goal) {
                 break;
             }
             pruner.apply(rule.name(), change, goal.is_some());
         }
     }
-    if let Some(goal) = goal.filter(|goal| pruner.saved > *goal) {
-        pruner.restore_needless(goal);
-        if rules.iter().any(|rule| rule.name() == cap::KIND.name) {
-            pruner.cut_instead(goal);
-        }
+    if let Some(goal) = goal {
+        let may_cap = rules.iter().any(|rule| rule.name() == cap::KIND.name);
+        pruner.give_back(goal, may_cap);
     }
     pruner.finish()
-}
-
-/// The fewest tokens of a removed result that are worth keeping.
-const LEAST_KEPT: u64 = 50;
-
-/// A pruning in progress.
-struct Pruner<'w, 's, 'a> {
-    scene: &'w Scene<'s, 'a>,
-    messages: BTreeMap<usize, TouchedMessage>,
-    applied: Vec<Applied>,
-    saved: u64,
-}
-
-/// A change that was made.
-#[derive(Debug)]
-struct Applied {
-    saving: Saving,
-    /// The message before the change, if an earlier rule had changed it.
-    before: Option<TouchedMessage>,
-}
-
-/// A message with the changes of the rules so far.
-#[derive(Debug, Default, Clone)]
-struct TouchedMessage {
-    edits: Vec<Edit>,
-    is_removed: bool,
-    tokens: u64,
-    files: Vec<OffloadedFile>,
-}
-
-impl Pruner<'_, '_, '_> {
-    fn has_replaced(&self, result: &ToolResult<'_, '_>) -> bool {
-        let whole = result.output.value.span();
-        self.messages.get(&result.message).is_some_and(|touched| {
-            let replaces = |edit: &Edit| edit.range.start <= whole.start && whole.end <= edit.range.end;
-            touched.is_removed || touched.edits.iter().any(replaces)
-        })
-    }
-
-    /// Applies a change on top of those of earlier rules. With `only_gains`, a change that saves nothing is dropped.
-    fn apply(&mut self, rule: &'static str, change: Change, only_gains: bool) {
-        let index = change.message;
-        let before = self.messages.get(&index);
-        if before.is_some_and(|touched| touched.is_removed) {
-            return;
-        }
-        let tokens_before = before.map_or_else(|| self.scene.tally.message(index), |touched| touched.tokens);
-        let edits = merged(before.map_or(&[], |touched| &touched.edits), change.edits);
-        if !change.removes_message && before.map_or(edits.is_empty(), |touched| touched.edits == edits) {
-            return;
-        }
-        let tokens = if change.removes_message { 0 } else { self.tokens(index, &edits).unwrap_or(tokens_before) };
-        if only_gains && tokens >= tokens_before {
-            return;
-        }
-        let files = before.map(|touched| touched.files.clone()).unwrap_or_default();
-        let files = files.into_iter().chain(change.files).collect();
-        let touched = TouchedMessage { edits, is_removed: change.removes_message, tokens, files };
-        let before = self.messages.insert(index, touched);
-        let saved = tokens_before.saturating_sub(tokens);
-        self.saved += saved;
-        self.applied.push(Applied { saving: Saving { rule, message: index, tokens: saved }, before });
-    }
-
-    /// Restores results that the goal need not lose: the last one that was removed can be so long that others fit. The
-    /// newest comes first.
-    fn restore_needless(&mut self, goal: u64) {
-        for at in (0..self.applied.len()).rev() {
-            let Saving { rule, tokens, .. } = self.applied[at].saving;
-            if self.may_undo(at) && rule == results::KIND.name && self.saved - tokens >= goal {
-                self.undo(at);
-            }
-        }
-    }
-
-    /// Cuts removed results instead, as far as the goal allows, the newest first: their ends say more than a note.
-    fn cut_instead(&mut self, goal: u64) {
-        for at in (0..self.applied.len()).rev() {
-            let Applied { saving: Saving { rule, message, tokens }, before } = &self.applied[at];
-            let (message, tokens) = (*message, *tokens);
-            let room = self.saved - goal;
-            if room < LEAST_KEPT {
-                break;
-            }
-            if *rule != results::KIND.name || !self.may_undo(at) {
-                continue;
-            }
-            let Some(cut) = cap::cut_message(self.scene, message, room) else { continue };
-            let edits = merged(before.as_ref().map_or(&[], |before| &before.edits), cut.edits.clone());
-            let before = before.as_ref().map_or_else(|| self.scene.tally.message(message), |before| before.tokens);
-            let still_saved = before.saturating_sub(self.tokens(message, &edits).unwrap_or(before));
-            if still_saved > 0 && self.saved - tokens + still_saved >= goal {
-                self.undo(at);
-                self.apply(cap::KIND.name, cut, true);
-            }
-        }
-    }
-
-    /// Whether no later change of the message builds on a change.
-    fn may_undo(&self, at: usize) -> bool {
-        let message = self.applied[at].saving.message;
-        self.applied[at + 1..].iter().all(|later| later.saving.message != message)
-    }
-
-    fn undo(&mut self, at: usize) {
-        let Applied { saving, before } = self.applied.remove(at);
-        self.saved -= saving.tokens;
-        match before {
-            Some(before) => self.messages.insert(saving.message, before),
-            None => self.messages.remove(&saving.message),
-        };
-    }
-
-    fn tokens(&self, index: usize, edits: &[Edit]) -> Option<u64> {
-        let transcript = self.scene.transcript;
-        let counter = self.scene.tally.counter();
-        read_entry(transcript.format, &edited(transcript, index, edits), |message| counter.count(message))
-    }
-
-    fn finish(self) -> Pruned {
-        let savings = self.applied.iter().map(|applied| applied.saving).collect();
-        let mut pruned = Pruned { savings, ..Pruned::default() };
-        for (index, touched) in self.messages {
-            pruned.sizes.insert(index, touched.tokens);
-            pruned.files.extend(touched.files);
-            match touched.is_removed {
-                true => pruned.emptied.push(index),
-                false => pruned.edits.extend(touched.edits),
-            }
-        }
-        pruned
-    }
-}
-
-/// Merges the edits of a message with more of them, in order. Of two edits at one place the larger wins; an edit that
-/// overlaps another only in part is dropped.
-fn merged(before: &[Edit], more: Vec<Edit>) -> Vec<Edit> {
-    let mut edits = before.to_vec();
-    for edit in more {
-        let is_within =
-            |inner: &Edit, outer: &Edit| outer.range.start <= inner.range.start && inner.range.end <= outer.range.end;
-        let meets = |other: &Edit| edit.range.start < other.range.end && other.range.start < edit.range.end;
-        if edits.iter().any(|other| meets(other) && !is_within(other, &edit) || other.range == edit.range) {
-            continue;
-        }
-        edits.retain(|other| !meets(other));
-        edits.push(edit);
-    }
-    sort(&mut edits);
-    edits
 }
 
 #[cfg(test)]

@@ -334,6 +334,56 @@ fn what_the_goal_does_not_need_stays() {
     assert_eq!(by_goal(2_100, &["results:0", "cap"]), (vec![1, 3, 5], vec!["results", "cap"]));
 }
 
+/// A long argument alone can save more than the goal needs.
+#[test]
+fn an_argument_is_cut_only_as_far_as_the_goal_needs() {
+    let text = |words: usize| "a word or two\n".repeat(words);
+    let one = called("a", "write", &serde_json::json!({"path": "a", "content": text(2_000)}).to_string(), "done");
+    let two = called("b", "write", &serde_json::json!({"old": text(900), "new": text(1_100)}).to_string(), "done");
+    for source in [format!("[{one},{END}]"), format!("[{two},{END}]")] {
+        let document = read(&source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+        let scene = Scene::new(transcript, &tally, vec![true; transcript.messages.len()]);
+        for goal in [1_000, 3_000, 5_000] {
+            let pruned = prune(&scene, &chosen(&[Choice::All]), Some(goal));
+            assert!((goal..goal + 100).contains(&pruned.saved()), "{goal}: {}", pruned.saved());
+            let out = apply(&source, &pruned.all_edits(transcript));
+            assert!(out.contains("...(argument truncated)") && out.contains("a word or two"), "{out}");
+            assert!(read(&out, None, None).is_ok(), "{out}");
+        }
+    }
+}
+
+/// Codex sends reasoning without ids. Its provider accepts a call without the reasoning before it.
+#[test]
+fn reasoning_without_an_id_goes_from_an_open_loop_last() {
+    let line = |payload: Value| {
+        serde_json::json!({"timestamp": "t", "type": "response_item", "payload": payload}).to_string() + "\n"
+    };
+    let reasoning = |id: Option<&str>| {
+        let mut item = serde_json::json!({"type": "reasoning", "summary": [], "encrypted_content": "x".repeat(4_000)});
+        id.into_iter().for_each(|id| item["id"] = id.into());
+        line(item)
+    };
+    let called = |id: &str| {
+        let call = serde_json::json!({"type": "function_call", "name": "f", "call_id": id, "arguments": "{}"});
+        let output = serde_json::json!({"type": "function_call_output", "call_id": id, "output": "done"});
+        line(call) + &line(output)
+    };
+    let user =
+        line(serde_json::json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "u"}]}));
+    let source = user + &reasoning(None) + &called("a") + &reasoning(Some("rs_1")) + &called("b");
+    let document = read(&source, None, None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+    let scene = Scene::new(transcript, &tally, vec![true; transcript.messages.len()]);
+    let rules = chosen(&[Choice::All]);
+    assert!(prune(&scene, &rules, Some(u64::MAX)).is_empty());
+    assert_eq!(prune(&scene, &for_fit(&rules), Some(u64::MAX)).emptied, [1]);
+    assert_eq!(for_fit(&chosen(&["cap".parse().expect("a rule")])).len(), 1, "no rule removes thinking");
+}
+
 #[test]
 fn rules_are_read_as_they_are_written() {
     let rules = |texts: &[&str]| {

@@ -4,7 +4,7 @@ use crate::rewrite::elements;
 use crate::rewrite::thinking::{self, message_at};
 use crate::transcript::edit::Edit;
 use crate::transcript::json::Json;
-use crate::transcript::{Content, Message, PartKind, Role};
+use crate::transcript::{Content, Message, PartKind, Role, Transcript};
 
 use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
 use crate::prune::scene::Scene;
@@ -17,10 +17,30 @@ pub(super) const KIND: Kind = Kind {
     find,
 };
 
+/// The same in loops that are still open, where the provider does not require it.
+pub(super) const IN_OPEN_LOOPS: Kind = Kind { find: find_in_open_loops, ..KIND };
+
 fn find(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
     let transcript = scene.transcript;
-    let open = open_loop(scene);
-    let indices: Vec<usize> = (0..open).filter(|&index| scene.touchable[index]).collect();
+    let indices: Vec<usize> = (0..open_loop(scene)).filter(|&index| scene.touchable[index]).collect();
+    let thoughts = indices.iter().filter_map(|&message| {
+        let edits = without_thoughts(transcript.source, &transcript.messages[message]);
+        (!edits.is_empty()).then_some(Change { message, edits, ..Change::default() })
+    });
+    without_thinking(transcript, &indices).chain(thoughts).collect()
+}
+
+fn find_in_open_loops(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
+    let transcript = scene.transcript;
+    let is_free = |message: &Message<'_>| transcript.format.can_lose_reasoning(message);
+    let in_loop = open_loop(scene)..transcript.messages.len();
+    let indices: Vec<usize> =
+        in_loop.filter(|&index| scene.touchable[index] && is_free(&transcript.messages[index])).collect();
+    without_thinking(transcript, &indices).collect()
+}
+
+/// Returns the changes that remove the thinking of some messages.
+fn without_thinking(transcript: &Transcript<'_>, indices: &[usize]) -> impl Iterator<Item = Change> {
     let removal = thinking::removal_of_all(transcript, indices.iter().copied());
     let edits = removal.edits.into_iter().map(|edit| Change {
         message: message_at(transcript, &edit),
@@ -29,11 +49,7 @@ fn find(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -
     });
     let removed =
         removal.emptied.into_iter().map(|message| Change { message, removes_message: true, ..Change::default() });
-    let thoughts = indices.into_iter().filter_map(|message| {
-        let edits = without_thoughts(transcript.source, &transcript.messages[message]);
-        (!edits.is_empty()).then_some(Change { message, edits, ..Change::default() })
-    });
-    edits.chain(removed).chain(thoughts).collect()
+    edits.chain(removed)
 }
 
 /// Returns the first message of a loop of calls that is still open; the number of messages where there is none.

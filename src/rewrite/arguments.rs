@@ -64,16 +64,25 @@ impl Truncation {
     /// Returns the edits of one call: one for each long value if the arguments are an object, one for the whole if they
     /// are JSON in a string.
     pub(crate) fn cut(&self, source: &str, call: &Call<'_>) -> Vec<Edit> {
+        self.cut_keeping(source, call, KEPT)
+    }
+
+    /// Returns the edits of one call with which long values are as long as they may be.
+    pub(crate) fn cut_to_length(&self, source: &str, call: &Call<'_>) -> Vec<Edit> {
+        self.cut_keeping(source, call, self.longest.saturating_sub(self.mark.len()))
+    }
+
+    fn cut_keeping(&self, source: &str, call: &Call<'_>, kept: usize) -> Vec<Edit> {
         match call.arguments {
             Arguments::Absent => Vec::new(),
             // No value in it is longer than the whole.
             Arguments::Text(text) if text.spelled_len() <= self.longest => Vec::new(),
-            Arguments::Value(object) => self.cut_values(object),
+            Arguments::Value(object) => self.cut_values(object, kept),
             Arguments::Text(text) => {
                 let json = text.decode_json();
                 let arguments = Source::of_arguments(&json);
                 let object = arguments.as_ref().and_then(Source::first);
-                let inner = object.map(|object| self.cut_values(object)).unwrap_or_default();
+                let inner = object.map(|object| self.cut_values(object, kept)).unwrap_or_default();
                 let whole = text.span_in(source).filter(|_| !inner.is_empty());
                 let respelled = Value::from(crate::rewrite::apply(&json, &inner)).to_string();
                 whole
@@ -84,15 +93,31 @@ impl Truncation {
         }
     }
 
-    fn cut_values(&self, object: Json<'_>) -> Vec<Edit> {
+    fn cut_values(&self, object: Json<'_>, kept: usize) -> Vec<Edit> {
         let long = object.entries().filter_map(|(_, value)| {
             let text = value.text().filter(|text| text.code_point_count() > self.longest)?;
-            let shorter = text.decode().chars().take(KEPT).collect::<String>() + self.mark;
+            let shorter = text.decode().chars().take(kept).collect::<String>() + self.mark;
             // DeepAgents cuts what is too long by its own measure, even if the mark makes it longer.
             let gains = self.sizes.is_some() || shorter.chars().count() < text.code_point_count();
             gains.then(|| Edit { range: value.span(), text: Value::from(shorter).to_string() })
         });
         long.collect()
+    }
+}
+
+/// Returns the length in characters of each text in the arguments of a call.
+pub(crate) fn argument_lengths(call: &Call<'_>) -> Vec<usize> {
+    let lengths = |object: Json<'_>| {
+        object.entries().filter_map(|(_, value)| Some(value.text()?.code_point_count())).collect::<Vec<usize>>()
+    };
+    match call.arguments {
+        Arguments::Absent => Vec::new(),
+        Arguments::Value(object) => lengths(object),
+        Arguments::Text(text) => {
+            let json = text.decode_json();
+            let arguments = Source::of_arguments(&json);
+            arguments.as_ref().and_then(Source::first).map(lengths).unwrap_or_default()
+        }
     }
 }
 

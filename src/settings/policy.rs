@@ -49,9 +49,6 @@ pub(super) fn policy(
     check_pins(&arguments.pins)?;
     let counter = counter(arguments.counter.or(models.unlisted_counter), models.known, preset);
     let summary = summary_policy(arguments, preset, &models, (counter, context_window), summary_prompt)?;
-    // With --fit alone, the size of the result limits the summary.
-    let is_sized_by_fit = fit.is_some() && !is_chosen("summary-tokens");
-    let summary_tokens = if is_sized_by_fit { u64::MAX } else { summary.tokens };
     let archive = arguments.archive.clone();
     Ok(CompactionPolicy {
         cut: Policy {
@@ -75,7 +72,7 @@ pub(super) fn policy(
         is_by_window,
         keep_is_given: is_chosen("keep"),
         thinking: arguments.thinking,
-        summary: SummaryPolicy { tokens: summary_tokens, ..summary },
+        summary,
         redact: arguments.redact,
         archive: archive.or_else(|| preset.habits.files.then(|| archive_of(first_path(arguments)))),
         // A user who writes the words around a summary writes all of them.

@@ -163,6 +163,12 @@ pub(crate) trait OrderRules {
         false
     }
 
+    /// Whether the provider accepts the conversation without this message of reasoning, even in a loop of calls that is
+    /// still open.
+    fn can_lose_reasoning(&self, _message: &Message<'_>) -> bool {
+        false
+    }
+
     /// Returns messages that violate a rule of the provider besides those of [`OrderRules::order`], with the rule.
     fn violations(&self, _messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {
         Vec::new()

@@ -113,3 +113,26 @@ fn a_limit_that_cannot_be_met_is_named_as_it_was_given() {
         assert_eq!(again.code, 0, "{next:?}: {again:?}");
     }
 }
+
+/// The messages behind the summary have what is left of the size.
+#[test]
+fn the_summary_is_no_longer_than_it_may_be() {
+    let turns = (0..120).flat_map(|turn| {
+        let asked =
+            format!("Change src/file_{turn}.rs so that it returns {turn} where the cache of part {turn} is empty.");
+        let said =
+            format!("src/file_{turn}.rs returned None, because the cache of part {turn} was never filled. ").repeat(6);
+        [json!({"role": "user", "content": asked}), json!({"role": "assistant", "content": said})]
+    });
+    let text = json!(turns.collect::<Vec<_>>()).to_string();
+    for (more, most) in [(&[][..], 1_024), (&["--summary-tokens", "300"], 300)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let report = path(folder.path(), "report.jsonl");
+        let run = piped(&[&["--fit", "tokens:8000", "--report", &report], more].concat(), &text);
+        assert_eq!(run.code, 0, "{run:?}");
+        let told: Value = serde_json::from_str(&std::fs::read_to_string(&report).expect("a report")).expect("JSON");
+        let (summary, after) = (told["summary_tokens"].as_u64(), told["tokens_after"].as_u64());
+        assert!(summary.is_some_and(|tokens| (1..=most).contains(&tokens)), "{told}");
+        assert!(after.is_some_and(|tokens| (7_600..=8_000).contains(&tokens)), "{told}");
+    }
+}

@@ -1,17 +1,22 @@
 //! The search for the pruning, the cut and the cap with which a conversation fits a size.
 
+use std::ops::Range;
+
 use crate::plan::{self, Plan};
-use crate::prune::{Pruned, capping};
+use crate::prune::{Pruned, Rule, capping, for_fit, with_shorter_results};
 
 use crate::compact::decide::{smallest_summary, uncut_without_gain};
-use crate::compact::fit::FittedPlan;
 use crate::compact::fit::limit::{Fit, Unmet};
 use crate::compact::fit::sizes::Sizes;
+use crate::compact::fit::{FittedPlan, SPARE};
 use crate::compact::message::{LEAST_SUMMARY, note_tokens, summary_tokens};
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 
 /// Cuts that are tried, at most.
 const MOST_CUTS: usize = 48;
+
+/// The fewest tokens to which results right before the cut are shortened, so that they can stay behind it.
+const LEAST_CAP: u64 = 100;
 
 /// The search for what makes a conversation fit a limit. All sizes are in tokens.
 pub(super) struct LimitSearch<'f, 't, 'p> {
@@ -35,6 +40,12 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         LimitSearch { fitted, policy, limit, total, goal, pinned: Vec::new() }
     }
 
+    /// Returns a search that goes on from a plan which meets the limit.
+    pub(super) fn resumed(fitted: &'f mut FittedPlan<'t>, policy: &'p CompactionPolicy, limit: u64) -> Self {
+        let pinned = plan::pinned(fitted.transcript, &policy.cut, fitted.kept_from);
+        LimitSearch { pinned, ..LimitSearch::new(fitted, policy, limit) }
+    }
+
     /// Makes the conversation fit the limit, or sets why that is impossible.
     pub(super) fn run(mut self) {
         let total = self.total;
@@ -42,8 +53,11 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
             let size = self.policy.fit.map(|size| size.to_string()).unwrap_or_default();
             return self.fitted.leave_unchanged(format!("it has {total} tokens, within --fit {size}"));
         }
-        if let Err(unmet) = self.reach_limit() {
-            self.settle(self.limit, 0, None, Some(unmet));
+        match self.reach_limit() {
+            Err(unmet) => self.settle(self.limit, 0, None, Some(unmet)),
+            // How long the embedded summary is shows a trial.
+            Ok(()) if !self.policy.summary.is_embedded() => _ = self.fill(self.room_for_summary()),
+            Ok(()) => {}
         }
     }
 
@@ -56,7 +70,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         self.pinned = plan::pinned(self.fitted.transcript, &self.policy.cut, kept_from);
         self.fitted.plan = std::mem::take(&mut self.fitted.plan).without_cut();
         (self.fitted.plan.wanted, self.fitted.kept_from) = (kept_from, kept_from);
-        let mut pruned = self.fitted.pruned_before(self.policy, kept_from, &self.pinned, Some(self.goal));
+        let mut pruned = self.pruned_in(0..kept_from, &for_fit(&self.policy.pruning.rules), self.goal);
         if self.fitted.leaves_foreign(self.policy, &self.fitted.plan, &pruned) {
             pruned = Pruned::default();
         }
@@ -73,7 +87,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         if !(fits && writes_note)
             && let Some((plan, room)) = self.earliest_cut(target, None)
         {
-            self.fitted.pruned_alone = fits.then(|| self.fitted.plan.clone());
+            self.fitted.pruned_alone = fits.then(|| (self.fitted.plan.clone(), self.fitted.pruned.clone()));
             self.settle_cut(target, plan, room, None);
             return Ok(());
         }
@@ -81,7 +95,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
             self.settle(self.limit, 0, None, None);
             return Ok(());
         }
-        let Err(unmet) = self.cap(target) else { return Ok(()) };
+        let Err(unmet) = self.cap(target, None) else { return Ok(()) };
         if target == self.limit {
             return Err(unmet);
         }
@@ -90,7 +104,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
             self.settle_cut(self.limit, plan, room, None);
             return Ok(());
         }
-        self.cap(self.limit)
+        self.cap(self.limit, None)
     }
 
     fn settle(&mut self, target: u64, room: u64, cap: Option<u64>, unmet: Option<Unmet>) {
@@ -179,16 +193,14 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         std::iter::successors(Some(most), smaller).find_map(earliest)
     }
 
-    /// Cuts results of the kept part, as little as the target takes.
+    /// Cuts results of the kept part, as little as the target takes beside a summary of so many tokens, or of its share.
     ///
     /// # Errors
     /// Why that is not enough.
-    fn cap(&mut self, target: u64) -> Result<(), Unmet> {
+    fn cap(&mut self, target: u64, summary: Option<u64>) -> Result<(), Unmet> {
         let kept_from = self.fitted.kept_from;
         let overhead = self.policy.cut.overhead_tokens;
-        let plan = plan::cut_at(self.fitted.view, &self.fitted.tally, &self.policy.cut, kept_from);
-        let plan = uncut_without_gain(plan, &self.fitted.tally, || smallest_summary(self.fitted.view, self.policy));
-        let plan = (kept_from > 0 && plan.cutoff == kept_from).then_some(plan);
+        let plan = (kept_from > 0).then(|| self.plan_at(kept_from)).filter(|plan| plan.cutoff == kept_from);
         let sizes = self.sizes();
         let pinned = match &plan {
             Some(plan) => plan.pinned.iter().map(|&index| self.fitted.tally.message(index)).sum(),
@@ -202,7 +214,8 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         let may_cut = |index: usize| index >= kept_from && all_pinned.binary_search(&index).is_err();
         let capped = |tokens: u64| self.fitted.pruned_where(self.policy, may_cut, &[capping(tokens)], None);
         let mut foreign = false;
-        for summary in [share, least] {
+        let tried = summary.map_or_else(|| vec![share, least], |summary| vec![summary]);
+        for summary in tried {
             let Some(room) = target.checked_sub(overhead + pinned + before(summary)) else { continue };
             let Some((tokens, pruned)) = largest(sizes.kept, |tokens| {
                 let pruned = capped(tokens);
@@ -228,24 +241,155 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         Err(Unmet { overhead, pinned, before: before(least), kept, foreign })
     }
 
-    /// Moves the cut of a plan to an earlier message where a summary of so many tokens leaves room. Returns whether it
-    /// moved.
-    pub(super) fn cut_earlier(
-        fitted: &'f mut FittedPlan<'t>,
-        policy: &'p CompactionPolicy,
-        (target, limit): (u64, u64),
-        summary: u64,
-    ) -> bool {
-        let before = fitted.plan.cutoff;
-        let pinned = plan::pinned(fitted.transcript, &policy.cut, fitted.kept_from);
-        let mut search = LimitSearch { pinned, ..LimitSearch::new(fitted, policy, limit) };
-        match search.earliest_cut(target, Some(summary)).filter(|(plan, _)| plan.cutoff < before) {
-            Some((plan, room)) => {
-                search.settle_cut(target, plan, room, None);
-                true
+    /// Uses the room that a summary of so many tokens leaves. Returns whether that changes the plan.
+    pub(super) fn use_room_beside(&mut self, target: u64, summary: u64) -> bool {
+        if self.fitted.fit.is_some_and(|fit| fit.cap.is_some()) {
+            let capped = std::mem::take(&mut self.fitted.pruned);
+            let is_capped_less = self.cap(target, Some(summary)).is_ok();
+            if !is_capped_less {
+                self.fitted.pruned = capped;
             }
-            None => false,
+            return is_capped_less;
         }
+        let cut = self.fitted.plan.cutoff;
+        let earlier = self.earliest_cut(target, Some(summary)).filter(|(plan, _)| plan.cutoff < cut);
+        let is_earlier = earlier.is_some();
+        if let Some((plan, room)) = earlier {
+            self.settle_cut(target, plan, room, None);
+        }
+        self.fill(summary) || is_earlier
+    }
+
+    /// Returns the size of the summary's message for which room is left.
+    fn room_for_summary(&self) -> u64 {
+        let (_, most) = self.summary_range(u64::MAX);
+        // A model can write more than it was asked for.
+        if self.policy.summary.summarizer == SummarizerKind::Off { most } else { most.saturating_mul(2) }
+    }
+
+    /// Gives the messages behind the cut the room that a summary of so many tokens leaves: what was pruned comes back as
+    /// far as it fits. Where room is left still, the messages in front of the cut stay, too, with their results cut.
+    /// Returns whether that changes the plan.
+    fn fill(&mut self, summary: u64) -> bool {
+        let is_filled = self.fill_once(summary);
+        // The summary of a history that has become short is short as well, and leaves more room.
+        if is_filled {
+            self.fill_once(summary);
+        }
+        is_filled
+    }
+
+    fn fill_once(&mut self, summary: u64) -> bool {
+        let Some(Fit { room, cap: None, unmet: None, .. }) = self.fitted.fit else { return false };
+        let (cut, kept_from) = (self.fitted.plan.cutoff, self.fitted.kept_from);
+        let summary = summary.min(self.fitted.tally.sum(&self.fitted.plan.superseded()));
+        let spare = room.saturating_sub(summary);
+        if cut == 0 || !self.is_worth_it(spare) {
+            return false;
+        }
+        let saved: u64 = self.free(cut..kept_from).map(|index| self.saved(index)).sum();
+        let behind = self.pruned_in(cut..kept_from, &self.rules_to_the_least(), saved.saturating_sub(spare));
+        let Some(left) = (spare + behind.saved()).checked_sub(saved) else { return false };
+        let restores = behind.saved() < saved;
+        match self.earlier_cut(left) {
+            Some(plan) if plan.cutoff == 0 => {
+                let pruned = self.pruned_in(0..kept_from, &self.rules_to_the_least(), self.goal);
+                if pruned.saved() >= self.goal && self.apply(plan, pruned, summary) {
+                    return true;
+                }
+            }
+            Some(plan) => {
+                let in_front = plan.cutoff..cut;
+                let size: u64 = self.free(in_front.clone()).map(|index| self.fitted.tally.message(index)).sum();
+                let goal = size.saturating_sub(left);
+                let pruned = self.pruned_in(in_front, &self.rules_to_the_least(), goal);
+                let pruned = (pruned.saved() >= goal).then(|| pruned.and(behind.clone()));
+                if pruned.is_some_and(|pruned| self.apply(plan, pruned, summary)) {
+                    return true;
+                }
+            }
+            None => {}
+        }
+        restores && self.apply(self.fitted.plan.clone(), behind, summary)
+    }
+
+    /// Returns the plan with the next earlier cut, or the one without a cut where there is nothing to be summarized in
+    /// front of it; nothing where the room is not worth a change.
+    fn earlier_cut(&self, room: u64) -> Option<Plan> {
+        if !self.is_worth_it(room) {
+            return None;
+        }
+        let legal = plan::legal_cuts(self.fitted.view);
+        let earlier = (1..self.fitted.plan.cutoff).rev().find(|&cut| legal[cut]);
+        let plan = earlier.map(|cut| self.plan_at(cut)).filter(|plan| Some(plan.cutoff) == earlier);
+        Some(plan.unwrap_or_else(|| self.fitted.plan.clone().without_cut()))
+    }
+
+    /// Makes this the plan, with this pruning of the messages behind its cut, where the result can be read and has room
+    /// for a summary of so many tokens. Returns whether it did.
+    fn apply(&mut self, plan: Plan, pruned: Pruned, summary: u64) -> bool {
+        let Some(Fit { target, .. }) = self.fitted.fit else { return false };
+        let pruned = self.pruned_history(plan.cutoff).and(pruned);
+        if self.fitted.leaves_foreign(self.policy, &plan, &pruned) {
+            return false;
+        }
+        let before = std::mem::replace(&mut self.fitted.pruned, pruned);
+        if plan.cutoff == 0 {
+            (self.fitted.plan, self.fitted.pruned_alone) = (plan, None);
+            self.settle(self.limit, 0, None, None);
+            return true;
+        }
+        let room = target.checked_sub(self.size_without_summary(&plan)).filter(|room| *room >= summary);
+        match room {
+            Some(room) => self.settle_cut(target, plan, room, None),
+            None => self.fitted.pruned = before,
+        }
+        room.is_some()
+    }
+
+    /// Returns the rules that prune, with results cut as short as a useful rest is.
+    fn rules_to_the_least(&self) -> Vec<Rule> {
+        with_shorter_results(for_fit(&self.policy.pruning.rules), LEAST_CAP)
+    }
+
+    /// Whether so much room is worth a change of the plan.
+    fn is_worth_it(&self, room: u64) -> bool {
+        room >= (self.limit / SPARE).max(1)
+    }
+
+    /// Returns the messages of a range that are not pinned.
+    fn free(&self, range: Range<usize>) -> impl Iterator<Item = usize> {
+        range.filter(|index| self.pinned.binary_search(index).is_err())
+    }
+
+    /// Returns the tokens that the pruning saves in a message.
+    fn saved(&self, index: usize) -> u64 {
+        self.fitted.tally.message(index).saturating_sub(self.fitted.pruned_size(index))
+    }
+
+    /// Returns the tokens of a result without its summary and before thinking is removed.
+    fn size_without_summary(&self, plan: &Plan) -> u64 {
+        let kept = plan.pinned.iter().copied().chain(plan.cutoff..self.fitted.view.messages.len());
+        self.policy.cut.overhead_tokens + kept.map(|index| self.fitted.pruned_size(index)).sum::<u64>()
+    }
+
+    fn pruned_in(&self, range: Range<usize>, rules: &[Rule], goal: u64) -> Pruned {
+        self.fitted.pruned_in(self.policy, range, &self.pinned, rules, Some(goal))
+    }
+
+    /// Returns the pruning of the messages before a cut, which a model reads pruned.
+    fn pruned_history(&self, cut: usize) -> Pruned {
+        if self.policy.summary.is_embedded() || self.policy.summary.summarizer == SummarizerKind::Off {
+            return Pruned::default();
+        }
+        self.pruned_in(0..cut, &for_fit(&self.policy.pruning.rules), u64::MAX)
+    }
+
+    /// Returns the plan with a cut at one place; without a cut where it would gain nothing.
+    fn plan_at(&self, cut: usize) -> Plan {
+        let FittedPlan { view, tally, .. } = &*self.fitted;
+        let plan = plan::cut_at(view, tally, &self.policy.cut, cut);
+        uncut_without_gain(plan, tally, || smallest_summary(view, self.policy))
     }
 }
 

@@ -5,6 +5,7 @@ mod conversations;
 mod digest;
 mod documents;
 mod exact_tokens;
+mod filling;
 mod fixtures;
 mod langgraph;
 mod nesting;

@@ -208,7 +208,6 @@ fn fitting(limit: u64, keep: Option<u64>, summarizer: SummarizerKind) -> Compact
     policy.fit = Some(Size::Tokens(limit));
     policy.keep_is_given = keep.is_some();
     policy.pruning = Pruning { rules: all, except: Vec::new() };
-    policy.summary.tokens = u64::MAX;
     policy.summary.summarizer = summarizer;
     policy
 }

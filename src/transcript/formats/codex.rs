@@ -155,6 +155,12 @@ impl OrderRules for Codex {
         true
     }
 
+    /// Codex sends reasoning without its id, and the provider can then not tell which call it belongs to.
+    fn can_lose_reasoning(&self, message: &Message<'_>) -> bool {
+        let item = payload(message.json);
+        item.get_text("type").is_some_and(|kind| kind.is("reasoning")) && item.get_text("id").is_none()
+    }
+
     fn violations(&self, messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {
         items::violations(messages.iter().map(|message| payload(message.json)))
     }

@@ -1,0 +1,240 @@
+//! A pruning in progress: the changes that rules propose are made, and unmade as far as the goal does not need them.
+
+use std::collections::BTreeMap;
+
+use crate::rewrite::media::OffloadedFile;
+use crate::transcript::edit::{Edit, sort};
+use crate::transcript::formats::read_entry;
+use crate::transcript::view::edited;
+
+use crate::prune::rule::Change;
+use crate::prune::scene::{Scene, ToolResult};
+use crate::prune::{KINDS, Pruned, Saving, arguments, cap, reads, results, sort_by_rule};
+
+/// The fewest tokens of a pruned part that are worth keeping.
+const LEAST_KEPT: u64 = 50;
+/// Attempts to cut a message so that it fills a room. Each corrects the one before.
+const ROUNDS: u64 = 8;
+
+/// Returns the change that cuts a message to about so many tokens.
+type CutMessage = fn(&Scene<'_, '_>, usize, u64) -> Option<Change>;
+
+/// A pruning in progress.
+pub(super) struct Pruner<'w, 's, 'a> {
+    scene: &'w Scene<'s, 'a>,
+    /// The changes of each touched message, in the order in which they were made. Each builds on the one before.
+    messages: BTreeMap<usize, Vec<Applied>>,
+    saved: u64,
+}
+
+/// A change that was made.
+struct Applied {
+    saving: Saving,
+    /// The message after the change.
+    after: TouchedMessage,
+}
+
+/// A message with the changes of the rules so far.
+#[derive(Debug, Default, Clone)]
+struct TouchedMessage {
+    edits: Vec<Edit>,
+    is_removed: bool,
+    tokens: u64,
+    files: Vec<OffloadedFile>,
+}
+
+impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
+    pub(super) fn new(scene: &'w Scene<'s, 'a>) -> Self {
+        Pruner { scene, messages: BTreeMap::new(), saved: 0 }
+    }
+
+    /// Returns the number of tokens saved so far.
+    pub(super) fn saved(&self) -> u64 {
+        self.saved
+    }
+
+    pub(super) fn has_replaced(&self, result: &ToolResult<'_, '_>) -> bool {
+        let whole = result.output.value.span();
+        self.touched(result.message).is_some_and(|touched| {
+            let replaces = |edit: &Edit| edit.range.start <= whole.start && whole.end <= edit.range.end;
+            touched.is_removed || touched.edits.iter().any(replaces)
+        })
+    }
+
+    /// Applies a change on top of those of earlier rules. With `only_gains`, a change that saves nothing is dropped.
+    pub(super) fn apply(&mut self, rule: &'static str, change: Change, only_gains: bool) {
+        let index = change.message;
+        let Some(after) = self.with(index, change) else { return };
+        let saved = self.size(index).saturating_sub(after.tokens);
+        if only_gains && saved == 0 {
+            return;
+        }
+        self.saved += saved;
+        let saving = Saving { rule, message: index, tokens: saved };
+        self.messages.entry(index).or_default().push(Applied { saving, after });
+    }
+
+    /// Returns a message with one more change; nothing where that makes no difference.
+    fn with(&self, index: usize, change: Change) -> Option<TouchedMessage> {
+        let before = self.touched(index);
+        if before.is_some_and(|touched| touched.is_removed) {
+            return None;
+        }
+        let edits = merged(before.map_or(&[], |touched| &touched.edits), change.edits);
+        if !change.removes_message && before.map_or(edits.is_empty(), |touched| touched.edits == edits) {
+            return None;
+        }
+        let tokens =
+            if change.removes_message { 0 } else { self.tokens(index, &edits).unwrap_or_else(|| self.size(index)) };
+        let files = before.map(|touched| touched.files.clone()).unwrap_or_default();
+        let files = files.into_iter().chain(change.files).collect();
+        Some(TouchedMessage { edits, is_removed: change.removes_message, tokens, files })
+    }
+
+    /// Gives back what the goal need not lose: the last change can save so much that others are needless, or that only
+    /// a part of a result or of arguments has to go. What a rule that loses most has taken comes back first, and the
+    /// newest first.
+    pub(super) fn give_back(&mut self, goal: u64, may_cap: bool) {
+        for kind in KINDS.iter().rev() {
+            if self.saved <= goal {
+                return;
+            }
+            let is_last = |(_, applied): &(&usize, &Vec<Applied>)| {
+                applied.last().is_some_and(|last| last.saving.rule == kind.name)
+            };
+            let newest_first: Vec<usize> =
+                self.messages.iter().rev().filter(is_last).map(|(message, _)| *message).collect();
+            let cut_shorter: Vec<usize> =
+                newest_first.into_iter().filter(|&message| !self.undo_if_needless(message, goal)).collect();
+            if kind.name == arguments::KIND.name || may_cap {
+                cut_shorter.into_iter().for_each(|message| self.cut_instead(message, goal));
+            }
+        }
+    }
+
+    /// Undoes the last change of a message where the goal is reached without it. Returns whether it did.
+    fn undo_if_needless(&mut self, message: usize, goal: u64) -> bool {
+        let Some(applied) = self.messages.get(&message).and_then(|applied| applied.last()) else { return false };
+        let is_needless = self.saved - applied.saving.tokens >= goal;
+        if is_needless {
+            self.undo(message);
+        }
+        is_needless
+    }
+
+    /// Replaces the last change of a message by a cut that keeps as much as the goal allows: the ends of a result and
+    /// the beginning of arguments say more than a note.
+    fn cut_instead(&mut self, message: usize, goal: u64) {
+        let room = self.saved - goal;
+        if room < LEAST_KEPT {
+            return;
+        }
+        let most = self.size(message) + room;
+        let Some(undone) = self.undo(message) else { return };
+        match self.cut_to(message, undone.saving, most) {
+            Some(cut) => {
+                self.saved += cut.saving.tokens;
+                self.messages.entry(message).or_default().push(cut);
+            }
+            None => {
+                self.saved += undone.saving.tokens;
+                self.messages.entry(message).or_default().push(undone);
+            }
+        }
+    }
+
+    /// Returns the cut with which a message has at most so many tokens, but more than with the change that it replaces.
+    fn cut_to(&self, message: usize, replaced: Saving, most: u64) -> Option<Applied> {
+        let (rule, cut_message): (_, CutMessage) = match replaced.rule {
+            rule if rule == arguments::KIND.name => (rule, arguments::cut_message),
+            rule if [results::KIND.name, cap::KIND.name, reads::KIND.name].contains(&rule) => {
+                (cap::KIND.name, cap::cut_message)
+            }
+            _ => return None,
+        };
+        let whole = self.size(message);
+        let mut limit = most;
+        let mut best: Option<TouchedMessage> = None;
+        for round in 1..=ROUNDS {
+            let Some(after) = cut_message(self.scene, message, limit).and_then(|cut| self.with(message, cut)) else {
+                break;
+            };
+            let tokens = after.tokens;
+            if tokens <= most && best.as_ref().is_none_or(|best| best.tokens < tokens) {
+                best = Some(after);
+            }
+            if tokens <= most && most - tokens < LEAST_KEPT {
+                break;
+            }
+            limit = (limit + most).saturating_sub(tokens);
+            // Cuts are at ends of lines, so a little less room can change nothing.
+            if tokens > most {
+                limit -= limit * round / 200;
+            }
+        }
+        let after = best?;
+        let saving = Saving { rule, message, tokens: whole.saturating_sub(after.tokens) };
+        let is_between = saving.tokens > 0 && saving.tokens < replaced.tokens;
+        is_between.then_some(Applied { saving, after })
+    }
+
+    fn undo(&mut self, message: usize) -> Option<Applied> {
+        let applied = self.messages.get_mut(&message)?;
+        let undone = applied.pop()?;
+        if applied.is_empty() {
+            self.messages.remove(&message);
+        }
+        self.saved -= undone.saving.tokens;
+        Some(undone)
+    }
+
+    fn touched(&self, message: usize) -> Option<&TouchedMessage> {
+        self.messages.get(&message).and_then(|applied| applied.last()).map(|last| &last.after)
+    }
+
+    /// Returns the tokens of a message with the changes so far.
+    fn size(&self, message: usize) -> u64 {
+        self.touched(message).map_or_else(|| self.scene.tally.message(message), |touched| touched.tokens)
+    }
+
+    fn tokens(&self, index: usize, edits: &[Edit]) -> Option<u64> {
+        let transcript = self.scene.transcript;
+        let counter = self.scene.tally.counter();
+        read_entry(transcript.format, &edited(transcript, index, edits), |message| counter.count(message))
+    }
+
+    pub(super) fn finish(self) -> Pruned {
+        let mut pruned = Pruned::default();
+        for (index, applied) in self.messages {
+            pruned.savings.extend(applied.iter().map(|applied| applied.saving));
+            let Some(Applied { after, .. }) = applied.into_iter().next_back() else { continue };
+            pruned.sizes.insert(index, after.tokens);
+            pruned.files.extend(after.files);
+            if after.is_removed {
+                pruned.emptied.push(index);
+            } else {
+                pruned.edits.extend(after.edits);
+            }
+        }
+        sort_by_rule(&mut pruned.savings);
+        pruned
+    }
+}
+
+/// Merges the edits of a message with more of them, in order. Of two edits at one place the larger wins; an edit that
+/// overlaps another only in part is dropped.
+fn merged(before: &[Edit], more: Vec<Edit>) -> Vec<Edit> {
+    let mut edits = before.to_vec();
+    for edit in more {
+        let is_within =
+            |inner: &Edit, outer: &Edit| outer.range.start <= inner.range.start && inner.range.end <= outer.range.end;
+        let meets = |other: &Edit| edit.range.start < other.range.end && other.range.start < edit.range.end;
+        if edits.iter().any(|other| meets(other) && !is_within(other, &edit) || other.range == edit.range) {
+            continue;
+        }
+        edits.retain(|other| !meets(other));
+        edits.push(edit);
+    }
+    sort(&mut edits);
+    edits
+}
