@@ -10,6 +10,8 @@ pub(super) const SAID: &str = "## What the assistant said, in order";
 /// The heading of what stands beside a model's summary, and the label of the user's words there.
 pub(super) const MISSING: &str = "## Not in the summary above";
 pub(super) const THE_USER: &str = "The user: ";
+/// The label of the assistant's words where nothing else has room.
+pub(super) const THE_ASSISTANT: &str = "The assistant: ";
 pub(super) const HEADINGS: [&str; 5] = [EARLIER, USER, STATE, RUNS, SAID];
 
 /// The label of what a short answer answers, and the openings of lines that count what is left out.

@@ -3,7 +3,7 @@
 //! The order does not depend on the room, so that more room never loses what less room held. Short messages come whole
 //! and first; of long ones their opening, what commands or forbids, and their end come before the rest.
 
-use std::collections::{BTreeMap, HashSet, hash_map::DefaultHasher};
+use std::collections::{BTreeMap, HashMap, HashSet, hash_map::DefaultHasher};
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -35,15 +35,22 @@ const MILD: &str = "always|not more|at most|at least|make sure|ensure|should|avo
 
 /// Returns whether a text commands or forbids strictly, or does so at all.
 fn commands(text: &str) -> (bool, bool) {
-    static LISTS: LazyLock<[Vec<&str>; 2]> = LazyLock::new(|| [STRICT, MILD].map(|list| list.split('|').collect()));
+    /// The words by their first character, with whether they are strict.
+    static WORDS: LazyLock<HashMap<char, Vec<(&str, bool)>>> = LazyLock::new(|| {
+        let mut words: HashMap<char, Vec<(&str, bool)>> = HashMap::new();
+        for (list, is_strict) in [(STRICT, true), (MILD, false)] {
+            let with_first = list.split('|').filter_map(|word| Some((word.chars().next()?, word)));
+            with_first.for_each(|(first, word)| words.entry(first).or_default().push((word, is_strict)));
+        }
+        words
+    });
     let lower = text.to_lowercase();
     let mut found = (false, false);
     let mut before = ' ';
     for (at, c) in lower.char_indices() {
-        if !before.is_alphanumeric() || !c.is_ascii() {
-            let opens = |list: &Vec<&str>| list.iter().any(|word| lower[at..].starts_with(word));
-            found.0 |= opens(&LISTS[0]);
-            found.1 |= found.0 || opens(&LISTS[1]);
+        let words = if before.is_alphanumeric() && c.is_ascii() { None } else { WORDS.get(&c) };
+        for (_, is_strict) in words.into_iter().flatten().filter(|(word, _)| lower[at..].starts_with(word)) {
+            found = (found.0 || *is_strict, true);
         }
         before = c;
     }
@@ -106,7 +113,7 @@ fn hash_of(words: &str) -> u64 {
 }
 
 /// A piece of a message of the user, or the question that it answers.
-struct UserPiece {
+pub(super) struct UserPiece {
     rank: Rank,
     /// The place of the message in the list.
     at: usize,
@@ -136,13 +143,20 @@ enum Rank {
 
 /// Returns the user's messages in at most `most` tokens, `most_with_rest` where pieces of the last rank are among them;
 /// and the number of messages that are neither shown nor equal to one that is.
-pub(super) fn lines(user: &[UserMessage<'_>], counter: Counter, most: u64, most_with_rest: u64) -> (Lines, usize) {
+pub(super) fn lines(
+    user: &[UserMessage<'_>],
+    ranked: &[UserPiece],
+    counter: Counter,
+    most: u64,
+    most_with_rest: u64,
+) -> (Lines, usize) {
     let mut used = 0;
     let mut chosen: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
     let mut questions: HashSet<usize> = HashSet::new();
     let mut words: BTreeMap<usize, String> = BTreeMap::new();
     let mut first = None;
-    for UserPiece { rank, at, range, .. } in pieces_by_rank(user, most) {
+    for UserPiece { rank, at, range, .. } in ranked {
+        let (rank, at, range) = (*rank, *at, range.clone());
         let words = words.entry(at).or_insert_with(|| user[at].words());
         let text = match (&range, &user[at].asked) {
             (Some(range), _) if chosen.contains_key(&at) => format!(" … {}", indented(&words[range.clone()])),
@@ -185,7 +199,7 @@ pub(super) fn lines(user: &[UserMessage<'_>], counter: Counter, most: u64, most_
 }
 
 /// Returns pieces of the messages, the most important first: at least those that `limit` tokens have room for.
-fn pieces_by_rank(user: &[UserMessage<'_>], limit: u64) -> Vec<UserPiece> {
+pub(super) fn pieces_by_rank(user: &[UserMessage<'_>], limit: u64) -> Vec<UserPiece> {
     /// A token has at most so many bytes, and a message at least so many tokens.
     const MOST_BYTES: u64 = 16;
     const LEAST_TOKENS: u64 = 3;

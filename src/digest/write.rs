@@ -5,10 +5,13 @@
 //! Calls and the assistant's words share what is left; calls that only read come last.
 
 use crate::digest::clip::{GAP, beginning, clipped, indented};
-use crate::digest::grammar::{EARLIER, FOLDER, LEFT_OUT, Lines, Place, RUNS, SAID, STATE, USER};
+use crate::digest::grammar::{
+    EARLIER, FOLDER, LEFT_OUT, Lines, Place, RUNS, SAID, STATE, THE_ASSISTANT, THE_USER, USER,
+};
 use crate::digest::outcome::Ended;
 use crate::digest::runs::Run;
 use crate::digest::said::SaidKind;
+use crate::digest::user::UserPiece;
 use crate::digest::{Digest, runs, said, state, user};
 use crate::tokens::Counter;
 use crate::transcript::tools::purpose::Purpose;
@@ -17,7 +20,7 @@ use crate::wording::counted;
 impl Digest<'_> {
     /// Writes the digest in at most `limit` tokens. It is empty only where not even a word has room.
     pub(crate) fn write(&self, counter: Counter, limit: u64) -> String {
-        let writer = Writer { digest: self, counter };
+        let writer = Writer { digest: self, counter, user: user::pieces_by_rank(&self.user, limit) };
         let mut room = limit;
         loop {
             let text = writer.sections(room);
@@ -35,14 +38,14 @@ impl Digest<'_> {
 
     /// Returns a beginning of the user's last words, or else of any words, or how many messages there were.
     fn least(&self, counter: Counter, limit: u64) -> String {
-        let of_user = self.user.last().map(|message| (message.place, message.words()));
-        let of_others = || self.said.last().map(|said| (said.place, said.text.read().trim().to_owned()));
-        let of_runs = || self.runs.last().map(|run| (run.place, run.label(None)));
+        let of_user = self.user.last().map(|message| (message.place, THE_USER, message.words()));
+        let of_others = || self.said.last().map(|said| (said.place, THE_ASSISTANT, said.text.read().trim().to_owned()));
+        let of_runs = || self.runs.last().map(|run| (run.place, "", run.label(None)));
         let fits = |text: &str| counter.count_text(text) <= limit;
         let text = match of_user.or_else(of_others).or_else(of_runs) {
-            Some((place, text)) => match beginning(&text, |text| fits(&format!("- {place} {text}"))) {
+            Some((place, who, text)) => match beginning(&text, |text| fits(&format!("- {place} {who}{text}"))) {
                 "" => String::new(),
-                start => format!("- {place} {} {GAP}", indented(start)),
+                start => format!("- {place} {who}{} {GAP}", indented(start)),
             },
             None if self.messages > 0 => format!("{} without words.", counted(self.messages, "message")),
             None => String::new(),
@@ -54,6 +57,8 @@ impl Digest<'_> {
 struct Writer<'w, 'a> {
     digest: &'w Digest<'a>,
     counter: Counter,
+    /// The pieces of the user's messages, the most important first.
+    user: Vec<UserPiece>,
 }
 
 impl Writer<'_, '_> {
@@ -80,7 +85,8 @@ impl Writer<'_, '_> {
         }
         let base = room.saturating_sub(self.tokens(&out));
         let most = |least, others| share(base, least, others).saturating_sub(self.tokens(USER) + count);
-        let (lines, left_out) = user::lines(user, self.counter, most(USER_SHARE, others), most(REST_SHARE, others));
+        let (lines, left_out) =
+            user::lines(user, &self.user, self.counter, most(USER_SHARE, others), most(REST_SHARE, others));
         add_section(&mut out, USER, &lines, left_out_line(self.digest.left_out + left_out, "message", " of the user"));
         let most = share(base, STATE_SHARE, of_user + of_runs + of_said);
         let state = state::lines(self.digest, self.counter, most.saturating_sub(self.tokens(STATE) + 1));
