@@ -116,7 +116,7 @@ impl<'a> Reader<'a, '_> {
             self.open.iter_mut().flatten().for_each(|call| call.is_interrupted = true);
         }
         let is_inserted = message.is_marked_as_inserted() && message.results.is_empty() && !self.follows_slash_command;
-        self.follows_slash_command = all.contains("<command-name>");
+        self.follows_slash_command = all.trim_start().starts_with('<') && all.contains("<command-name>");
         let words = words_of_person(&all);
         if is_inserted || words.trim().is_empty() {
             return;

@@ -26,7 +26,9 @@ pub(crate) fn words_of_person(text: &str) -> Cow<'_, str> {
     }
     let has_tag = text.split('<').skip(1).any(|rest| WRAPPERS.split('|').any(|tag| opens(rest, tag)));
     let text = if has_tag { Cow::Owned(without_tags(text)) } else { Cow::Borrowed(text) };
-    let is_noise = |line: &str| LINES.split('|').any(|opening| line.trim_start().starts_with(opening));
+    // Most lines are told by their first character.
+    let may_be_noise = |line: &str| line.trim_start().starts_with(['[', '(', 'C', 'N']);
+    let is_noise = |line: &str| may_be_noise(line) && LINES.split('|').any(|opening| line.trim_start().starts_with(opening));
     if text.lines().any(is_noise) {
         return Cow::Owned(text.lines().filter(|line| !is_noise(line)).collect::<Vec<_>>().join("\n"));
     }
@@ -81,7 +83,7 @@ pub(crate) fn is_observation(text: &str) -> bool {
 /// Returns the command of an agent without tools: the only fenced block of its message. A block without a language is a
 /// command if an output follows.
 pub(crate) fn shell_block(text: &str, is_next_output: impl Fn() -> bool) -> Option<&str> {
-    let (_, rest) = text.split_once("```")?;
+    let (_, rest) = Some(text).filter(|text| text.contains('`'))?.split_once("```")?;
     let (block, after) = rest.split_once("```")?;
     let (language, command) = block.split_once('\n')?;
     let shell = ["bash", "sh", "shell", "mswea_bash_command"].contains(&language.trim());
