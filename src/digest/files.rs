@@ -45,10 +45,11 @@ const MOST_EDITS: usize = 6;
 const MOST_FAILURES: usize = 64;
 
 impl Files {
-    /// Notes what a call that did not fail did to files.
-    pub(super) fn add_call(&mut self, name: &str, given: &Value, arguments: &str, tool: &ToolUse, place: Place) {
+    /// Notes what a call that did not fail did to files, by its arguments and the beginning of its result.
+    pub(super) fn add_call(&mut self, name: &str, given: &Value, call: (&str, &str), tool: &ToolUse, place: Place) {
+        let (arguments, result) = call;
         let command = tool.command.as_deref().unwrap_or("");
-        for (path, action) in file_actions(name, given, arguments, tool) {
+        for (path, action) in file_actions(name, given, arguments, tool, result) {
             self.add(path, action, place);
         }
         let changed = tool.files.iter().find(|file| file.access == Access::Changed && tool.command.is_none());

@@ -17,7 +17,7 @@ use crate::transcript::lazy_text::{LazyText, texts_of};
 use crate::transcript::speaker::{is_observation, notes_interruption, refusal, shell_block, words_of_person};
 use crate::transcript::status::status_mark;
 use crate::transcript::text::Text;
-use crate::transcript::tools::purpose::purpose_of;
+use crate::transcript::tools::purpose::{Purpose, purpose_of};
 use crate::transcript::tools::{Access, ToolUse, words_of_name};
 use crate::transcript::{Message, Role};
 
@@ -214,14 +214,14 @@ impl<'a> Reader<'a, '_> {
             return self.digest.files.add_failure(&file.path, place, &answer);
         }
         if is_told && !has_failed {
-            self.digest.files.add_call(&name, &given, &text, &tool, place);
+            self.digest.files.add_call(&name, &given, (&text, &answer), &tool, place);
         }
         // The state tells which files were changed or read. What a command shows of one is there still.
         let is_of_files = is_told && (tool.command.is_none() && changed.is_some() || tool.only_reads && !has_failed);
         if let Some(folder) = tool.command.as_deref().and_then(folder_of_command) {
             *self.folders.entry(folder.to_owned()).or_default() += 1;
         }
-        let purpose = purpose_of(&name, &tool, &answer);
+        let purpose = if is_of_files { Purpose::Reads } else { purpose_of(&name, &tool, &answer) };
         let mut key = DefaultHasher::new();
         (tool.command.as_deref().map_or((&*name, &*text), |command| ("", command.trim()))).hash(&mut key);
         drop(text);

@@ -28,7 +28,8 @@ pub(crate) fn words_of_person(text: &str) -> Cow<'_, str> {
     let text = if has_tag { Cow::Owned(without_tags(text)) } else { Cow::Borrowed(text) };
     // Most lines are told by their first character.
     let may_be_noise = |line: &str| line.trim_start().starts_with(['[', '(', 'C', 'N']);
-    let is_noise = |line: &str| may_be_noise(line) && LINES.split('|').any(|opening| line.trim_start().starts_with(opening));
+    let is_noise =
+        |line: &str| may_be_noise(line) && LINES.split('|').any(|opening| line.trim_start().starts_with(opening));
     if text.lines().any(is_noise) {
         return Cow::Owned(text.lines().filter(|line| !is_noise(line)).collect::<Vec<_>>().join("\n"));
     }

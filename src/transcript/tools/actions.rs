@@ -24,8 +24,14 @@ impl FileAction {
     };
 }
 
-/// Returns the files that a call names, with what it does to them.
-pub(crate) fn file_actions(name: &str, given: &Value, arguments: &str, tool: &ToolUse) -> Vec<(String, FileAction)> {
+/// Returns the files that a call names, with what it does to them. `result` is the beginning of its result.
+pub(crate) fn file_actions(
+    name: &str,
+    given: &Value,
+    arguments: &str,
+    tool: &ToolUse,
+    result: &str,
+) -> Vec<(String, FileAction)> {
     /// The names of the two paths of a move.
     const MOVES: [(&str, &str); 4] =
         [("source", "destination"), ("old_path", "new_path"), ("from", "to"), ("src", "dst")];
@@ -36,7 +42,10 @@ pub(crate) fn file_actions(name: &str, given: &Value, arguments: &str, tool: &To
         return vec![(format!("{from} → {to}"), FileAction::Renamed)];
     }
     let in_patch = |verb: &str, path: &str| arguments.contains(&format!("*** {verb} File: {path}"));
-    let creates = has_verb(&["create", "write"]) || given.get("command").and_then(Value::as_str) == Some("create");
+    // A tool that writes a file may write one that was there before.
+    let creates = has_verb(&["create"])
+        || given.get("command").and_then(Value::as_str) == Some("create")
+        || has_verb(&["write"]) && result.to_lowercase().contains("created");
     let steps: Vec<Step<'_>> = steps(tool.command.as_deref().unwrap_or("")).into_iter().map(Step::parse).collect();
     let moves: Vec<(&str, &str)> = steps.iter().filter_map(Step::moves).collect();
     let mut found: Vec<(String, FileAction)> = Vec::new();
