@@ -156,9 +156,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, value_name = "WHAT", default_value = "auto", help_heading = "Rules")]
     pub(crate) thinking: Thinking,
 
-    /// The model that writes the summary: `extractive`, which is embedded and needs no network; PROVIDER:MODEL with a
-    /// provider of `--list providers`; the name of a model alone, for the API of its maker; or `none`, so that only
-    /// --prune makes the transcript smaller [default: extractive].
+    /// The model that writes the summary: `extractive`, the embedded summarizer, which needs no network and quotes the
+    /// conversation without understanding it; PROVIDER:MODEL with a provider of `--list providers`; the name of a model
+    /// alone, for the API of its maker; or `none`, so that only --prune makes the transcript smaller
+    /// [default: extractive].
     #[arg(short, long, value_name = "PROVIDER:MODEL", help_heading = "Summaries")]
     pub(crate) model: Option<String>,
 
@@ -197,8 +198,8 @@ pub(crate) struct Arguments {
     )]
     pub(crate) trim_tokens: TrimTokens,
 
-    /// The size to request for the summary, in tokens. The embedded summarizer never exceeds it, and counts the words
-    /// around the summary.
+    /// The size to request for the summary, in tokens. The embedded summarizer never exceeds it, also with --fit, and
+    /// counts the words around the summary.
     #[arg(
         long, value_name = "N", default_value = "1024", value_parser = summary_size, allow_negative_numbers = true,
         help_heading = "Summaries"
@@ -214,8 +215,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TEXT", default_value = crate::plan::SUMMARY_PREFIX, help_heading = "Summaries")]
     pub(crate) summary_prefix: String,
 
-    /// Find the facts that a model's summary must not lose (the user's rules, files, commands, errors, names, numbers)
-    /// without a model, and append those that it lacks: in at most N tokens, or half of --summary-tokens (`on`).
+    /// Append to a model's summary what it lacks of the user's last message, short rules of the user, failures and
+    /// changed files, found without a model: in at most N tokens, and never more than a fifth of the summary.
     #[arg(
         long,
         value_name = "on|off|N",
@@ -310,8 +311,8 @@ pub(crate) struct Arguments {
     pub(crate) report: Option<PathBuf>,
 
     /// Write one page for a browser, which needs no network and no script: the conversation to click through, the
-    /// summary, the kept facts, and tokens and money before and after. Several conversations get a table, and a drawing
-    /// of those that shrink most.
+    /// summary, and tokens and money before and after. Several conversations get a table, and a drawing of those that
+    /// shrink most.
     #[arg(
         long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["dry_run", "check"],
         help_heading = "Output"

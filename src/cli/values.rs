@@ -69,14 +69,14 @@ impl std::str::FromStr for RequestJson {
     }
 }
 
-/// Whether the facts that a summary lacks are appended to it.
+/// Whether what a model's summary lacks is appended to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Facts {
-    /// As many as fit in half of the summary size.
+    /// As much as a fifth of the summary.
     On,
-    /// None.
+    /// Nothing.
     Off,
-    /// As many as fit in this many tokens.
+    /// As much as this many tokens.
     Within(u64),
 }
 

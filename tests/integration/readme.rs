@@ -262,10 +262,24 @@ fn before_and_after_in_the_readme_are_what_a_run_gives() {
         rounded("tokens_after")
     );
     assert!(readme.contains(&after), "{after}");
-    let summary = messages[1]["content"].as_str().expect("a summary");
-    let excerpt = readme.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an excerpt");
-    for line in excerpt.lines() {
-        assert!(summary.contains(line), "{line}");
+}
+
+/// `TCOMPACT_REGENERATE=1` writes it anew.
+#[test]
+fn the_summary_in_the_readme_is_what_a_run_gives() {
+    let command = "tcompact --keep messages:6 --emit summary -q fixtures/agent-session.json";
+    let summary = String::from_utf8(run_command(command).stdout).expect("UTF-8");
+    for name in ["README.md", "README.zh-CN.md"] {
+        let readme = document(name);
+        let opening = format!("```sh\n{command}\n```\n\n```text\n");
+        let (before, rest) = readme.split_once(&opening).expect("the command with its summary");
+        let (shown, after) = rest.split_once("```\n").expect("the end of the summary");
+        if std::env::var_os("TCOMPACT_REGENERATE").is_some() {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+            fs::write(path, format!("{before}{opening}{summary}```\n{after}")).expect("written");
+        } else {
+            assert_eq!(shown, summary, "{name} is stale: run `TCOMPACT_REGENERATE=1 cargo test readme` and commit it");
+        }
     }
 }
 
