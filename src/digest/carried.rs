@@ -32,23 +32,25 @@ pub(super) fn read_into<'a>(digest: &mut Digest<'a>, place: Place, summary: &str
     if !of_model.trim().is_empty() {
         digest.earlier = Some((place, LazyText::Owned(of_model.trim().into())));
     }
+    let mut items: Vec<(&str, String)> = Vec::new();
     let mut section = "";
-    let mut item = String::new();
+    for line in ours.split('\n') {
+        match (line.strip_prefix("- "), line.strip_prefix("  "), items.last_mut()) {
+            (Some(item), _, _) => items.push((section, item.to_owned())),
+            (_, Some(rest), Some((_, item))) => item.extend(["\n", rest]),
+            _ => section = if is_heading(line) { line } else { section },
+        }
+    }
     let mut asked = None;
-    for line in ours.split('\n').chain(["- "]) {
-        if let Some(rest) = line.strip_prefix("  ") {
-            item.push('\n');
-            item.push_str(rest);
-            continue;
-        }
-        if !item.is_empty() {
-            read_item(digest, section, item.trim_start_matches('\n'), &mut asked);
-        }
-        item = line.strip_prefix("- ").unwrap_or("").to_owned();
-        section = if is_heading(line) { line } else { section };
+    for (section, item) in items.iter().filter(|(section, _)| *section != STATE) {
+        read_item(digest, section, item.trim_start_matches('\n'), &mut asked);
+    }
+    // The state has what is newest first.
+    for (_, item) in items.iter().rev().filter(|(section, _)| *section == STATE) {
+        read_state(digest, item);
     }
     // The last text may be a report; the others are taken as steps.
-    if let Some(last) = digest.said.last_mut().filter(|said| !said.place.is_new) {
+    if let Some(last) = digest.said.last_mut().filter(|said| said.place.is_carried()) {
         last.kind = SaidKind::Report;
     }
     true
@@ -57,7 +59,7 @@ pub(super) fn read_into<'a>(digest: &mut Digest<'a>, place: Place, summary: &str
 /// Reads an item of a section.
 fn read_item<'a>(digest: &mut Digest<'a>, section: &str, item: &str, asked: &mut Option<(Place, Box<str>)>) {
     let count = item.strip_prefix(LEFT_OUT).and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
-    let placed = split_place(item);
+    let placed = split_place(digest, item);
     match (section, count, placed) {
         (USER, Some(count), _) => digest.left_out += count,
         (RUNS, Some(count), _) => digest.runs_left_out += count,
@@ -68,9 +70,10 @@ fn read_item<'a>(digest: &mut Digest<'a>, section: &str, item: &str, asked: &mut
         },
         (MISSING, _, Some((place, text))) => match text.strip_prefix(THE_USER) {
             Some(words) => add_user(digest, place, words, None),
+            None if text.starts_with(FAILED_EDIT) => read_state(digest, item),
             None => add_run(digest, place, text),
         },
-        (STATE | MISSING, _, placed) => read_state(digest, placed, item),
+        (MISSING, _, None) => read_state(digest, item),
         (RUNS, _, Some((place, text))) => add_run(digest, place, text),
         // What was thought then is not thought now.
         (SAID, _, Some((place, text))) if !text.starts_with(THOUGHT) => {
@@ -87,16 +90,17 @@ fn add_user<'a>(digest: &mut Digest<'a>, place: Place, text: &str, asked: Option
 }
 
 /// Reads a line of the state.
-fn read_state(digest: &mut Digest<'_>, placed: Option<(Place, &str)>, item: &str) {
-    let Some((place, text)) = placed else {
+fn read_state(digest: &mut Digest<'_>, item: &str) {
+    let Some((place, text)) = split_place(digest, item) else {
         if let Some(folder) = item.strip_prefix(FOLDER) {
             digest.folder = Some(folder.to_owned());
         }
         for action in FileAction::ALL {
             let paths = item.strip_prefix(&format!("{action:?}: "));
-            for path in paths.into_iter().flat_map(|paths| paths.split(", ")) {
-                if let Some((path, place)) = path.strip_suffix(']').and_then(|path| path.rsplit_once(" [")) {
-                    digest.files.add(path.to_owned(), action, Place { is_new: false, index: number(place) });
+            for path in paths.into_iter().flat_map(|paths| paths.rsplit(", ")) {
+                if let Some((path, index)) = path.strip_suffix(']').and_then(|path| path.rsplit_once(" [")) {
+                    let place = next_place(digest, index);
+                    digest.files.add(path.to_owned(), action, place);
                 }
             }
         }
@@ -129,13 +133,15 @@ fn add_run<'a>(digest: &mut Digest<'a>, place: Place, text: &str) {
 }
 
 /// Splits the index of a message from the beginning of an item.
-fn split_place(item: &str) -> Option<(Place, &str)> {
+fn split_place<'i>(digest: &mut Digest<'_>, item: &'i str) -> Option<(Place, &'i str)> {
     let (index, text) = item.strip_prefix('[')?.split_once(']')?;
-    let index = index.trim_start_matches('~');
-    let is_index = !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
-    is_index.then(|| (Place { is_new: false, index: number(index) }, text.strip_prefix(' ').unwrap_or(text)))
+    let is_index = |index: &str| !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
+    let place = is_index(index.trim_start_matches('~')).then(|| next_place(digest, index))?;
+    Some((place, text.strip_prefix(' ').unwrap_or(text)))
 }
 
-fn number(index: &str) -> usize {
-    index.trim_start_matches('~').parse().unwrap_or(0)
+/// Returns the next place that is read back.
+fn next_place(digest: &mut Digest<'_>, index: &str) -> Place {
+    digest.carried += 1;
+    Place::carried(digest.carried, index.trim_start_matches('~').parse().unwrap_or(0))
 }

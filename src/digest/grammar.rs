@@ -2,7 +2,7 @@
 //! with `- `, or the continuation of an item, which begins with two spaces.
 
 /// The headings, in order.
-pub(super) const EARLIER: &str = "## Earlier summary";
+pub(super) const EARLIER: &str = "## Earlier summary; what follows is later and holds where the two differ";
 pub(super) const USER: &str = "## The user, in order; later words hold where two disagree";
 pub(super) const STATE: &str = "## State";
 pub(super) const RUNS: &str = "## Commands and calls, the last run of each";
@@ -29,17 +29,29 @@ pub(super) const LAST_EDIT: &str = "Last edit of ";
 /// The sign between the label of a call and how it ended.
 pub(super) const ARROW: &str = " → ";
 
-/// The place of a message: its index, and whether that is one of the source of an earlier digest.
+/// The place of a message, by which messages are in order: those of earlier digests come before all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
-    /// Messages of an earlier digest come before all others.
-    pub(super) is_new: bool,
-    pub(super) index: usize,
+    is_new: bool,
+    /// Its place among messages that are new, or that are carried on. Indices of several earlier sources are in no order.
+    order: usize,
+    /// The index in its own source.
+    index: usize,
 }
 
 impl Place {
+    /// Returns the place of a message of the history.
     pub(super) fn new(index: usize) -> Self {
-        Place { is_new: true, index }
+        Place { is_new: true, order: index, index }
+    }
+
+    /// Returns the place of a message that an earlier digest tells, the `order`-th that is read back.
+    pub(super) fn carried(order: usize, index: usize) -> Self {
+        Place { is_new: false, order, index }
+    }
+
+    pub(super) fn is_carried(self) -> bool {
+        !self.is_new
     }
 }
 

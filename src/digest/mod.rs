@@ -64,6 +64,8 @@ pub(crate) struct Digest<'a> {
     folder: Option<String>,
     /// What the assistant said, in order.
     said: Vec<Said<'a>>,
+    /// How many places of an earlier digest were read back.
+    carried: usize,
     /// The number of messages.
     messages: usize,
 }

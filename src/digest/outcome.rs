@@ -111,6 +111,7 @@ pub(super) fn telling(result: &str, call: &Call<'_>, ended: Ended, most: usize) 
     const LOOK: usize = 16_000;
     const LARGEST: usize = 400_000;
     const SENTENCE: usize = 60;
+    const PAGE: usize = 3_000;
     let start = result.trim();
     if ["[]", "{}", "null"].contains(&start) {
         return start.to_owned();
@@ -138,7 +139,8 @@ pub(super) fn telling(result: &str, call: &Call<'_>, ended: Ended, most: usize) 
     // What a page or a file shows first is often its frame. Sentences are longer.
     let is_sentence = |line: &&str| line.len() >= SENTENCE && !line.starts_with(['!', '[', '<']);
     let sentences: Vec<&str> = lines.iter().copied().filter(is_sentence).collect();
-    let shown = if call.is_output || sentences.is_empty() { lines } else { sentences };
+    let is_page = !call.is_output && result.len() > PAGE && !sentences.is_empty();
+    let shown = if is_page { sentences } else { lines };
     clip::clipped(&shown.join("\n"), most).replace('\n', SEPARATOR)
 }
 

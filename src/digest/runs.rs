@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::Value;
 
 use crate::digest::clip::middle_cut;
-use crate::digest::files::{FileUse, Files, without_folder};
+use crate::digest::files::{Files, without_folder};
 use crate::digest::grammar::{ARROW, Lines, Place};
 use crate::digest::outcome::{self, Call, Ended, telling};
 use crate::digest::words;
@@ -135,18 +135,6 @@ impl<'a> Run<'a> {
         one_line(&[&status, between, &told, &before].concat())
     }
 
-    /// Returns the last change of a file that a check does not know: of any file for tests, of one that it names for a
-    /// script.
-    fn change_since(&self, files: &Files) -> Option<Place> {
-        let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
-        let arguments = self.arguments.read();
-        let concerns = |path: &str| self.purpose == Purpose::Checks || arguments.contains(&name(path));
-        let is_check = matches!(self.purpose, Purpose::Checks | Purpose::Scripts) && self.carried.is_none();
-        let is_later = |file: &&FileUse| file.place > self.place && file.action != FileAction::Created;
-        let changes = files.changes().filter(|file| is_check && is_later(file) && concerns(&file.path));
-        changes.map(|file| file.place).max()
-    }
-
     /// Returns an upper bound of the bytes that its line can use well.
     pub(super) fn wanted_bytes(&self) -> usize {
         // Of what is only read, the files still have the rest. An output tells little besides how it went.
@@ -168,16 +156,23 @@ pub(super) fn lines(runs: &[&Run<'_>], files: &Files, counter: Counter, room: u6
     const LEVELS: [usize; 6] = [130, 240, 400, 700, 1_200, 2_000];
     const SHORTEST: u64 = 8;
     let last = runs.last().map(|run| run.place);
+    // The last check, where a file that was there before changed after it.
+    let checks = runs.iter().filter(|run| matches!(run.purpose, Purpose::Checks | Purpose::Scripts));
+    let checked = checks.filter(|run| run.carried.is_none()).map(|run| run.place).max();
+    let changed = files.changes().filter(|file| file.action != FileAction::Created).map(|file| file.place).max();
+    let unchecked = checked.zip(changed).filter(|(checked, changed)| checked < changed);
     let mut order: Vec<usize> = (0..runs.len()).collect();
     order.sort_by_key(|&at| {
         let has_failed = matches!(runs[at].ended, Ended::Failed(_) | Ended::Refused);
-        (Some(runs[at].place) != last, runs[at].purpose, !has_failed, Reverse(at))
+        let outranks = has_failed && runs[at].purpose != Purpose::Reads;
+        (Some(runs[at].place) != last, !outranks, runs[at].purpose, Reverse(at))
     });
     order.truncate(usize::try_from(room / SHORTEST).unwrap_or(usize::MAX));
     let noise = outcome::noise(runs.iter().filter_map(|run| run.result.as_ref()));
     let line = |run: &Run<'_>, most: usize| {
         let label = run.label(folder);
-        let stale = run.change_since(files).map(|changed| format!("; not run since the change of {changed}"));
+        let stale = unchecked.filter(|(place, _)| *place == run.place);
+        let stale = stale.map(|(_, changed)| format!("; nothing was run since the change of {changed}"));
         let text = format!("{label}{ARROW}{}{}", run.outcome(&label, &noise, most), stale.unwrap_or_default());
         (counter.count_text(&format!("- {} {text}\n", run.place)), text)
     };

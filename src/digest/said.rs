@@ -56,13 +56,20 @@ struct SaidPiece {
 /// Returns lines of what the assistant said, in at most `room` tokens: the last report (in `for_report`) and the last
 /// step, sentences that give a reason, and then other pieces, those of reports and of later texts first.
 pub(super) fn lines(said: &[Said<'_>], counter: Counter, room: u64, for_report: u64) -> Lines {
+    /// Texts before the last one that are told as they are.
+    const LAST_TEXTS: usize = 2;
     let Some(last) = said.len().checked_sub(1) else { return Vec::new() };
     let report = said.iter().rposition(|said| said.kind == SaidKind::Report);
     let texts = texts_within_look(said, report, room);
     let mut pieces: Vec<SaidPiece> = Vec::new();
     for (&at, text) in &texts {
-        let is_last = at == last || Some(at) == report;
-        pieces.extend(ranked_pieces(text, said[at].kind, last - at, if is_last { for_report } else { 0 }));
+        let for_last = match last - at {
+            _ if Some(at) == report => for_report,
+            0 => for_report / 2,
+            age if age <= LAST_TEXTS => for_report / 4,
+            _ => 0,
+        };
+        pieces.extend(ranked_pieces(text, said[at].kind, last - at, for_last));
     }
     pieces.sort_by_key(|piece| (piece.rank, piece.age, piece.order));
     let mut left = room;

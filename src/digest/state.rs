@@ -67,9 +67,13 @@ fn plan_line(plan: &Plan, room: &mut Room) -> Option<String> {
             shown[at] = room.take(&item.line());
         }
     }
+    let left_out = shown.iter().filter(|shown| !**shown).count();
     let items =
         plan.items.iter().zip(shown).filter(|(_, shown)| *shown).map(|(item, _)| format!("\n  {}", item.line()));
-    let items = items.collect::<String>();
+    let mut items = items.collect::<String>();
+    if !items.is_empty() && left_out > 0 {
+        items.push_str(&format!("\n  {GAP} {left_out} more"));
+    }
     (!items.is_empty()).then(|| format!("{place} Plan:{items}"))
 }
 

@@ -141,14 +141,13 @@ enum Rank {
     Rest,
 }
 
-/// Returns the user's messages in at most `most` tokens, `most_with_rest` where pieces of the last rank are among them;
-/// and the number of messages that are neither shown nor equal to one that is.
+/// Returns the user's messages, and the number of messages that are neither shown nor equal to one that is. `most` gives
+/// the most tokens for a share of the room.
 pub(super) fn lines(
     user: &[UserMessage<'_>],
     ranked: &[UserPiece],
     counter: Counter,
-    most: u64,
-    most_with_rest: u64,
+    most: impl Fn(f64) -> u64,
 ) -> (Lines, usize) {
     let mut used = 0;
     let mut chosen: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
@@ -166,7 +165,7 @@ pub(super) fn lines(
         };
         used += counter.count_text(&text);
         first = first.or_else(|| range.clone().map(|range| (at, range)));
-        if used > if rank == Rank::Rest { most_with_rest } else { most } {
+        if used > most(rank.share()) {
             break;
         }
         match range {
@@ -179,7 +178,7 @@ pub(super) fn lines(
         && let Some((at, range)) = first
     {
         let fitting = beginning(&words[&at][range.clone()], |text| {
-            counter.count_text(&format!("- {} {text}", user[at].place)) <= most
+            counter.count_text(&format!("- {} {text}", user[at].place)) <= most(Rank::Frame.share())
         });
         chosen.extend((!fitting.is_empty()).then(|| (at, vec![range.start..range.start + fitting.len()])));
     }
@@ -196,6 +195,18 @@ pub(super) fn lines(
         lines.push((user[at].place, unlabelled(&indented(&clip::shown(&words[&at], ranges)))));
     }
     (lines, left_out)
+}
+
+impl Rank {
+    /// Returns the share of the room that the pieces up to this rank have.
+    fn share(self) -> f64 {
+        match self {
+            Rank::Frame | Rank::Weighty | Rank::Opening | Rank::Short | Rank::Question => 0.6,
+            Rank::Strict => 0.5,
+            Rank::Mild => 0.4,
+            Rank::Rest => 0.3,
+        }
+    }
 }
 
 /// Returns pieces of the messages, the most important first: at least those that `limit` tokens have room for.

@@ -64,11 +64,9 @@ struct Writer<'w, 'a> {
 impl Writer<'_, '_> {
     /// Writes the sections for so many tokens.
     fn sections(&self, room: u64) -> String {
-        /// Shares of the room: of an earlier summary, the user's words, those of long messages that
-        /// neither open, command nor end them, the state, the calls, and the last report.
+        /// Shares of the room: of an earlier summary, the state, the calls, and the last report. The user's words have
+        /// shares by rank.
         const EARLIER_SHARE: f64 = 0.25;
-        const USER_SHARE: f64 = 0.6;
-        const REST_SHARE: f64 = 0.3;
         const STATE_SHARE: f64 = 0.2;
         const RUNS_SHARES: (f64, f64) = (0.45, 0.65);
         const REPORT_SHARE: f64 = 0.25;
@@ -84,9 +82,8 @@ impl Writer<'_, '_> {
             add_section(&mut out, EARLIER, &[(*place, shown)], None);
         }
         let base = room.saturating_sub(self.tokens(&out));
-        let most = |least, others| share(base, least, others).saturating_sub(self.tokens(USER) + count);
-        let (lines, left_out) =
-            user::lines(user, &self.user, self.counter, most(USER_SHARE, others), most(REST_SHARE, others));
+        let most = |least| share(base, least, others).saturating_sub(self.tokens(USER) + count);
+        let (lines, left_out) = user::lines(user, &self.user, self.counter, most);
         add_section(&mut out, USER, &lines, left_out_line(self.digest.left_out + left_out, "message", " of the user"));
         let most = share(base, STATE_SHARE, of_user + of_runs + of_said);
         let state = state::lines(self.digest, self.counter, most.saturating_sub(self.tokens(STATE) + 1));

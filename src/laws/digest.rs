@@ -25,7 +25,7 @@ pub(crate) enum Section {
 }
 
 const HEADINGS: [(&str, Section); 6] = [
-    ("## Earlier summary", Section::Earlier),
+    ("## Earlier summary; what follows is later and holds where the two differ", Section::Earlier),
     ("## The user, in order; later words hold where two disagree", Section::User),
     ("## State", Section::State),
     ("## Commands and calls, the last run of each", Section::Calls),
@@ -40,7 +40,7 @@ const FOLDER: &str = "Paths and commands are in ";
 const LEFT_OUT: &str = "Left out: ";
 const THOUGHT: &str = "(thought)";
 /// What is behind a run before the last change.
-const STALE: &str = "; not run since the change of [";
+const STALE: &str = "; nothing was run since the change of ";
 /// The lines of the state without an index of their own.
 const FILES: [&str; 6] = ["Changed:", "Created:", "Deleted:", "Renamed:", "Restored:", "Read:"];
 /// The words of the lines of the state and of calls that are not from a message.

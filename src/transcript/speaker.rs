@@ -25,7 +25,11 @@ pub(crate) fn words_of_person(text: &str) -> Cow<'_, str> {
         return words_of_person(request);
     }
     let has_tag = text.split('<').skip(1).any(|rest| WRAPPERS.split('|').any(|tag| opens(rest, tag)));
-    let text = if has_tag { Cow::Owned(without_tags(text)) } else { Cow::Borrowed(text) };
+    let text = if has_tag {
+        Cow::Owned(without_tags(text).replace("<command-args></command-args>", ""))
+    } else {
+        Cow::Borrowed(text)
+    };
     // Most lines are told by their first character.
     let may_be_noise = |line: &str| line.trim_start().starts_with(['[', '(', 'C', 'N']);
     let is_noise =

@@ -60,7 +60,7 @@ pub(crate) fn file_actions(
             || steps.iter().any(|step| step.removes(path))
         {
             FileAction::Deleted
-        } else if in_patch("Add", path) || creates {
+        } else if in_patch("Add", path) || creates || steps.iter().any(|step| step.copies_to(path)) {
             FileAction::Created
         } else {
             FileAction::Changed
@@ -84,6 +84,10 @@ impl<'s> Step<'s> {
 
     fn removes(&self, path: &str) -> bool {
         matches!(self.words[..], ["rm", ..] | ["git", "rm", ..]) && self.words.contains(&path)
+    }
+
+    fn copies_to(&self, path: &str) -> bool {
+        matches!(self.words[..], ["cp", .., to] if to == path)
     }
 
     /// Returns the two paths of a move of one file. A folder as the target keeps the name.
