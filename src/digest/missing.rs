@@ -1,12 +1,13 @@
 //! What a model's summary lacks of what code surely knows: the user's last message and short standing ones, failures, and
 //! changed files. Nothing of what the assistant said, and nothing where nothing lacks.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::digest::Digest;
 use crate::digest::clip::indented;
 use crate::digest::grammar::{ARROW, FAILED_EDIT, MISSING, THE_USER};
 use crate::digest::outcome::Ended;
+use crate::digest::runs::Run;
 use crate::digest::words::words_of;
 use crate::tokens::Counter;
 use crate::transcript::tools::actions::FileAction;
@@ -22,48 +23,61 @@ impl Digest<'_> {
         /// Words of a message that says more than "go on".
         const LEAST_WORDS: usize = 3;
         let known = Known::new(summary);
-        let mut lines: Vec<String> = Vec::new();
+        // The most important first, each with its place in the section: there, the older come first.
+        let mut lines: Vec<((Part, usize), String)> = Vec::new();
         let last = self.user.len().checked_sub(1);
         for (at, message) in self.user.iter().enumerate().rev() {
             if Some(at) == last || message.is_short_command() {
                 let words = message.words();
                 let says_much = words_of(&words.to_lowercase()).nth(LEAST_WORDS - 1).is_some();
-                lines.extend(
-                    (says_much && !known.has(&words))
-                        .then(|| format!("{} {THE_USER}{}", message.place, indented(&words))),
-                );
+                if says_much && !known.has(&words) {
+                    lines.push(((Part::User, at), format!("{} {THE_USER}{}", message.place, indented(&words))));
+                }
             }
         }
-        let has_failed = |ended| matches!(ended, Ended::Failed(_));
-        for run in self
-            .runs
-            .iter()
-            .rev()
-            .filter(|run| has_failed(run.ended) && run.purpose <= Purpose::Checks)
-            .take(MOST_FAILURES)
-        {
+        let is_failure =
+            |run: &&(usize, &Run<'_>)| matches!(run.1.ended, Ended::Failed(_)) && run.1.purpose <= Purpose::Checks;
+        for (at, run) in self.runs.iter().enumerate().rev().filter(|run| is_failure(&run)).take(MOST_FAILURES) {
             let label = run.label(None);
-            let outcome = || run.outcome(&label, &HashSet::new(), RESULT);
-            lines.extend((!known.has(&label)).then(|| format!("{} {label}{ARROW}{}", run.place, outcome())));
+            if !known.has(&label) {
+                let outcome = run.outcome(&label, &HashSet::new(), RESULT);
+                lines.push(((Part::Calls, at), format!("{} {label}{ARROW}{outcome}", run.place)));
+            }
         }
-        let failed = self.files.failed.iter().rev().filter(|edit| !known.names(&edit.path)).take(MOST_FAILURES);
-        lines.extend(failed.map(|edit| format!("{} {FAILED_EDIT}{}: {}", edit.place, edit.path, edit.text)));
+        let failed = self.files.failed.iter().enumerate().rev().filter(|(_, edit)| !known.names(&edit.path));
+        for (at, edit) in failed.take(MOST_FAILURES) {
+            lines.push(((Part::Edits, at), format!("{} {FAILED_EDIT}{}: {}", edit.place, edit.path, edit.text)));
+        }
         let unnamed: Vec<_> = self.files.changes().filter(|file| !known.names(&file.path)).take(MOST_FILES).collect();
-        for action in FileAction::ALL {
+        for (at, action) in FileAction::ALL.into_iter().enumerate() {
             let paths =
                 unnamed.iter().filter(|file| file.action == action).map(|file| format!("{} {}", file.path, file.place));
             let paths = paths.collect::<Vec<_>>().join(", ");
-            lines.extend((!paths.is_empty()).then(|| format!("{action:?}: {paths}")));
+            lines.extend((!paths.is_empty()).then(|| ((Part::Files, at), format!("{action:?}: {paths}"))));
         }
         let mut out = MISSING.to_owned();
-        for line in lines {
-            let longer = format!("{out}\n- {line}");
+        let mut shown: BTreeMap<(Part, usize), &str> = BTreeMap::new();
+        for (place, line) in &lines {
+            shown.insert(*place, line);
+            let items: String = shown.values().map(|line| format!("\n- {line}")).collect();
+            let longer = format!("{MISSING}{items}");
             if counter.count_text(&longer) <= limit {
                 out = longer;
+            } else {
+                shown.remove(place);
             }
         }
         if out == MISSING { String::new() } else { out }
     }
+}
+
+/// The parts of the section, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    User,
+    Calls,
+    Edits,
+    Files,
 }
 
 /// The words of a summary.

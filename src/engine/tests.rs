@@ -1,6 +1,9 @@
 //! What a fault costs.
 
+use std::sync::LazyLock;
+
 use anyhow::Result;
+use serde_json::json;
 
 use crate::engine::{Outcome, run_alone};
 use crate::events::Status;
@@ -19,7 +22,8 @@ struct Model;
 impl SummaryBackend for Model {
     fn answer(&self, _: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
         bill.requests += 1;
-        Ok(Reply { text: "It went well.".to_owned(), ..Reply::default() })
+        // Long enough for something to stand beside it.
+        Ok(Reply { text: "It went well. The services agree. ".repeat(20), ..Reply::default() })
     }
 }
 
@@ -32,17 +36,27 @@ impl SummaryBackend for Silent {
     }
 }
 
-const SOURCE: &str = r#"[{"role":"user","content":"Never touch the table invoices_2019, and keep below 500 ms."},{"role":"assistant","content":"I looked at the old service and at the new one, compared what they wrote during the last week, and found that both agree but for the time of day, which the old one rounds to the minute. Nothing else is different, so that the change can be made as it was planned, one customer after the other, beginning with the smallest."},{"role":"user","content":"last"}]"#;
+/// The input: a rule of the user, and much of the assistant's for the summary to replace.
+static SOURCE: LazyLock<String> = LazyLock::new(|| {
+    let report = "I compared what the old service and the new one wrote during the last week: both agree but for the time \
+                  of day, which the old one rounds to the minute. ";
+    json!([
+        {"role": "user", "content": "Never touch the table invoices_2019, and keep below 500 ms."},
+        {"role": "assistant", "content": report.repeat(10)},
+        {"role": "user", "content": "last"},
+    ])
+    .to_string()
+});
 
 fn compacted(arguments: &[&str], answers: &dyn SummaryBackend) -> (Result<String>, Option<Status>) {
     let words = ["tcompact", "-q", "--keep=messages:1"].iter().chain(arguments).map(|word| (*word).into());
     let command_line = CommandLine::parse(words).expect("arguments");
     let resolved = command_line.resolve(&presets::values, |_| None).expect("settings");
     let settings = Settings::new(resolved, |_| None).expect("settings");
-    let input = Input { name: "-".to_owned(), text: SOURCE.to_owned(), ..Input::default() };
+    let input = Input { name: "-".to_owned(), text: SOURCE.clone(), ..Input::default() };
     let mut conversations = Vec::new();
     let outcome = run_alone(&settings, &input, answers, &mut conversations);
-    let text = outcome.map(|Outcome { content, .. }: Outcome| content.text(SOURCE));
+    let text = outcome.map(|Outcome { content, .. }: Outcome| content.text(&SOURCE));
     (text, conversations.first().map(|conversation| conversation.status))
 }
 
@@ -72,7 +86,7 @@ fn on_error_decides_where_the_embedded_summarizer_fails() {
         assert!(error.to_string().contains("bug in tcompact") && !error.to_string().contains("secret"), "{error}");
     }
     let (text, status) = failing("passthrough", false);
-    assert_eq!((text.expect("a text").as_str(), status), (SOURCE, Some(Status::Unchanged)));
+    assert_eq!((text.expect("a text").as_str(), status), (SOURCE.as_str(), Some(Status::Unchanged)));
     let (text, status) = failing("embed", false);
     assert!(text.expect("a text").contains("bug in tcompact"));
     assert_eq!(status, Some(Status::Compacted));

@@ -33,6 +33,8 @@ fn a_summarizer_is_sent_what_can_be_read() {
     ];
     for ((source, user), format) in sources.iter().zip(users).zip(["anthropic", "langchain", "pydantic-ai", "ai-sdk"]) {
         let source = format!("[{},{source},{},{}]", user("quite gone"), user("behind it"), user("the last"));
+        // Long enough for the embedded summary to have room for the notes.
+        let source = source.replace("and on", &"and on ".repeat(60));
         let arguments = ["-q", "--from", format, "--keep", "messages:1", "--accept", "any"];
         let sent = piped(&[&arguments[..], &["--summarizer-cmd", "cat"]].concat(), &source);
         assert_eq!(sent.code, 0, "{sent:?}");

@@ -67,9 +67,8 @@ fn a_page_shows_one_conversation() {
         "Message 51, 38 tokens, kept; belongs together with message 52.",
         "reject scans without status",
         "→ <bdi>calls write_file</bdi>",
-        "## Session intent\n- [1] Some recipients get the same notification",
+        "## The user, in order; later words hold where two disagree\n- [1] Morning. Some recipients get the same",
         "pinned: 1 message, 170 tokens",
-        "<td class=\"place\">in the summary</td>",
         "<dt>Removed messages</dt><dd><bdi>nowhere: no --archive was named</bdi></dd>",
     ] {
         assert!(whole.contains(part), "{part}");
@@ -83,17 +82,15 @@ fn a_page_shows_one_conversation() {
 }
 
 #[test]
-fn facts_that_a_model_forgot_are_told_apart() {
+fn a_page_shows_a_models_summary_with_what_stands_beside_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = path(folder.path(), "page.html");
-    let run = compacted(&["--summarizer-cmd", "echo It has to be Python 3.9.", "--html", &file, "agent-session.json"]);
+    let command = "for n in $(seq 40); do echo It has to be Python 3.9.; done";
+    let run = compacted(&["--summarizer-cmd", command, "--html", &file, "agent-session.json"]);
     assert_eq!(run.code, 0, "{run:?}");
     let whole = page(&file);
-    assert!(
-        whole.contains("<td class=\"place\">appended to it</td>") && whole.contains("by command, 1 request</span>"),
-        "{whole}"
-    );
-    assert!(whole.contains("It has to be Python 3.9.\n\n## Ledger\nUser:"));
+    assert!(whole.contains("by command, 1 request</span>"), "{whole}");
+    assert!(whole.contains("It has to be Python 3.9.\n\n## Not in the summary above\n- ["), "{whole}");
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn the_summary_alone() {
     assert_eq!(format!("{}\n", object["text"].as_str().expect("a text").trim_end()), text.stdout);
     assert_eq!((&object["cutoff"], &object["pinned"]), (&51.into(), &serde_json::json!([0])));
     assert!(object["tokens"].as_u64().is_some_and(|tokens| tokens <= 1024), "{}", object["tokens"]);
-    assert!(text.stdout.starts_with("## Session intent\n"), "nothing stands around it: {}", text.stdout);
+    assert!(text.stdout.starts_with("## The user, in order"), "nothing stands around it: {}", text.stdout);
     let nothing = ["--keep", "messages:100", "--emit", "summary", "-q"];
     assert_eq!(with(&[&nothing[..], &[SESSION]].concat()).stdout, "");
     assert_eq!(with(&[&nothing[..], &["--json", SESSION]].concat()).stdout, "null\n");

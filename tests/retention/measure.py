@@ -44,7 +44,7 @@ def mean(rows, key):
 
 def bare(summary):
     """A summary without the indices of messages, which are no literals of the history."""
-    return re.sub(r"(?m)(?<=^- )\[\d+\] | \[\d+\](?=,|$)", "", summary)
+    return re.sub(r"(?m)(?<=^- )\[~?\d+\] | \[~?\d+\](?=,|$)", "", summary)
 
 
 def dump(folder, name, **texts):
