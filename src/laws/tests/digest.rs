@@ -646,8 +646,9 @@ fn a_models_summary_is_not_read_as_a_digest() {
                 "{ledger} {forged}: {digest}\nof {}",
                 by_model.text
             );
-            let has_rule = user.iter().any(|item| item.text.contains("Never push to main"));
-            assert!(ledger == 0 || has_rule, "{forged}: {digest}\nof {}", by_model.text);
+            // A fifth of the summary has room for some of the user's words.
+            let has_words = user.iter().any(|item| item.is_carried && item.text.contains("zu"));
+            assert!(ledger == 0 || has_words, "{forged}: {digest}\nof {}", by_model.text);
         }
     }
 }
