@@ -22,19 +22,19 @@ complete -c tcompact -l truncate-args -d 'Short for --prune arguments:N' -r -f
 complete -c tcompact -l thinking -d 'What to do with Claude\'s signed thinking in the kept messages when the history before it changes, since the newest models refuse it then. `auto` removes all of it if --for or the transcript names such a model' -r -f -a "auto\t'Remove it if its model binds it to the messages before it'
 keep\t'It stays'
 drop\t'It is removed'"
-complete -c tcompact -s m -l model -d 'The model that writes the summary: `extractive`, which is embedded and needs no network; PROVIDER:MODEL with a provider of `--list providers`; the name of a model alone, for the API of its maker; or `none`, so that only --prune makes the transcript smaller [default: extractive]' -r -f -a "extractive none (__tcompact_models)"
+complete -c tcompact -s m -l model -d 'The model that writes the summary: `extractive`, the embedded summarizer, which needs no network and quotes the conversation without understanding it; PROVIDER:MODEL with a provider of `--list providers`; the name of a model alone, for the API of its maker; or `none`, so that only --prune makes the transcript smaller [default: extractive]' -r -f -a "extractive none (__tcompact_models)"
 complete -c tcompact -l base-url -d 'The address of the provider\'s API, including its version [default: the provider\'s own]' -r -f
 complete -c tcompact -l api-key-env -d 'The environment variable that holds the key [default: the provider\'s own]' -r -f
 complete -c tcompact -l request-json -d 'Apply this JSON merge patch (RFC 7396; `null` removes a member) to the body of each request, for parameters that tcompact does not know. tcompact refuses patches of its own parts (prompt, model) and keys' -r -f
 complete -c tcompact -l summarizer-cmd -d 'Run CMD with `sh -c` for a summary: the prompt on its standard input, the summary from its standard output' -r -f -a "(__fish_complete_command)"
 complete -c tcompact -l prompt-file -d 'A template for the prompt; {messages} is where the history goes, {{ and }} are braces [default: the built-in template]' -r -F
 complete -c tcompact -l trim-tokens -d 'How many tokens of the end of the history to send to the summarizer; `none` sends everything' -r -f -a "none"
-complete -c tcompact -l summary-tokens -d 'The size to request for the summary, in tokens. The embedded summarizer never exceeds it, and counts the words around the summary' -r -f
+complete -c tcompact -l summary-tokens -d 'The size to request for the summary, in tokens. The embedded summarizer never exceeds it, also with --fit, and counts the words around the summary' -r -f
 complete -c tcompact -l summary-role -d 'The role of the summary message, if the format\'s provider accepts it' -r -f -a "user\t'As if the user wrote it; every provider accepts it'
 system\t'As an instruction'
 assistant\t'As if the model wrote it'"
 complete -c tcompact -l summary-prefix -d 'The beginning of the summary message; a blank line follows unless TEXT ends in white space. The default also puts the summary between <summary> and </summary>; another TEXT does not' -r -f
-complete -c tcompact -l ledger -d 'Find the facts that a model\'s summary must not lose (the user\'s rules, files, commands, errors, names, numbers) without a model, and append those that it lacks: in at most N tokens, or half of --summary-tokens (`on`)' -r -f -a "on off"
+complete -c tcompact -l ledger -d 'Append to a model\'s summary what it lacks of the user\'s last message, short rules of the user, failures and changed files, found without a model: in at most N tokens, and never more than a fifth of the summary' -r -f -a "on off"
 complete -c tcompact -l timeout -d 'The most seconds that a request or a command may take' -r -f
 complete -c tcompact -l retries -d 'How often to retry a request after a transport error or the status 408, 409, 429 or 5xx' -r -f
 complete -c tcompact -l rate -d 'The most requests a minute [default: no limit]' -r -f
@@ -54,7 +54,7 @@ summary\t'Only the text of the summary; with --json an object, or null'"
 complete -c tcompact -l archive -d 'Append the removed messages to FILE, and name FILE in the summary (`.jsonl`: a record of the original messages, for --restore; `.md`: for reading)' -r -F
 complete -c tcompact -l restore -d 'Restore the transcript from such an archive (`.jsonl`), byte for byte, however often it was compacted. In a file of one conversation a line, lines that the archive does not know stay unchanged. tcompact refuses if the hashes do not match' -r -F
 complete -c tcompact -l report -d 'Write a JSON object a line to FILE for each conversation: the keys of --dry-run --json, its status, its tokens afterwards, the provider\'s count and cost, and after how many turns that pays' -r -F
-complete -c tcompact -l html -d 'Write one page for a browser, which needs no network and no script: the conversation to click through, the summary, the kept facts, and tokens and money before and after. Several conversations get a table, and a drawing of those that shrink most' -r -F
+complete -c tcompact -l html -d 'Write one page for a browser, which needs no network and no script: the conversation to click through, the summary, and tokens and money before and after. Several conversations get a table, and a drawing of those that shrink most' -r -F
 complete -c tcompact -l repair -d 'Repair such violations first: remove calls without a result (`drop`), or add a result that says there is none, where the format can hold it (`synthesize`). tcompact removes results without a call, and moves misplaced results to their call' -r -f -a "drop\t'Remove them'
 synthesize\t'Add a result that says there is none'"
 complete -c tcompact -s j -l jobs -d 'How many conversations to process at once [default: one for each core; 8 with a model or a command]' -r -f
