@@ -11,6 +11,9 @@ use crate::compact::message::LEAST_SUMMARY;
 use crate::compact::no_summary::NoSummary;
 use crate::compact::summarize::Summarization;
 
+/// A summary for which there is no room.
+const LEFT_OUT: &str = "…";
+
 impl Summarization<'_, '_> {
     /// Returns the embedded summarizer's text. Its message is smaller than the messages that it replaces.
     ///
@@ -55,6 +58,10 @@ impl Summarization<'_, '_> {
             let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
             let fitting = ends.partition_point(|&end| self.message_tokens(&text[..end]) <= most);
             text.truncate(fitting.checked_sub(1).map_or(0, |last| ends[last]));
+        }
+        // A plan of `--fit` counts on a summary of one character at least: the mark of what is left out.
+        if text.trim_end().is_empty() && self.fitted.fit.is_some() && self.message_tokens(LEFT_OUT) <= most {
+            return Ok(Reply { text: LEFT_OUT.to_owned(), ..Reply::default() });
         }
         match text.trim_end() {
             "" => Err(Refusal::Empty.into()),
