@@ -4,8 +4,8 @@
 use crate::digest::Digest;
 use crate::digest::files::FileNote;
 use crate::digest::grammar::{
-    ARROW, ASKED, EARLIER, FAILED_EDIT, FOLDER, HEADINGS, LAST_EDIT, LEFT_OUT, MISSING, Place, RUNS, SAID, STATE,
-    THE_USER, THOUGHT, USER, is_heading,
+    ARROW, ASKED, EARLIER, FAILED_BEFORE, FAILED_EDIT, FOLDER, HEADINGS, LAST_EDIT, LEFT_OUT, MISSING, Place, RUNS,
+    SAID, STATE, THE_USER, THOUGHT, UNCHECKED, USER, is_heading,
 };
 use crate::digest::outcome::Ended;
 use crate::digest::plan::PlanItem;
@@ -124,6 +124,10 @@ fn read_state(digest: &mut Digest<'_>, item: &str) {
 /// Reads the line of a call.
 fn add_run<'a>(digest: &mut Digest<'a>, place: Place, text: &str) {
     let Some((label, outcome)) = text.split_once(ARROW) else { return };
+    // What was not run then may have been run since, and an index was one of that source.
+    let outcome = outcome.split_once(UNCHECKED).map_or(outcome, |(outcome, _)| outcome);
+    let outcome =
+        &outcome.replacen(&format!("{FAILED_BEFORE}["), &format!("{FAILED_BEFORE}[~"), 1).replace("[~~", "[~");
     let command = label.strip_prefix('`').and_then(|label| label.strip_suffix('`')).map(str::to_owned);
     let name = label.split('(').next().unwrap_or("").to_owned();
     let purpose = purpose_of(&name, &ToolUse { command, ..ToolUse::default() }, outcome);

@@ -80,6 +80,10 @@ fn add_pieces(text: &str, part: Range<usize>, found: &mut Vec<Piece>) {
 /// Adds a piece, or the parts of one that is too long, cut between words.
 fn add_chunks(text: &str, range: Range<usize>, kind: PieceKind, found: &mut Vec<Piece>) {
     const LONGEST: usize = 320;
+    // The mark of a gap in an earlier digest is no words.
+    if text[range.clone()].chars().all(|c| c == GAP || c.is_whitespace()) {
+        return;
+    }
     let mut start = range.start;
     while range.end - start > LONGEST {
         let most = text.floor_char_boundary(start + LONGEST);
@@ -218,7 +222,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
 }
 
 /// Returns the longest beginning of a text that fits, with the mark of a gap.
-pub(super) fn beginning<'t>(text: &'t str, fits: impl Fn(&str) -> bool) -> &'t str {
+pub(super) fn beginning(text: &str, fits: impl Fn(&str) -> bool) -> &str {
     const LONGEST: usize = 1_000;
     let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).take(LONGEST).collect();
     let fitting = ends.partition_point(|&end| fits(&format!("{} {GAP}", indented(&text[..end]))));

@@ -28,6 +28,9 @@ pub(super) const LAST_EDIT: &str = "Last edit of ";
 
 /// The sign between the label of a call and how it ended.
 pub(super) const ARROW: &str = " → ";
+/// The words between how a run ended and what happened before or after it.
+pub(super) const FAILED_BEFORE: &str = "; failed before, at ";
+pub(super) const UNCHECKED: &str = "; nothing was run since the change of ";
 
 /// The place of a message, by which messages are in order: those of earlier digests come before all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::digest::clip::middle_cut;
 use crate::digest::files::{Files, without_folder};
-use crate::digest::grammar::{ARROW, Lines, Place};
+use crate::digest::grammar::{ARROW, FAILED_BEFORE, Lines, Place, UNCHECKED};
 use crate::digest::outcome::{self, Call, Ended, telling};
 use crate::digest::words;
 use crate::tokens::Counter;
@@ -130,7 +130,7 @@ impl<'a> Run<'a> {
         let between = if status.is_empty() || told.is_empty() { "" } else { ": " };
         let before = self.failed_before.as_deref().filter(|_| self.ended == Ended::Well && most >= WITH_FAILURE);
         let before = before.map_or(String::new(), |FailedRun { place, ended, result }| {
-            format!("; failed before, at {place}: {}", telling(&result.read(), &call, *ended, WITH_FAILURE))
+            format!("{FAILED_BEFORE}{place}: {}", telling(&result.read(), &call, *ended, WITH_FAILURE))
         });
         one_line(&[&status, between, &told, &before].concat())
     }
@@ -172,7 +172,7 @@ pub(super) fn lines(runs: &[&Run<'_>], files: &Files, counter: Counter, room: u6
     let line = |run: &Run<'_>, most: usize| {
         let label = run.label(folder);
         let stale = unchecked.filter(|(place, _)| *place == run.place);
-        let stale = stale.map(|(_, changed)| format!("; nothing was run since the change of {changed}"));
+        let stale = stale.map(|(_, changed)| format!("{UNCHECKED}{changed}"));
         let text = format!("{label}{ARROW}{}{}", run.outcome(&label, &noise, most), stale.unwrap_or_default());
         (counter.count_text(&format!("- {} {text}\n", run.place)), text)
     };

@@ -180,7 +180,9 @@ pub(super) fn lines(
         let fitting = beginning(&words[&at][range.clone()], |text| {
             counter.count_text(&format!("- {} {text}", user[at].place)) <= most(Rank::Frame.share())
         });
-        chosen.extend((!fitting.is_empty()).then(|| (at, vec![range.start..range.start + fitting.len()])));
+        if !fitting.is_empty() {
+            chosen.entry(at).or_default().push(range.start..range.start + fitting.len());
+        }
     }
     let shown: HashSet<&String> =
         words.iter().filter(|(at, _)| chosen.contains_key(at)).map(|(_, words)| words).collect();

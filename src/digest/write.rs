@@ -45,6 +45,7 @@ impl Digest<'_> {
         let text = match of_user.or_else(of_others).or_else(of_runs) {
             Some((place, who, text)) => match beginning(&text, |text| fits(&format!("- {place} {who}{text}"))) {
                 "" => String::new(),
+                start if start.len() == text.trim().len() => format!("- {place} {who}{}", indented(start)),
                 start => format!("- {place} {who}{} {GAP}", indented(start)),
             },
             None if self.messages > 0 => format!("{} without words.", counted(self.messages, "message")),
@@ -84,6 +85,10 @@ impl Writer<'_, '_> {
         let base = room.saturating_sub(self.tokens(&out));
         let most = |least| share(base, least, others).saturating_sub(self.tokens(USER) + count);
         let (lines, left_out) = user::lines(user, &self.user, self.counter, most);
+        // Where none of the user's words has room, a beginning of them is worth more than all else.
+        if lines.is_empty() && !user.is_empty() {
+            return String::new();
+        }
         add_section(&mut out, USER, &lines, left_out_line(self.digest.left_out + left_out, "message", " of the user"));
         let most = share(base, STATE_SHARE, of_user + of_runs + of_said);
         let state = state::lines(self.digest, self.counter, most.saturating_sub(self.tokens(STATE) + 1));
@@ -105,7 +110,7 @@ impl Writer<'_, '_> {
         runs.extend(lines_of(&reads, left.saturating_sub(self.cost(&said))));
         runs.sort_by_key(|(place, _)| *place);
         let left_out = told.len() - runs.len() + self.digest.runs_left_out;
-        add_section(&mut out, RUNS, &runs, left_out_line(left_out, "call", ""));
+        add_section(&mut out, RUNS, &runs, left_out_line(left_out, "call", "").filter(|_| !runs.is_empty()));
         add_section(&mut out, SAID, &said, None);
         out
     }
