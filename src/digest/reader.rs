@@ -123,7 +123,7 @@ impl<'a> Reader<'a, '_> {
         }
         let is_answer = || self.open_by_id.get(&None).is_some_and(|open| !open.is_empty());
         let is_marked = || message.json.get_text("message_type").is_some_and(|kind| kind.is("observation"));
-        if (is_observation(&words) || is_marked()) && is_answer() {
+        if is_answer() && (is_observation(&words) || is_marked()) {
             return self.add_result(None, CallResult { place, text: text.clone(), marked: None });
         }
         let asked = self.digest.said.iter().rev().find(|said| said.kind != SaidKind::Thought);
@@ -152,9 +152,11 @@ impl<'a> Reader<'a, '_> {
             next.is_some_and(|next| next.role == Role::User && is_observation(&LazyText::new(texts_of(next).0).read()))
         };
         let all = if message.calls.is_empty() { text.read() } else { "".into() };
+        let command = shell_block(&all, is_next_output);
         // One agent writes its command beside the text.
-        let action = message.json.get_text("action").filter(|_| message.calls.is_empty()).map(|action| action.decode());
-        let command = action.as_deref().or_else(|| shell_block(&all, is_next_output));
+        let action = || message.json.get_text("action").map(|action| action.decode());
+        let action = if message.calls.is_empty() && command.is_none() { action() } else { None };
+        let command = command.or(action.as_deref());
         // Some formats write a call as a message of its own.
         let acts =
             !message.calls.is_empty() || command.is_some() || next.is_some_and(|next| next.role == Role::Assistant);

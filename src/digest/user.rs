@@ -3,7 +3,7 @@
 //! The order does not depend on the room, so that more room never loses what less room held. Short messages come whole
 //! and first; of long ones their opening, what commands or forbids, and their end come before the rest.
 
-use std::collections::{BTreeMap, HashMap, HashSet, hash_map::DefaultHasher};
+use std::collections::{BTreeMap, HashSet, hash_map::DefaultHasher};
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -35,22 +35,24 @@ const MILD: &str = "always|not more|at most|at least|make sure|ensure|should|avo
 
 /// Returns whether a text commands or forbids strictly, or does so at all.
 fn commands(text: &str) -> (bool, bool) {
-    /// The words by their first character, with whether they are strict.
-    static WORDS: LazyLock<HashMap<char, Vec<(&str, bool)>>> = LazyLock::new(|| {
-        let mut words: HashMap<char, Vec<(&str, bool)>> = HashMap::new();
+    /// The words by their first character, with whether they are strict; those of other scripts last.
+    static WORDS: LazyLock<Vec<Vec<(&str, bool)>>> = LazyLock::new(|| {
+        let mut words = vec![Vec::new(); OTHERS + 1];
         for (list, is_strict) in [(STRICT, true), (MILD, false)] {
-            let with_first = list.split('|').filter_map(|word| Some((word.chars().next()?, word)));
-            with_first.for_each(|(first, word)| words.entry(first).or_default().push((word, is_strict)));
+            list.split('|').for_each(|word| words[OTHERS.min(word.as_bytes()[0].into())].push((word, is_strict)));
         }
         words
     });
+    const OTHERS: usize = 128;
     let lower = text.to_lowercase();
     let mut found = (false, false);
     let mut before = ' ';
     for (at, c) in lower.char_indices() {
-        let words = if before.is_alphanumeric() && c.is_ascii() { None } else { WORDS.get(&c) };
-        for (_, is_strict) in words.into_iter().flatten().filter(|(word, _)| lower[at..].starts_with(word)) {
-            found = (found.0 || *is_strict, true);
+        if !before.is_alphanumeric() || !c.is_ascii() {
+            let words = &WORDS[OTHERS.min(c as usize)];
+            for (_, is_strict) in words.iter().filter(|(word, _)| lower[at..].starts_with(word)) {
+                found = (found.0 || *is_strict, true);
+            }
         }
         before = c;
     }

@@ -41,17 +41,28 @@ impl Digest<'_> {
         let of_user = self.user.last().map(|message| (message.place, THE_USER, message.words()));
         let of_others = || self.said.last().map(|said| (said.place, THE_ASSISTANT, said.text.read().trim().to_owned()));
         let of_runs = || self.runs.last().map(|run| (run.place, "", run.label(None)));
-        let fits = |text: &str| counter.count_text(text) <= limit;
+        let others = (self.user.len() + self.left_out).saturating_sub(1);
+        let count = left_out_line(others, "message", " of the user").map(|line| format!("\n{line}"));
+        // Where there is room for little more, the words are worth more than the count.
+        let count = count.filter(|count| counter.count_text(count).saturating_mul(3) <= limit).unwrap_or_default();
+        let line = |place: Place, who: &str, text: &str| match text.strip_suffix(GAP) {
+            Some(start) => format!("- {place} {who}{} {GAP}{count}", start.trim_end()),
+            None => format!("- {place} {who}{text}{count}"),
+        };
         let text = match of_user.or_else(of_others).or_else(of_runs) {
-            Some((place, who, text)) => match beginning(&text, |text| fits(&format!("- {place} {who}{text}"))) {
-                "" => String::new(),
-                start if start.len() == text.trim().len() => format!("- {place} {who}{}", indented(start)),
-                start => format!("- {place} {who}{} {GAP}", indented(start)),
-            },
+            Some((place, who, text)) if counter.count_text(&line(place, who, &indented(&text))) <= limit => {
+                line(place, who, &indented(&text))
+            }
+            Some((place, who, text)) => {
+                match beginning(&text, |text| counter.count_text(&line(place, who, text)) <= limit) {
+                    "" => String::new(),
+                    start => line(place, who, &format!("{} {GAP}", indented(start))),
+                }
+            }
             None if self.messages > 0 => format!("{} without words.", counted(self.messages, "message")),
             None => String::new(),
         };
-        Some(text).filter(|text| fits(text)).unwrap_or_default()
+        Some(text).filter(|text| counter.count_text(text) <= limit).unwrap_or_default()
     }
 }
 

@@ -121,11 +121,22 @@ pub(crate) fn parse(digest: &str) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     let mut section = None;
     if !digest.starts_with("## ") {
-        // Where no section has room, it is the beginning of what was said last.
-        let is_plain = |line: &str| line.starts_with("  ") && !line.trim().is_empty();
-        let is_plain = digest.lines().skip(1).all(is_plain);
+        // Where no section has room, it is the beginning of what was said last, and how much of the user is left out.
         let is_empty = digest.is_empty() || digest.ends_with(" without words.");
-        assert!(is_plain && (digest.starts_with("- [") && digest.len() < 600 || is_empty), "{digest:?} has no heading");
+        assert!(is_empty || digest.starts_with("- ["), "{digest:?} has no heading");
+        for line in digest.lines().filter(|_| !is_empty) {
+            match (line.strip_prefix("- "), line.strip_prefix("  "), items.last_mut()) {
+                (Some(item), ..) => {
+                    let who = [("] The user: ", Section::User), ("] The assistant: ", Section::Assistant)];
+                    let who = who.into_iter().find(|(label, _)| item.contains(label));
+                    let (label, section) =
+                        who.unwrap_or(("] ", if item.starts_with('[') { Section::Calls } else { Section::User }));
+                    items.push(Item::new(section, &item.replacen(label, "] ", 1)));
+                }
+                (_, Some(rest), Some(item)) => item.text.extend(["\n", rest]),
+                _ => panic!("{line:?} of {digest:?}"),
+            }
+        }
         return items;
     }
     for line in digest.lines() {

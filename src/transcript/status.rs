@@ -12,18 +12,26 @@ pub(crate) const FALSE: i32 = i32::MIN;
 /// Returns whether the format says that a result is a failure; `None` if it says nothing. `result` is the part or the
 /// message that holds the result.
 pub(crate) fn status_mark(result: Json<'_>) -> Option<bool> {
-    // Of `LangChain`, `status` says only that the tool itself did not fail.
-    const FLAGS: [&[&str]; 3] = [&["is_error"], &["isError"], &["error"]];
-    const CODES: [&[&str]; 2] = [&["extra", "returncode"], &["extras", "metadata", "exit_code"]];
-    let raw = |path: &[&str]| result.at(path).map(|value| value.raw());
-    let flag = FLAGS.iter().find_map(|path| raw(path)?.parse::<bool>().ok());
-    let code = || CODES.iter().find_map(|path| Some(raw(path)?.parse::<i32>().ok()? != 0));
-    let of_bedrock = || result.at(&["toolResult", "status"])?.text().map(|status| !status.is("success"));
-    let has_failed = raw(&["status"]) == Some("\"error\"")
-        || raw(&["state"]) == Some("\"output-error\"")
-        || raw(&["output", "type"]).is_some_and(|kind| kind.starts_with("\"error-"))
-        || raw(&["error"]).is_some_and(|error| error.starts_with('{'));
-    if has_failed { Some(true) } else { flag.or_else(code).or_else(of_bedrock) }
+    let mut mark = None;
+    let number = |value: Json<'_>, path: &[&str]| Some(value.at(path)?.raw().parse::<i32>().ok()? != 0);
+    for (key, value) in result.entries() {
+        let raw = value.raw();
+        let of_member = match &*key.decode() {
+            "is_error" | "isError" => raw.parse().ok(),
+            "error" if raw.starts_with('{') => Some(true),
+            "error" => raw.parse().ok(),
+            // Of `LangChain`, it says only that the tool itself did not fail.
+            "status" => (raw == "\"error\"").then_some(true),
+            "state" => (raw == "\"output-error\"").then_some(true),
+            "output" => value.get("type").is_some_and(|kind| kind.raw().starts_with("\"error-")).then_some(true),
+            "extra" => number(value, &["returncode"]),
+            "extras" => number(value, &["metadata", "exit_code"]),
+            "toolResult" => value.get_text("status").map(|status| !status.is("success")),
+            _ => None,
+        };
+        mark = if mark == Some(true) { mark } else { of_member.or(mark) };
+    }
+    mark
 }
 
 /// Returns the status in a result by its first and its last bytes, as the source spells them: 0 for success.
