@@ -4,8 +4,8 @@
 use crate::digest::Digest;
 use crate::digest::files::FileNote;
 use crate::digest::grammar::{
-    ARROW, ASKED, EARLIER, FAILED_BEFORE, FAILED_EDIT, FOLDER, HEADINGS, LAST_EDIT, LEFT_OUT, MISSING, Place, RUNS,
-    SAID, STATE, THE_USER, THOUGHT, UNCHECKED, USER, is_heading,
+    ARROW, ASKED, EARLIER, FAILED_BEFORE, FAILED_EDIT, FOLDER, HEADINGS, LAST, LAST_EDIT, LEFT_OUT, MISSING, Place,
+    RUNS, SAID, STATE, THE_ASSISTANT, THE_USER, THOUGHT, UNCHECKED, USER, is_heading,
 };
 use crate::digest::outcome::Ended;
 use crate::digest::plan::PlanItem;
@@ -61,14 +61,18 @@ fn read_item<'a>(digest: &mut Digest<'a>, section: &str, item: &str, asked: &mut
     let count = item.strip_prefix(LEFT_OUT).and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
     let placed = split_place(digest, item);
     match (section, count, placed) {
-        (USER, Some(count), _) => digest.left_out += count,
+        (USER | LAST, Some(count), _) => digest.left_out += count,
         (RUNS, Some(count), _) => digest.runs_left_out += count,
         (EARLIER, _, Some((place, text))) => digest.earlier = Some((place, LazyText::Owned(text.into()))),
         (USER, _, Some((place, text))) => match text.strip_prefix(ASKED) {
             Some(question) => *asked = Some((place, question.into())),
             None => add_user(digest, place, text, asked.take()),
         },
-        (MISSING, _, Some((place, text))) => match text.strip_prefix(THE_USER) {
+        (LAST, _, Some((place, text))) if text.starts_with(THE_ASSISTANT) => {
+            let text = LazyText::Owned(text[THE_ASSISTANT.len()..].into());
+            digest.said.push(Said { place, text, kind: SaidKind::Step });
+        }
+        (MISSING | LAST, _, Some((place, text))) => match text.strip_prefix(THE_USER) {
             Some(words) => add_user(digest, place, words, None),
             None if text.starts_with(FAILED_EDIT) => read_state(digest, item),
             None => add_run(digest, place, text),

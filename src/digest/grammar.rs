@@ -12,7 +12,9 @@ pub(super) const MISSING: &str = "## Not in the summary above";
 pub(super) const THE_USER: &str = "The user: ";
 /// The label of the assistant's words where nothing else has room.
 pub(super) const THE_ASSISTANT: &str = "The assistant: ";
-pub(super) const HEADINGS: [&str; 5] = [EARLIER, USER, STATE, RUNS, SAID];
+/// The heading where nothing else has room than the beginning of what was said last.
+pub(super) const LAST: &str = "## Last words";
+pub(super) const HEADINGS: [&str; 6] = [LAST, EARLIER, USER, STATE, RUNS, SAID];
 
 /// The label of what a short answer answers, and the openings of lines that count what is left out.
 pub(super) const ASKED: &str = "The assistant asked: ";

@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use crate::digest::clip::{self, Piece, PieceKind, beginning, clipped, indented};
+use crate::digest::clip::{self, Piece, PieceKind, clipped, indented};
 use crate::digest::grammar::{ASKED, Lines, Place, unlabelled};
 use crate::tokens::Counter;
 use crate::transcript::lazy_text::LazyText;
@@ -155,7 +155,6 @@ pub(super) fn lines(
     let mut chosen: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
     let mut questions: HashSet<usize> = HashSet::new();
     let mut words: BTreeMap<usize, String> = BTreeMap::new();
-    let mut first = None;
     for UserPiece { rank, at, range, .. } in ranked {
         let (rank, at, range) = (*rank, *at, range.clone());
         let words = words.entry(at).or_insert_with(|| user[at].words());
@@ -166,24 +165,12 @@ pub(super) fn lines(
             (None, None) => continue,
         };
         used += counter.count_text(&text);
-        first = first.or_else(|| range.clone().map(|range| (at, range)));
         if used > most(rank.share()) {
             break;
         }
         match range {
             Some(range) => chosen.entry(at).or_default().push(range),
             None => drop(questions.insert(at)),
-        }
-    }
-    // Of the most important piece a beginning is shown at least.
-    if chosen.is_empty()
-        && let Some((at, range)) = first
-    {
-        let fitting = beginning(&words[&at][range.clone()], |text| {
-            counter.count_text(&format!("- {} {text}", user[at].place)) <= most(Rank::Frame.share())
-        });
-        if !fitting.is_empty() {
-            chosen.entry(at).or_default().push(range.start..range.start + fitting.len());
         }
     }
     let shown: HashSet<&String> =
@@ -211,6 +198,13 @@ impl Rank {
             Rank::Rest => 0.3,
         }
     }
+}
+
+/// Returns the most important piece of all messages, with a mark where it is not the whole message.
+pub(super) fn first_piece(user: &[UserMessage<'_>], ranked: &[UserPiece]) -> Option<(Place, String)> {
+    let (at, range) = ranked.iter().find_map(|piece| Some((piece.at, piece.range.clone()?)))?;
+    let words = user[at].words();
+    Some((user[at].place, clip::shown(&words, vec![range])))
 }
 
 /// Returns pieces of the messages, the most important first: at least those that `limit` tokens have room for.

@@ -6,7 +6,7 @@
 
 use crate::digest::clip::{GAP, beginning, clipped, indented};
 use crate::digest::grammar::{
-    EARLIER, FOLDER, LEFT_OUT, Lines, Place, RUNS, SAID, STATE, THE_ASSISTANT, THE_USER, USER,
+    EARLIER, FOLDER, LAST, LEFT_OUT, Lines, Place, RUNS, SAID, STATE, THE_ASSISTANT, THE_USER, USER,
 };
 use crate::digest::outcome::Ended;
 use crate::digest::runs::Run;
@@ -31,14 +31,14 @@ impl Digest<'_> {
             // The tokens of lines add up to those of a text but for joins.
             match room.checked_sub(tokens.saturating_sub(limit).max(1)) {
                 Some(less) if tokens > limit => room = less,
-                _ => return self.least(counter, limit),
+                _ => return self.least(&writer.user, counter, limit),
             }
         }
     }
 
     /// Returns a beginning of the user's last words, or else of any words, or how many messages there were.
-    fn least(&self, counter: Counter, limit: u64) -> String {
-        let of_user = self.user.last().map(|message| (message.place, THE_USER, message.words()));
+    fn least(&self, pieces: &[UserPiece], counter: Counter, limit: u64) -> String {
+        let of_user = user::first_piece(&self.user, pieces).map(|(place, words)| (place, THE_USER, words));
         let of_others = || self.said.last().map(|said| (said.place, THE_ASSISTANT, said.text.read().trim().to_owned()));
         let of_runs = || self.runs.last().map(|run| (run.place, "", run.label(None)));
         let others = (self.user.len() + self.left_out).saturating_sub(1);
@@ -46,8 +46,8 @@ impl Digest<'_> {
         // Where there is room for little more, the words are worth more than the count.
         let count = count.filter(|count| counter.count_text(count).saturating_mul(3) <= limit).unwrap_or_default();
         let line = |place: Place, who: &str, text: &str| match text.strip_suffix(GAP) {
-            Some(start) => format!("- {place} {who}{} {GAP}{count}", start.trim_end()),
-            None => format!("- {place} {who}{text}{count}"),
+            Some(start) => format!("{LAST}\n- {place} {who}{} {GAP}{count}", start.trim_end()),
+            None => format!("{LAST}\n- {place} {who}{text}{count}"),
         };
         let text = match of_user.or_else(of_others).or_else(of_runs) {
             Some((place, who, text)) if counter.count_text(&line(place, who, &indented(&text))) <= limit => {
@@ -96,7 +96,7 @@ impl Writer<'_, '_> {
         let base = room.saturating_sub(self.tokens(&out));
         let most = |least| share(base, least, others).saturating_sub(self.tokens(USER) + count);
         let (lines, left_out) = user::lines(user, &self.user, self.counter, most);
-        // Where none of the user's words has room, a beginning of them is worth more than all else.
+        // Where not a piece of the user's words has room, a beginning of them is worth more than all else.
         if lines.is_empty() && !user.is_empty() {
             return String::new();
         }

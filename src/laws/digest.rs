@@ -120,18 +120,19 @@ impl Item {
 pub(crate) fn parse(digest: &str) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     let mut section = None;
-    if !digest.starts_with("## ") {
+    if ["", "…"].contains(&digest) || digest.ends_with(" without words.") {
+        return items;
+    }
+    if let Some(last) = digest.strip_prefix("## Last words\n") {
         // Where no section has room, it is the beginning of what was said last, and how much of the user is left out.
-        let is_empty = digest.is_empty() || digest.ends_with(" without words.");
-        assert!(is_empty || digest.starts_with("- ["), "{digest:?} has no heading");
-        for line in digest.lines().filter(|_| !is_empty) {
+        for line in last.lines() {
             match (line.strip_prefix("- "), line.strip_prefix("  "), items.last_mut()) {
                 (Some(item), ..) => {
                     let who = [("] The user: ", Section::User), ("] The assistant: ", Section::Assistant)];
                     let who = who.into_iter().find(|(label, _)| item.contains(label));
-                    let (label, section) =
-                        who.unwrap_or(("] ", if item.starts_with('[') { Section::Calls } else { Section::User }));
-                    items.push(Item::new(section, &item.replacen(label, "] ", 1)));
+                    let other = if item.starts_with('[') { Section::Calls } else { Section::User };
+                    let (label, section) = who.unwrap_or(("] ", other));
+                    items.push(Item::new(section, &item.replacen(label, "] \n", 1)));
                 }
                 (_, Some(rest), Some(item)) => item.text.extend(["\n", rest]),
                 _ => panic!("{line:?} of {digest:?}"),

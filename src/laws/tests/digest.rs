@@ -152,7 +152,8 @@ fn laws_of_compacted_documents() {
             let mut policy = keeping(keep);
             policy.summary.tokens = [300, 1_024][seed as usize % 2];
             let done = Compactor::new(policy).compact_as(&source, format.name()).expect("a transcript");
-            if done.plans[0].cutoff == 0 {
+            // Of a history of a few tokens nothing can be said in fewer.
+            if done.plans[0].cutoff == 0 || done.text == source {
                 continue;
             }
             let digest = summary_in(&done.text, format);
