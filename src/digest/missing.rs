@@ -36,7 +36,7 @@ impl Digest<'_> {
             }
         }
         let is_failure =
-            |run: &&(usize, &Run<'_>)| matches!(run.1.ended, Ended::Failed(_)) && run.1.purpose <= Purpose::Checks;
+            |run: &&(usize, &Run<'_>)| matches!(run.1.ended, Ended::Failed(_)) && run.1.purpose <= Purpose::Scripts;
         for (at, run) in self.runs.iter().enumerate().rev().filter(|run| is_failure(&run)).take(MOST_FAILURES) {
             let label = run.label(None);
             if !known.has(&label) {

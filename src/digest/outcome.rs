@@ -68,6 +68,8 @@ pub(super) struct Call<'c> {
     pub(super) is_output: bool,
     /// Whether it only shows what is there: no line of it says how anything went.
     pub(super) only_shows: bool,
+    /// Whether what it prints is worth more than how it went.
+    pub(super) is_data: bool,
     /// Lines that stand in the results of many calls.
     pub(super) noise: &'c HashSet<String>,
 }
@@ -134,7 +136,7 @@ pub(super) fn telling(result: &str, call: &Call<'_>, ended: Ended, most: usize) 
         return lines.join(SEPARATOR);
     }
     if call.is_output && !call.only_shows {
-        return telling_lines(&lines, ended, most);
+        return telling_lines(&lines, call, ended, most);
     }
     // What a page or a file shows first is often its frame. Sentences are longer.
     let is_sentence = |line: &&str| line.len() >= SENTENCE && !line.starts_with(['!', '[', '<']);
@@ -152,7 +154,7 @@ fn output_in_object(object: &Map<String, Value>) -> Option<String> {
 }
 
 /// Returns the lines that say how something went, in their order: the last ones, of a failure the first as well.
-fn telling_lines(lines: &[&str], ended: Ended, most: usize) -> String {
+fn telling_lines(lines: &[&str], call: &Call<'_>, ended: Ended, most: usize) -> String {
     const WORDS: &str = " passed| failed|error|exception|warning|not found|denied|refused|panicked|fatal|success|cannot|no such|timed out|conflict|rejected|traceback|undefined|expected|mismatch|ok.|fail:|fail |--- fail|result:|total|失败|成功|错误|通过";
     /// Bytes of a line that a person reads, the least room for one, and lines besides the first ones chosen.
     const LONGEST: usize = 400;
@@ -171,8 +173,8 @@ fn telling_lines(lines: &[&str], ended: Ended, most: usize) -> String {
         _ => vec![end, 0, 1.min(end), end.saturating_sub(1)],
     };
     wanted.extend(hits.iter().rev().take(MORE));
-    // Where there is room, the rest follows from the beginning.
-    wanted.extend(0..=end);
+    // Where there is room, the rest of what a script prints follows from the beginning.
+    wanted.extend((0..=end).filter(|_| call.is_data));
     let (mut room, mut chosen) = (most, Vec::<(usize, String)>::new());
     for at in wanted.into_iter().take(MOST_LINES) {
         let line = middle_cut(lines[at], room);

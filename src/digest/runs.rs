@@ -110,7 +110,8 @@ impl<'a> Run<'a> {
             return outcome.clone();
         }
         let is_output = label.starts_with('`');
-        let call = Call { label, is_output, only_shows: self.purpose == Purpose::Reads, noise };
+        let is_data = self.purpose != Purpose::Checks;
+        let call = Call { label, is_output, only_shows: self.purpose == Purpose::Reads, is_data, noise };
         let told = |result: &LazyText<'_>, ended| telling(&result.read(), &call, ended, most);
         let result = self.result.as_ref().filter(|_| self.ended != Ended::Refused);
         let told = result.map(|result| told(result, self.ended)).unwrap_or_default();

@@ -8,10 +8,10 @@ use crate::transcript::tools::{ToolUse, words_of_name};
 pub(crate) enum Purpose {
     /// It acts outside: it books, sends, installs, commits.
     Acts,
-    /// It runs a script.
-    Scripts,
     /// It checks the work: tests, builds, linters.
     Checks,
+    /// It runs a script.
+    Scripts,
     /// It looks up values.
     LooksUp,
     /// It shows, searches or moves files.
@@ -47,7 +47,7 @@ pub(crate) fn purpose_of(name: &str, tool: &ToolUse, result: &str) -> Purpose {
 fn purpose_of_step(step: &str) -> Purpose {
     const SHOWS: &str = "cat|sed|head|tail|less|nl|ls|find|rg|grep|pwd|which|wc|tree|awk|cd|echo|file|stat|du|sort|uniq|cut|diff|true|env|type|cp|mv|rm|mkdir|touch|chmod|tee|ln|open|goto|scroll_down|scroll_up|search_file|search_dir|find_file|view";
     const GIT_SHOWS: &str = "show|diff|blame";
-    const GIT_LISTS: &str = "log|status|branch";
+    const LISTS: &str = "log|logs|status|branch|info|list|ls|get|show|view|describe|ps|version";
     const CHECKS: &str = "test|tests|pytest|unittest|build|check|lint|clippy|make|tsc|eslint|ruff|mypy|tox|jest|vitest|mvn|gradle|ctest|rspec|compile|typecheck|flake8";
     const SCRIPTS: [&str; 6] = ["python", "node", "ruby", "perl", "php", "./"];
     let mut words = step.split_whitespace().filter(|word| !word.contains('='));
@@ -58,7 +58,7 @@ fn purpose_of_step(step: &str) -> Purpose {
     let mut words = step.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).take(12);
     if shows {
         Purpose::Reads
-    } else if program == "git" && is_in(verb, GIT_LISTS) {
+    } else if is_in(verb, LISTS) {
         Purpose::LooksUp
     } else if words.any(|word| is_in(word, CHECKS)) {
         Purpose::Checks
