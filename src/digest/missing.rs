@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::digest::Digest;
 use crate::digest::clip::indented;
-use crate::digest::grammar::{ARROW, FAILED_EDIT, MISSING, THE_USER};
+use crate::digest::grammar::{ARROW, FAILED_EDIT, FOLDER, MISSING, THE_USER};
 use crate::digest::outcome::Ended;
 use crate::digest::runs::Run;
 use crate::digest::words::words_of;
@@ -35,8 +35,22 @@ impl Digest<'_> {
                 }
             }
         }
-        let is_failure =
-            |run: &&(usize, &Run<'_>)| matches!(run.1.ended, Ended::Failed(_)) && run.1.purpose <= Purpose::Scripts;
+        let unnamed: Vec<_> = self.files.changes().filter(|file| !known.names(&file.path)).take(MOST_FILES).collect();
+        let mut folder = self.folder.as_ref().map(|folder| format!("{FOLDER}{folder}\n- ")).unwrap_or_default();
+        for (at, action) in FileAction::ALL.into_iter().enumerate() {
+            let paths =
+                unnamed.iter().filter(|file| file.action == action).map(|file| format!("{} {}", file.path, file.place));
+            let paths = paths.collect::<Vec<_>>().join(", ");
+            if !paths.is_empty() {
+                lines.push(((Part::Files, at), format!("{}{action:?}: {paths}", std::mem::take(&mut folder))));
+            }
+        }
+        // What failed before a file was changed may have been mended by that.
+        let changed = self.files.changes().map(|file| file.place).max();
+        let is_failure = |run: &&(usize, &Run<'_>)| {
+            let (_, run) = run;
+            matches!(run.ended, Ended::Failed(_)) && run.purpose <= Purpose::Scripts && Some(run.place) > changed
+        };
         for (at, run) in self.runs.iter().enumerate().rev().filter(|run| is_failure(&run)).take(MOST_FAILURES) {
             let label = run.label(None);
             if !known.has(&label) {
@@ -47,13 +61,6 @@ impl Digest<'_> {
         let failed = self.files.failed.iter().enumerate().rev().filter(|(_, edit)| !known.names(&edit.path));
         for (at, edit) in failed.take(MOST_FAILURES) {
             lines.push(((Part::Edits, at), format!("{} {FAILED_EDIT}{}: {}", edit.place, edit.path, edit.text)));
-        }
-        let unnamed: Vec<_> = self.files.changes().filter(|file| !known.names(&file.path)).take(MOST_FILES).collect();
-        for (at, action) in FileAction::ALL.into_iter().enumerate() {
-            let paths =
-                unnamed.iter().filter(|file| file.action == action).map(|file| format!("{} {}", file.path, file.place));
-            let paths = paths.collect::<Vec<_>>().join(", ");
-            lines.extend((!paths.is_empty()).then(|| ((Part::Files, at), format!("{action:?}: {paths}"))));
         }
         let mut out = MISSING.to_owned();
         let mut shown: BTreeMap<(Part, usize), &str> = BTreeMap::new();
@@ -75,9 +82,9 @@ impl Digest<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     User,
+    Files,
     Calls,
     Edits,
-    Files,
 }
 
 /// The words of a summary.

@@ -791,4 +791,12 @@ fn a_summary_gets_what_it_lacks() {
         assert!(!all.contains("quagga"), "{all}");
         parse(&all);
     });
+    // The edit after the failure may have mended it.
+    let edit = messages[3..5].to_vec();
+    messages.splice(3..5, []);
+    messages.extend(edit);
+    with_messages(&json!(messages).to_string(), by_name("openai-chat"), |messages| {
+        let all = read(messages).missing_from("The parser was looked at.", Counter::DEFAULT, 400);
+        assert!(all.contains("wombat") && !all.contains("okapi"), "{all}");
+    });
 }
