@@ -145,7 +145,7 @@ fn an_earlier_summary_is_to_be_brought_up_to_date() {
 #[test]
 fn a_refused_summary_is_asked_for_once_more_with_what_was_wrong() {
     let long = "word ".repeat(4_000);
-    let prompt = "You are taking notes so that an AI agent can carry on with its work after the older part of its conversation has been removed. The agent will see only your notes and the messages that follow them.";
+    let prompt = "You are taking notes so that an AI agent can carry on with its work after the older part of its conversation has been removed. The agent will see only its system instructions, your notes and the messages that follow, which may already take the next step.";
     for (bad, why) in [
         (completion("", "stop"), "it was empty"),
         (completion("Half of", "length"), "it did not end before its length limit"),
