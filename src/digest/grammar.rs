@@ -33,6 +33,7 @@ pub(super) const ARROW: &str = " → ";
 /// The words between how a run ended and what happened before or after it.
 pub(super) const FAILED_BEFORE: &str = "; failed before, at ";
 pub(super) const UNCHECKED: &str = "; nothing was run since the change of ";
+pub(super) const CHANGED_AFTER: &str = "; files were changed after it";
 
 /// The place of a message, by which messages are in order: those of earlier digests come before all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

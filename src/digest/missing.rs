@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::digest::Digest;
 use crate::digest::clip::indented;
-use crate::digest::grammar::{ARROW, FAILED_EDIT, FOLDER, MISSING, THE_USER};
+use crate::digest::grammar::{ARROW, CHANGED_AFTER, FAILED_EDIT, FOLDER, MISSING, THE_USER};
 use crate::digest::outcome::Ended;
 use crate::digest::runs::Run;
 use crate::digest::words::words_of;
@@ -45,17 +45,17 @@ impl Digest<'_> {
                 lines.push(((Part::Files, at), format!("{}{action:?}: {paths}", std::mem::take(&mut folder))));
             }
         }
-        // What failed before a file was changed may have been mended by that.
+        let is_failure =
+            |run: &&(usize, &Run<'_>)| matches!(run.1.ended, Ended::Failed(_)) && run.1.purpose <= Purpose::Scripts;
         let changed = self.files.changes().map(|file| file.place).max();
-        let is_failure = |run: &&(usize, &Run<'_>)| {
-            let (_, run) = run;
-            matches!(run.ended, Ended::Failed(_)) && run.purpose <= Purpose::Scripts && Some(run.place) > changed
-        };
         for (at, run) in self.runs.iter().enumerate().rev().filter(|run| is_failure(&run)).take(MOST_FAILURES) {
             let label = run.label(None);
             if !known.has(&label) {
                 let outcome = run.outcome(&label, &HashSet::new(), RESULT);
-                lines.push(((Part::Calls, at), format!("{} {label}{ARROW}{outcome}", run.place)));
+                // A later change may have mended it. Whether it did, the reader judges.
+                let is_told = outcome.ends_with(CHANGED_AFTER);
+                let after = if Some(run.place) < changed && !is_told { CHANGED_AFTER } else { "" };
+                lines.push(((Part::Calls, at), format!("{} {label}{ARROW}{outcome}{after}", run.place)));
             }
         }
         let failed = self.files.failed.iter().enumerate().rev().filter(|(_, edit)| !known.names(&edit.path));
@@ -82,9 +82,9 @@ impl Digest<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     User,
-    Files,
     Calls,
     Edits,
+    Files,
 }
 
 /// The words of a summary.

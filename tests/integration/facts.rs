@@ -60,15 +60,15 @@ const RULE: &str =
 const ADDRESS: &str = "The staging server is https://staging.example.com:8443/billing and the customer is ACME-77213.";
 const RAISE: &str = "The budget for cloud costs is at most $700 now.";
 
-/// The start of a session: words of the user, a file that changes, a check that fails, and a decision.
+/// The start of a session: words of the user, a check that fails, a file that changes, and a decision.
 fn beginning() -> Vec<Value> {
     let mut messages = vec![
         said("user", RULE),
         said("assistant", "I begin with the parser. We use sqlx instead of diesel, because it checks queries."),
     ];
-    messages.extend(call_and_result("c1", "cat > src/invoice.rs <<'EOF'\nfn total() {}\nEOF", ""));
     let failure = "error[E0308]: mismatched types\n  --> src/invoice.rs:42:9\nexit code: 101";
-    messages.extend(call_and_result("c2", "cargo test -p billing", failure));
+    messages.extend(call_and_result("c1", "cargo test -p billing", failure));
+    messages.extend(call_and_result("c2", "cat > src/invoice.rs <<'EOF'\nfn total() {}\nEOF", ""));
     messages.push(said("user", ADDRESS));
     messages.push(said("assistant", "I noted both. The release is version 2.14.3."));
     messages
@@ -95,9 +95,9 @@ fn lacking() -> [String; 4] {
     [
         format!("- [0] The user: {RULE}"),
         format!("- [12] The user: {}", thanks(1, 2)),
-        "- Changed: src/invoice.rs [2]".to_owned(),
-        "- [4] `cargo test -p billing` → failed, exit code 101: error[E0308]: mismatched types / --> src/invoice.rs:42:9"
+        "- [2] `cargo test -p billing` → failed, exit code 101: error[E0308]: mismatched types / --> src/invoice.rs:42:9; files were changed after it"
             .to_owned(),
+        "- Changed: src/invoice.rs [4]".to_owned(),
     ]
 }
 
@@ -115,8 +115,8 @@ fn what_a_summary_has_is_not_repeated() {
     let known = [
         "The billing service is ported to Rust; never touch the table invoices_2019; the budget for cloud costs is $500.",
         "In the end the user said: that is fine so far, thank you, three of 1.",
-        "invoice.rs was written.",
         "`cargo test -p billing` fails.",
+        "invoice.rs was written.",
     ];
     for (at, sentence) in known.iter().enumerate() {
         let command = format!("{FORGETFUL}; cat <<'EOF'\n{sentence}\nEOF");
@@ -268,7 +268,7 @@ fn five_rounds_with_a_forgetful_model_keep_what_the_user_commands() {
             let raise = if at >= 2 { RAISE } else { "" };
             assert_in_order(
                 parts_of(summary).1,
-                &[RULE, raise, &last, "src/invoice.rs", "`cargo test -p billing` → failed"],
+                &[RULE, raise, &last, "`cargo test -p billing` → failed", "src/invoice.rs"],
             );
             assert_eq!(summary.matches(HEADING).count(), 1, "{summary}");
             assert_eq!(summary.matches("That is fine so far").count(), 1, "only the last is told: {summary}");
