@@ -47,7 +47,8 @@ impl Digest<'_> {
         }
         let is_failure =
             |run: &&(usize, &Run<'_>)| matches!(run.1.ended, Ended::Failed(_)) && run.1.purpose <= Purpose::Scripts;
-        let changed = self.files.changes().map(|file| file.place).max();
+        // Among what is carried, the order of calls and files is not known.
+        let changed = self.files.changes().map(|file| file.place).filter(|place| !place.is_carried()).max();
         for (at, run) in self.runs.iter().enumerate().rev().filter(|run| is_failure(&run)).take(MOST_FAILURES) {
             let label = run.label(None);
             if !known.has(&label) {

@@ -278,6 +278,23 @@ fn five_rounds_with_a_forgetful_model_keep_what_the_user_commands() {
     }
 }
 
+/// A failure after the last change stays one in the next round, where the order of the two is not known any more.
+#[test]
+fn a_failure_after_the_change_is_not_told_as_before_it() {
+    let mut messages = beginning();
+    let change: Vec<Value> = messages.splice(4..6, []).collect();
+    messages.splice(2..2, change);
+    for round in 1..=2 {
+        messages.extend(chatter(round));
+        messages = messages_of(&compact(&messages, &[]));
+        let summary = messages[0]["content"].as_str().expect("a summary");
+        assert_in_order(
+            summary,
+            &["`cargo test -p billing` → failed", "src/invoice.rs:42:9\n", "Changed: src/invoice.rs"],
+        );
+    }
+}
+
 #[test]
 fn five_rounds_with_the_embedded_summarizer_keep_all_of_the_users_words() {
     for more in [&[][..], &["--redact"]] {
