@@ -19,6 +19,7 @@ mod faults;
 mod fitting;
 mod fixtures;
 mod histories;
+mod hosted;
 mod hostile;
 mod killed;
 mod layers;

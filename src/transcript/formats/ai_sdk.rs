@@ -19,6 +19,7 @@ use crate::transcript::format::{
 use crate::transcript::formats::shared::attachments::{self, append_line, with_parts};
 use crate::transcript::formats::shared::blocks::{block_types, is_foreign};
 use crate::transcript::formats::shared::fields::{has_any, id, non_null, role_and_name, role_of};
+use crate::transcript::formats::shared::groups::of_hosted;
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{
     Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
@@ -99,13 +100,15 @@ impl MessageReader for AiSdk {
             [Part { json, kind: PartKind::Text(text) }] if json.kind() == Kind::String => Content::Text(*text),
             _ => Content::Parts(content.into()),
         };
+        let mut results: Vec<ResultRef<'a>> = elements.iter().filter_map(|json| answer(*json)).collect();
+        results.retain(|result| !is_hosted(result.json) && (role != Role::Assistant || is_own(result, &calls)));
         let attachments = attachments::elements(message.get(ATTACHMENTS), Kind::Object);
         let attachments = attachments.map(|json| Part { json, kind: medium(json) });
         Ok(Message {
             role,
             content: with_parts(content, message.get("content"), attachments.collect()),
             calls: calls.into(),
-            results: elements.iter().filter_map(|json| answer(*json)).collect(),
+            results: results.into(),
             rest: RareFields::of_role(role_name),
             ..Message::empty(json)
         })
@@ -201,10 +204,10 @@ impl MessageWriter for AiSdk {
 }
 
 impl OrderRules for AiSdk {
-    /// Groups a request for approval of a tool with its response.
+    /// Groups a request for approval of a tool with its response, and the call of a provider's own tool with its result.
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         let mut requests = HashMap::new();
-        let mut groups = Vec::new();
+        let mut groups = of_hosted(messages, is_hosted, |part| is_type(part, "tool-result"));
         for (index, message) in messages.iter().enumerate() {
             for part in message.json.get("content").into_iter().flat_map(|content| content.items()) {
                 let approval = part.get_text("approvalId").map(|id| id.decode());
@@ -289,11 +292,20 @@ fn is_type(json: Json<'_>, name: &str) -> bool {
     json.get_text("type").is_some_and(|kind| kind.is(name))
 }
 
+/// Whether the provider runs the tool of a call. It writes the result too, into the same message or a later one, so the
+/// client owes none.
+fn is_hosted(json: Json<'_>) -> bool {
+    json.get("providerExecuted").is_some_and(|executed| !executed.is_falsy())
+}
+
+/// Whether a result in a message of the model answers one of its calls. Results of other calls are the provider's own.
+fn is_own(result: &ResultRef<'_>, calls: &[Call<'_>]) -> bool {
+    result.id.is_some_and(|id| calls.iter().filter_map(|call| call.id).any(|own| own.is(&id.decode())))
+}
+
 fn call(json: Json<'_>) -> Option<Call<'_>> {
     let id = id(json.get("toolCallId"))?;
-    // The provider answers the tools that it runs.
-    let is_served = json.get("providerExecuted").is_some_and(|served| !served.is_falsy());
-    let is_call = !is_served && (is_type(json, "tool-call") || json.get("state").is_some());
+    let is_call = !is_hosted(json) && (is_type(json, "tool-call") || json.get("state").is_some());
     let name = json.get_text("toolName").or_else(|| {
         let kind = json.get_text("type")?;
         let name = json.get("type")?.raw().strip_prefix("\"tool-")?.strip_suffix('"')?;

@@ -11,6 +11,7 @@ use crate::transcript::format::{
     SummaryRole,
 };
 use crate::transcript::formats::shared::fields::{begins_with, id, non_null, role_in};
+use crate::transcript::formats::shared::groups::of_hosted;
 use crate::transcript::formats::shared::parts::{is_part, member, output, part};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, Part, RareFields, ResultRef, Role};
@@ -107,6 +108,15 @@ impl MessageWriter for Gemini {
 impl OrderRules for Gemini {
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         Order { user_first: true, calls_after_user: true, lenient: true, ..Order::of(Results::Grouped) }
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        let has = |part: Json<'_>, keys: [&str; 2]| keys.iter().any(|key| member(part, key).is_some());
+        of_hosted(
+            messages,
+            |part| has(part, ["executableCode", "toolCall"]),
+            |part| has(part, ["codeExecutionResult", "toolResponse"]),
+        )
     }
 }
 

@@ -13,6 +13,7 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
 use crate::transcript::formats::shared::fields::{id, name, non_null, provider, with_first};
+use crate::transcript::formats::shared::groups::of_hosted;
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
 use crate::transcript::outputs::Output;
@@ -181,7 +182,12 @@ impl MessageWriter for LangChain {
     }
 }
 
-impl OrderRules for LangChain {}
+impl OrderRules for LangChain {
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        let is_call = |block: Json<'_>| type_ends(block, &["_tool_use", "server_tool_call"]);
+        of_hosted(messages, is_call, |block| type_ends(block, &["_tool_result"]))
+    }
+}
 
 /// Writes a new message in the encoding of its neighbour.
 fn encode(kind: &str, class: &str, fields: Value, neighbour: Option<Json<'_>>) -> Value {
@@ -320,6 +326,10 @@ fn is_of_provider(kind: Text<'_>) -> bool {
     const ENDINGS: [&str; 6] = ["_call", "_call_chunk", "_call_output", "tool_use", "_tool_result", "_delta"];
     let kind = kind.decode();
     ENDINGS.iter().any(|ending| kind.ends_with(ending)) || kind == "server_tool_result"
+}
+
+fn type_ends(block: Json<'_>, endings: &[&str]) -> bool {
+    block.get_text("type").is_some_and(|kind| endings.iter().any(|ending| kind.decode().ends_with(ending)))
 }
 
 /// Returns the module path of a neighbour's class with the class replaced: Python and JavaScript write different paths.

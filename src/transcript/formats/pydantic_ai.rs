@@ -1,7 +1,7 @@
 //! pydantic-ai's `ModelMessage`s: requests and responses, each a list of parts.
 //!
 //! Calls are parts of responses; results and retry requests are parts of the next request. Call and result of a
-//! provider's own tool are parts of one response. The system prompt is a part of a request too, usually of the first,
+//! provider's own tool are parts of responses, and usually of one. The system prompt is a part of a request too, usually of the first,
 //! beside the user's prompt. Such a request counts as standing instructions as a whole, so that it is kept.
 
 use serde_json::{Value, json};
@@ -12,6 +12,7 @@ use crate::transcript::format::{
     Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
 };
 use crate::transcript::formats::shared::fields::{id, non_null};
+use crate::transcript::formats::shared::groups::of_hosted;
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
 use crate::transcript::outputs::{Output, Shape};
@@ -121,7 +122,11 @@ impl MessageWriter for PydanticAi {
     }
 }
 
-impl OrderRules for PydanticAi {}
+impl OrderRules for PydanticAi {
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        of_hosted(messages, |part| is(part, "builtin-tool-call"), |part| is(part, "builtin-tool-return"))
+    }
+}
 
 /// Whether a message is a response and not a request; `None` if it is neither.
 fn is_response(message: &Object<'_>) -> Option<bool> {

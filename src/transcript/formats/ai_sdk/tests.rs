@@ -77,3 +77,34 @@ fn a_summary_is_written_as_its_neighbours_are() {
     let model = r#"[{"role":"user","content":"u"},{"role":"user","content":[{"type":"file","data":"x","mediaType":"image/png"}]}]"#;
     assert_eq!(written(model).to_string(), r#"{"role":"user","content":"s"}"#);
 }
+
+#[test]
+fn what_the_provider_runs_itself_is_no_call_of_the_client() {
+    let call = |flag: &str| {
+        format!(r#"{{"type":"tool-call","toolCallId":"s","toolName":"web_search","input":{{"q":"x"}}{flag}}}"#)
+    };
+    let hosted = call(r#","providerExecuted":true"#);
+    let result = r#"{"type":"tool-result","toolCallId":"s","toolName":"web_search","output":{"type":"json","value":{"found":"it"}}}"#;
+    let says = |parts: &str| format!(r#"{{"role":"assistant","content":[{parts}]}}"#);
+    let asks = r#"{"role":"user","content":"u"}"#;
+    let ui = r#"{"role":"assistant","parts":[{"type":"tool-web_search","toolCallId":"s","state":"output-available","providerExecuted":true,"input":{},"output":{"found":"it"}}]}"#;
+    let pending = ui.replace(r#","output":{"found":"it"}"#, "").replace("output-available", "input-available");
+    for (source, groups) in [
+        (format!("[{asks},{},{asks}]", says(&format!("{hosted},{result}"))), vec![]),
+        (format!("[{asks},{},{},{asks}]", says(&hosted), says(result)), vec![(1, 2)]),
+        (format!("[{asks},{},{asks},{},{asks}]", says(&hosted), says(result)), vec![(1, 3)]),
+        (format!("[{asks},{},{asks}]", says(&hosted)), vec![]),
+        (format!("[{USER},{ui},{USER}]"), vec![]),
+        (format!("[{USER},{pending},{USER}]"), vec![]),
+    ] {
+        with(&source, |transcript| {
+            assert_eq!(transcript.groups, groups, "{source}");
+            assert!(transcript.pairing.pairs.is_empty() && transcript.pairing.unanswered.is_empty(), "{source}");
+            assert!(!transcript.pairing.orphaned.contains(&true), "{source}");
+        });
+    }
+    // A call of the client is one, whoever answered it.
+    with(&format!("[{asks},{},{asks}]", says(&format!("{},{result}", call("")))), |transcript| {
+        assert_eq!((transcript.messages[1].calls.len(), transcript.messages[1].results.len()), (1, 1));
+    });
+}

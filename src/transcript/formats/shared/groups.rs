@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::transcript::message::{Content, Message, PartKind};
+use crate::transcript::json::Json;
+use crate::transcript::message::{Content, Message, PartKind, Role};
 use crate::transcript::text::Text;
 
 /// Groups each message of the last turn that calls without thinking with the one whose thinking came before. With
@@ -49,5 +50,28 @@ pub(crate) fn of_one_answer<'a>(
         groups[group].1 = index;
     }
     groups.retain(|(first, last)| first < last);
+    groups
+}
+
+/// Groups results that the provider wrote itself with the calls of its own tools before them. It can write them into a
+/// later message of the model, and rejects them there without their calls.
+pub(crate) fn of_hosted(
+    messages: &[Message<'_>],
+    is_call: impl Fn(Json<'_>) -> bool,
+    is_result: impl Fn(Json<'_>) -> bool,
+) -> Vec<(usize, usize)> {
+    let mut open: Vec<usize> = Vec::new();
+    let mut groups = Vec::new();
+    for (index, message) in messages.iter().enumerate().filter(|(_, message)| message.role == Role::Assistant) {
+        let Content::Parts(parts) = &message.content else { continue };
+        for part in parts {
+            if is_result(part.json) {
+                groups.extend(open.pop().filter(|calling| *calling < index).map(|calling| (calling, index)));
+            } else if is_call(part.json) {
+                open.push(index);
+            }
+        }
+    }
+    groups.dedup();
     groups
 }
