@@ -129,24 +129,41 @@ impl<'t> FittedPlan<'t> {
     pub(crate) fn check(&self, source: &str, policy: &CompactionPolicy) -> Result<()> {
         match self.fit {
             Some(Fit { limit, unmet: Some(unmet), .. }) => {
-                let larger = self.larger_limit(policy, unmet.least().max(limit));
+                let least = self.least_limit(policy, limit, unmet.least());
                 let without_pins = unmet.pinned > 0 && unmet.least() - unmet.pinned <= limit && {
                     let cut = Policy { pins: Vec::new(), ..policy.cut.clone() };
                     self.can_be_met(&CompactionPolicy { cut, ..policy.clone() })
                 };
-                Err(unmet.failure(source, &limit_name(policy, limit), larger, without_pins).into())
+                Err(unmet.failure(source, &limit_name(policy, limit), least, without_pins).into())
             }
             _ => Ok(()),
         }
     }
 
-    /// Returns a limit above `least` that can be met. The size of the whole conversation is one.
-    fn larger_limit(&self, policy: &CompactionPolicy, least: u64) -> u64 {
+    /// Returns the least limit that can be met, of those above one that cannot. It is found by trying, since with a
+    /// larger limit more stays: first from an estimate upwards, then back. The size of the whole conversation is one.
+    fn least_limit(&self, policy: &CompactionPolicy, unmet: u64, estimate: u64) -> u64 {
         let can_be_met =
-            |&limit: &u64| self.can_be_met(&CompactionPolicy { fit: Some(Size::Tokens(limit)), ..policy.clone() });
-        let total = self.tokens(policy);
-        let limits = std::iter::successors(Some(least + least / 10 + 1), |limit| Some(limit + limit / 4));
-        limits.take_while(|limit| *limit < total).find(can_be_met).unwrap_or(total)
+            |limit: u64| self.can_be_met(&CompactionPolicy { fit: Some(Size::Tokens(limit)), ..policy.clone() });
+        let (mut unmet, mut met) = (unmet, self.tokens(policy));
+        let mut tried = estimate.max(unmet + 1);
+        while tried < met {
+            if can_be_met(tried) {
+                met = tried;
+            } else {
+                unmet = tried;
+                tried += tried / 10 + 1;
+            }
+        }
+        while met - unmet > 1 {
+            let middle = unmet.midpoint(met);
+            if can_be_met(middle) {
+                met = middle;
+            } else {
+                unmet = middle;
+            }
+        }
+        met
     }
 
     /// Whether the conversation meets the limit of another policy.
@@ -255,7 +272,8 @@ impl<'t> FittedPlan<'t> {
     fn prune(&mut self, policy: &CompactionPolicy) {
         let nobody = policy.summary.summarizer == SummarizerKind::Off;
         if policy.pruning.rules.is_empty() {
-            if nobody {
+            // Only where the user asked for a cut, a note takes the place of the history.
+            if nobody && !policy.keep_is_given && policy.cut.triggers.is_empty() {
                 self.leave_unchanged("no model summarizes and no rule prunes; give --prune all".to_owned());
             }
             return;

@@ -178,7 +178,7 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
         }
         CompactionEvent::WithoutLedger(fault) => (Quiet, format!("{fault}; the summary has no ledger beside it")),
         CompactionEvent::Summarized { messages, tokens, is_note: true, .. } => {
-            (Verbose, format!("a note of {tokens} tokens replaces {messages} messages"))
+            (Usual, format!("a note of {tokens} tokens replaces {messages} messages"))
         }
         CompactionEvent::Summarized { messages, tokens, billed, cached, is_note: false } => {
             let counted = billed.map(counted_by_provider).unwrap_or_default();

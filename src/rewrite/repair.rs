@@ -29,7 +29,7 @@ pub(crate) enum Repair {
 /// The text of an added result.
 const NO_RESULT: &str = "No result was recorded for this call.";
 /// The texts of an added turn.
-pub(super) const NO_ANSWER: &str = "(No answer was recorded.)";
+pub(crate) const NO_ANSWER: &str = "(No answer was recorded.)";
 const NO_REQUEST: &str = "(The conversation goes on.)";
 
 /// Returns the edits of one round; none if there is no violation, or none that can be repaired.

@@ -69,17 +69,65 @@ fn the_diff_names_the_rules() {
     assert!(run.stdout.contains(", shortened by results\n"), "{run:?}");
 }
 
+/// Only `--keep` or a trigger asks for a cut where nobody summarizes.
 #[test]
 fn a_note_counts_what_the_report_counts() {
     let folder = tempfile::tempdir().expect("a folder");
     let report = path(folder.path(), "report.jsonl");
-    let run = piped(&["-m", "none", "--fit", "tokens:400", "-v", "--report", &report], &talk());
-    let lines = std::fs::read_to_string(&report).expect("a report");
-    let told: Value = serde_json::from_str(&lines).expect("JSON");
-    let (tokens, to) = (told["summarize"]["tokens"].as_u64().expect("tokens"), told["summarize"]["to"].as_u64());
-    assert!(tokens > told["middle"]["tokens"].as_u64().expect("tokens") && to > Some(1), "{told}");
-    assert!(text_of(&run).contains(&format!("earlier messages removed, {tokens} tokens]")), "{tokens}: {run:?}");
-    assert!(run.stderr.contains("a note of ") && !run.stderr.contains("became a summary"), "{run:?}");
+    for asks in [["--keep", "messages:1"], ["--trigger", "messages:2"]] {
+        let talk =
+            json!([talk(), talk()].map(|talk| serde_json::from_str::<Vec<Value>>(&talk).expect("messages")).concat());
+        let run = piped(&[&["-m", "none", "--report", &report], &asks[..]].concat(), &talk.to_string());
+        let lines = std::fs::read_to_string(&report).expect("a report");
+        let told: Value = serde_json::from_str(lines.lines().last().expect("a line")).expect("JSON");
+        let (tokens, to) = (told["summarize"]["tokens"].as_u64().expect("tokens"), told["summarize"]["to"].as_u64());
+        assert!(tokens > 100 && to > Some(1), "{told}");
+        assert!(text_of(&run).contains(&format!("earlier messages removed, {tokens} tokens]")), "{tokens}: {run:?}");
+        assert!(run.stderr.contains("a note of ") && !run.stderr.contains("became a summary"), "{run:?}");
+    }
+    let run = piped(&["-m", "none"], &talk());
+    assert_eq!(run.stdout, talk(), "nobody asked for a cut: {run:?}");
+}
+
+/// Where nobody summarizes, a limit takes no words: the error names the least size, and that size works.
+#[test]
+fn without_a_summarizer_a_limit_removes_no_words() {
+    let message = |role: &str, text: &str| json!({"role": role, "content": text});
+    let words = json!([
+        message("user", "Never touch config/prod.yaml and keep the limit of 15 rows, whatever happens later on."),
+        message("assistant", "I will keep it at 15 rows and leave config/prod.yaml alone."),
+        message("user", "And now look at the export of tonight, it failed with a timeout after 30 minutes."),
+        message("assistant", "It waits for a lock."),
+        message("user", "Go on."),
+    ])
+    .to_string();
+    for size in [
+        &["--fit", "tokens:60"][..],
+        &["--fit", "fraction:0.06", "--context-window", "1k"],
+        &["--context-window", "80"],
+    ] {
+        for more in [&[][..], &["--keep", "messages:1"], &["--trigger", "messages:2"], &["--prune", "thinking"]] {
+            for source in [&words, &talk()] {
+                if size[0] == "--context-window" && !more.is_empty() {
+                    continue;
+                }
+                let arguments = [&["-m", "none"], size, more].concat();
+                let run = piped(&arguments, source);
+                assert_fails(&run, 5, &["cannot be met; the least is "]);
+                let least =
+                    run.stderr.split_once("the least is ").expect("a size").1.split(' ').next().expect("a number");
+                let fit = format!("tokens:{least}");
+                let again = piped(&[&["-m", "none", "--fit", &fit], more].concat(), source);
+                assert_eq!(again.code, 0, "{run:?} {again:?}");
+                assert!(
+                    again.stdout.contains("look") && !again.stdout.contains("earlier messages removed"),
+                    "{again:?}"
+                );
+                let below = format!("tokens:{}", least.parse::<u64>().expect("a number") - 1);
+                assert_eq!(piped(&[&["-m", "none", "--fit", &below], more].concat(), source).code, 5, "{run:?}");
+            }
+        }
+    }
 }
 
 /// The message names the limit as it was given, and what helps against it.

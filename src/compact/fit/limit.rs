@@ -72,14 +72,14 @@ impl Unmet {
         self.overhead + self.pinned + self.before + self.kept
     }
 
-    /// Returns the error for a limit that cannot be met, with a `larger` one that can.
+    /// Returns the error for a limit that cannot be met, with the `least` one that can.
     ///
     /// `without_pins` says whether `--pin none` is enough to meet the limit.
-    pub(super) fn failure(self, source: &str, limit: &str, larger: u64, without_pins: bool) -> Failure {
+    pub(super) fn failure(self, source: &str, limit: &str, least: u64, without_pins: bool) -> Failure {
         let source = readable_source(source);
         if self.foreign {
             let message = format!("{source}: {limit} cannot be met: {LEFT_FOREIGN}");
-            return Failure::new(Exit::SummaryRefused, message).try_next(format!("tcompact --fit tokens:{larger}"));
+            return Failure::new(Exit::SummaryRefused, message).try_next(format!("tcompact --fit tokens:{least}"));
         }
         let parts = [
             (self.kept, "in the kept part, its results cut as far as they can be"),
@@ -89,12 +89,11 @@ impl Unmet {
         ];
         let parts: Vec<String> =
             parts.iter().filter(|(tokens, _)| *tokens > 0).map(|(tokens, what)| format!("{tokens} {what}")).collect();
-        let least = self.least();
         let parts = parts.join(", ");
-        let message = format!("{source}: {limit} cannot be met: the result would have {least} tokens: {parts}");
+        let message = format!("{source}: {limit} cannot be met; the least is {least} tokens: {parts}");
         let next = match without_pins {
             true => "tcompact --pin none".to_owned(),
-            false => format!("tcompact --fit tokens:{larger}, or keep less with --keep"),
+            false => format!("tcompact --fit tokens:{least}, or keep less with --keep"),
         };
         Failure::new(Exit::SummaryRefused, message).try_next(next)
     }

@@ -9,7 +9,7 @@ use crate::compact::decide::{smallest_summary, uncut_without_gain};
 use crate::compact::fit::limit::{Fit, Unmet};
 use crate::compact::fit::sizes::Sizes;
 use crate::compact::fit::{FittedPlan, SPARE};
-use crate::compact::message::{LEAST_SUMMARY, note_tokens, summary_tokens};
+use crate::compact::message::{LEAST_SUMMARY, summary_tokens};
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 
 /// Cuts that are tried, at most.
@@ -81,12 +81,8 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
             self.settle(self.limit, 0, None, None);
             return Ok(());
         }
-        // A note in the place of a history loses all of it, so it is only written where pruning is not enough.
-        let writes_note = self.policy.summary.summarizer == SummarizerKind::Off;
         let target = self.target();
-        if !(fits && writes_note)
-            && let Some((plan, room)) = self.earliest_cut(target, None)
-        {
+        if let Some((plan, room)) = self.earliest_cut(target, None) {
             self.fitted.pruned_alone = fits.then(|| (self.fitted.plan.clone(), self.fitted.pruned.clone()));
             self.settle_cut(target, plan, room, None);
             return Ok(());
@@ -148,10 +144,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         let summary = &policy.summary;
         let wrapper = summary_tokens(policy, transcript, "");
         let wanted = match summary.summarizer {
-            SummarizerKind::Off => {
-                let note = note_tokens(policy, transcript);
-                return (note, note);
-            }
+            SummarizerKind::Off => return (0, 0),
             SummarizerKind::Embedded => summary.tokens.saturating_sub(wrapper),
             SummarizerKind::Model | SummarizerKind::Command => summary.model.asked_tokens + summary.ledger,
         };
@@ -162,6 +155,9 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     /// Returns the plan with the earliest cut at which a summary, the pruned messages behind it and the kept part fit
     /// the target, and the room for the summary's message. That message has `summary` tokens, or its share of the room.
     pub(super) fn earliest_cut(&self, target: u64, summary: Option<u64>) -> Option<(Plan, u64)> {
+        if !self.may_cut() {
+            return None;
+        }
         let kept_from = self.fitted.kept_from;
         let sizes = self.sizes();
         let room = target.checked_sub(self.policy.cut.overhead_tokens + sizes.kept)?;
@@ -264,7 +260,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     fn room_for_summary(&self) -> u64 {
         let (_, most) = self.summary_range(u64::MAX);
         // A model can write more than it was asked for.
-        if self.policy.summary.summarizer == SummarizerKind::Off { most } else { most.saturating_mul(2) }
+        most.saturating_mul(2)
     }
 
     /// Gives the messages behind the cut the room that a summary of so many tokens leaves: what was pruned comes back as
@@ -379,7 +375,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
 
     /// Returns the pruning of the messages before a cut, which a model reads pruned.
     fn pruned_history(&self, cut: usize) -> Pruned {
-        if self.policy.summary.is_embedded() || self.policy.summary.summarizer == SummarizerKind::Off {
+        if self.policy.summary.is_embedded() {
             return Pruned::default();
         }
         self.pruned_in(0..cut, &for_fit(&self.policy.pruning.rules), u64::MAX)
@@ -389,7 +385,16 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     fn plan_at(&self, cut: usize) -> Plan {
         let FittedPlan { view, tally, .. } = &*self.fitted;
         let plan = plan::cut_at(view, tally, &self.policy.cut, cut);
-        uncut_without_gain(plan, tally, || smallest_summary(view, self.policy))
+        if self.may_cut() {
+            uncut_without_gain(plan, tally, || smallest_summary(view, self.policy))
+        } else {
+            plan.without_cut()
+        }
+    }
+
+    /// Whether the conversation may be cut. Without a summarizer, a limit takes no words of user or model.
+    fn may_cut(&self) -> bool {
+        self.policy.summary.summarizer != SummarizerKind::Off
     }
 }
 

@@ -67,7 +67,8 @@ fn a_limit_that_can_be_met_is_met_at_every_larger_limit() {
                 }
             };
             let least = (1..=total).find(is_met).expect("the whole conversation fits");
-            assert!(least < total, "{least} of {total}");
+            // Without a summarizer, what was said stays.
+            assert!(least < total || summarizer == SummarizerKind::Off, "{least} of {total}");
             let unmet: Vec<u64> = (least..=total).filter(|limit| !is_met(limit)).collect();
             assert_eq!(unmet, [] as [u64; 0], "{summarizer:?}, at least {least} of {total}: {source}");
         }

@@ -8,6 +8,7 @@ mod exact_tokens;
 mod filling;
 mod fixtures;
 mod langgraph;
+mod limits;
 mod nesting;
 mod presets;
 mod pruning;

@@ -274,5 +274,5 @@ fn what_is_made_to_fit_can_be_read() {
             Err(error) => refused += usize::from(error.to_string().contains("read most")),
         }
     }
-    assert!(fitted > 20 && refused > 20, "{fitted} {refused}");
+    assert!(fitted > 20 && refused > 5, "{fitted} {refused}");
 }
