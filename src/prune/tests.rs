@@ -373,14 +373,17 @@ fn reasoning_without_an_id_goes_from_an_open_loop_last() {
     };
     let user =
         line(serde_json::json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "u"}]}));
-    let source = user + &reasoning(None) + &called("a") + &reasoning(Some("rs_1")) + &called("b");
-    let document = read(&source, None, None).expect("a transcript");
-    let transcript = &document.transcripts[0];
-    let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
-    let scene = Scene::new(transcript, &tally, vec![true; transcript.messages.len()]);
     let rules = chosen(&[Choice::All]);
-    assert!(prune(&scene, &rules, Some(u64::MAX)).is_empty());
-    assert_eq!(prune(&scene, &for_fit(&rules), Some(u64::MAX)).emptied, [1]);
+    // Where one item has an id, the provider can tell more of them.
+    for (id, emptied) in [(None, &[1, 4][..]), (Some("rs_1"), &[])] {
+        let source = [user.clone(), reasoning(None), called("a"), reasoning(id), called("b")].concat();
+        let document = read(&source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+        let scene = Scene::new(transcript, &tally, vec![true; transcript.messages.len()]);
+        assert!(prune(&scene, &rules, Some(u64::MAX)).is_empty());
+        assert_eq!(prune(&scene, &for_fit(&rules), Some(u64::MAX)).emptied, emptied, "{id:?}");
+    }
     assert_eq!(for_fit(&chosen(&["cap".parse().expect("a rule")])).len(), 1, "no rule removes thinking");
 }
 

@@ -59,9 +59,12 @@ pub(crate) fn removal(
         return removal;
     }
     for (index, all, author) in messages_with_thinking(transcript, indices) {
-        let message = &transcript.messages[index];
         let model = reader.or(author.as_deref());
-        let removed = thoughts_to_remove(message, &all, policy, model, author.as_deref());
+        let removed = if is_required(transcript, index, &all, author.as_deref()) {
+            Vec::new()
+        } else {
+            thoughts_to_remove(&all, policy, model, author.as_deref())
+        };
         if removed.is_empty() {
             let is_signed = all.iter().any(|thought| thought.mark == Mark::Signed);
             removal.unknown += usize::from(model.is_none() && is_signed);
@@ -78,7 +81,7 @@ pub(crate) fn removal(
 pub(crate) fn removal_of_all(transcript: &Transcript<'_>, indices: impl Iterator<Item = usize>) -> Removal {
     let mut removal = Removal::default();
     for (index, all, author) in messages_with_thinking(transcript, indices) {
-        if !is_of_others(&transcript.messages[index], author.as_deref()) {
+        if !is_required(transcript, index, &all, author.as_deref()) {
             removal.remove(transcript, index, &all, &all.iter().collect::<Vec<_>>());
         }
     }
@@ -190,7 +193,6 @@ fn is_compacted(message: &Message<'_>, summary_prefix: &str) -> bool {
 
 /// Returns the thoughts of a message that are removed.
 fn thoughts_to_remove<'t, 'a>(
-    message: &Message<'_>,
     all: &'t [Thought<'a>],
     policy: Thinking,
     model: Option<&str>,
@@ -201,13 +203,25 @@ fn thoughts_to_remove<'t, 'a>(
         Thinking::Drop => true,
         Thinking::Keep => false,
     };
-    if !removes || is_of_others(message, author) {
+    if !removes {
         return Vec::new();
     }
     // A text beside the content is Claude's if Claude wrote the message.
-    let by_claude = author.is_some_and(|author| author.to_ascii_lowercase().contains("claude"))
-        || all.iter().any(|thought| thought.mark == Mark::Signed);
+    let by_claude = is_by_claude(all, author);
     all.iter().filter(|thought| by_claude || thought.mark != Mark::Beside).collect()
+}
+
+/// Whether Claude wrote a message with these thoughts.
+fn is_by_claude(all: &[Thought<'_>], author: Option<&str>) -> bool {
+    author.is_some_and(|author| author.to_ascii_lowercase().contains("claude"))
+        || all.iter().any(|thought| thought.mark == Mark::Signed)
+}
+
+/// Whether the maker of a message's thoughts rejects what follows without them. OpenAI does so for items with ids, and
+/// the name of a deployment does not tell whose model it is. Taking the ids as well would edit items that stay, and the
+/// model would still lose reasoning that only its maker can read.
+fn is_required(transcript: &Transcript<'_>, index: usize, all: &[Thought<'_>], author: Option<&str>) -> bool {
+    is_of_others(&transcript.messages[index], author) || transcript.order.binds_reasoning && !is_by_claude(all, author)
 }
 
 /// Whether a model of OpenAI or Google wrote a message. They reject calls without the reasoning before them.

@@ -23,6 +23,9 @@ pub(crate) struct Order {
     pub(crate) lenient: bool,
     /// Whether the provider stores some calls itself, so that a result may have no call in the transcript.
     pub(crate) calls_elsewhere: bool,
+    /// Whether the provider knows from ids which reasoning led to what the model made, and rejects the one without the
+    /// other.
+    pub(crate) binds_reasoning: bool,
 }
 
 /// Where tool results must be.
@@ -52,6 +55,7 @@ impl Order {
             results_first: false,
             lenient: false,
             calls_elsewhere: false,
+            binds_reasoning: false,
         }
     }
 

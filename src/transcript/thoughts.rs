@@ -209,21 +209,30 @@ fn part(part: Json<'_>) -> Option<Mark> {
     let provider = part.get_text("provider_name").map(|name| name.decode().into_owned()).unwrap_or_default();
     let format = part.at(&["provider_details", "format"]).and_then(|format| format.text());
     let is_by_claude = format.is_none_or(|format| format.starts_with("anthropic"));
-    if !is_by_claude || ["openai", "azure", "google", "xai", "grok"].iter().any(|other| provider.starts_with(other)) {
+    if !is_by_claude
+        || is_item(part, "id")
+        || ["openai", "azure", "google", "xai", "grok"].iter().any(|other| provider.starts_with(other))
+    {
         return None;
     }
     let is_signed = has_text(part, "signature") || is(part, "id", "redacted_thinking");
     Some(if is_signed { Mark::Signed } else { Mark::Unsigned })
 }
 
+/// Whether a member is the id that OpenAI gives to items of reasoning, whatever the provider is called.
+fn is_item(json: Json<'_>, key: &str) -> bool {
+    json.get_text(key).is_some_and(|id| id.starts_with("rs_"))
+}
+
 /// Whether a block of reasoning belongs to a maker that rejects calls without it.
 fn is_of_other_maker(block: Json<'_>) -> bool {
-    let is_item = |key| block.get_text(key).is_some_and(|id| id.starts_with("rs_"));
     let sealed = || block.get("encrypted_content").or_else(|| block.at(&["extras", "encrypted_content"])).is_some();
     let others = ["openai", "azure", "google", "vertex", "xai"];
-    let is_from_other = |from: Json<'_>| others.iter().any(|other| from.get(other).is_some());
-    is_item("id")
-        || is_item("signature")
+    let is_from_other = |from: Json<'_>| {
+        others.iter().any(|other| from.get(other).is_some()) || from.entries().any(|(_, own)| is_item(own, "itemId"))
+    };
+    is_item(block, "id")
+        || is_item(block, "signature")
         || block.get("summary").is_some()
         || sealed()
         || provider_fields(block).any(is_from_other)
@@ -254,6 +263,7 @@ fn detail(detail: Json<'_>) -> Option<Mark> {
     match format.as_deref() {
         Some(format) if format.starts_with("anthropic") => Some(Mark::Signed),
         Some(format) if !["", "unknown"].contains(&format) => None,
+        _ if is_item(detail, "id") => None,
         _ if has_text(detail, "signature") || is(detail, "type", "redacted_thinking") => Some(Mark::Signed),
         _ if is(detail, "type", "thinking") => Some(Mark::Unsigned),
         _ => Some(Mark::Beside),

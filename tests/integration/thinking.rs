@@ -225,3 +225,40 @@ fn it_goes_behind_arguments_that_were_cut() {
     };
     assert_eq!((run(&[]), run(&["--thinking", "auto"])), (11, 1));
 }
+
+/// OpenAI's items of reasoning are known by their ids, whatever the provider or the deployment is called.
+#[test]
+fn items_of_openai_stay_in_every_format() {
+    let user = json!({"role": "user", "content": "Go on with the export of the parcel service."});
+    let chat = |more: Value| {
+        let mut answer = json!({"role": "assistant", "content": "It waits for a lock."});
+        answer.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        answer
+    };
+    let reasoning = json!({"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}]});
+    let text = json!({"type": "text", "text": "It waits for a lock."});
+    let azure = json!({"type": "reasoning", "text": "hm", "providerOptions": {"our-azure": {"itemId": "rs_1"}}});
+    let request = json!({"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Go on."}]});
+    let response = json!({"kind": "response", "parts": [
+        {"part_kind": "thinking", "content": "hm", "id": "rs_1", "provider_name": "gateway"}, {"part_kind": "text", "content": "It waits."}]});
+    for (format, user, answer) in [
+        (
+            "openai-chat",
+            &user,
+            chat(json!({"reasoning_details": [{"type": "reasoning.encrypted", "id": "rs_1", "data": "x"}]})),
+        ),
+        ("ai-sdk", &user, chat(json!({"content": [azure, text]}))),
+        (
+            "langchain",
+            &json!({"type": "human", "content": "Go on."}),
+            json!({"type": "ai", "content": [reasoning, text]}),
+        ),
+        ("pydantic-ai", &request, response),
+    ] {
+        let source = json!([user, answer, user]).to_string();
+        for more in [&["--prune", "thinking"][..], &["--prune", "all", "--thinking", "drop"]] {
+            let run = piped(&[&["--from", format, "-m", "none", "--keep", "messages:1"], more].concat(), &source);
+            assert_eq!((run.code, run.stdout), (0, source.clone()), "{format}");
+        }
+    }
+}

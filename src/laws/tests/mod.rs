@@ -13,6 +13,7 @@ mod nesting;
 mod presets;
 mod pruning;
 mod reading_again;
+mod reasoning;
 mod renamed;
 mod restoring;
 mod targets;

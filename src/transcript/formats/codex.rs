@@ -143,8 +143,9 @@ impl MessageWriter for Codex {
 }
 
 impl OrderRules for Codex {
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Behind)
+    fn order(&self, _envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> Order {
+        let binds_reasoning = items::have_ids(messages.iter().map(|message| payload(message.json)));
+        Order { binds_reasoning, ..Order::of(Results::Behind) }
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
@@ -155,10 +156,10 @@ impl OrderRules for Codex {
         true
     }
 
-    /// Codex sends reasoning without its id, and the provider can then not tell which call it belongs to.
+    /// Codex sends items without ids, and the provider can then not tell which reasoning a call belongs to. Where items
+    /// have ids, all reasoning stays.
     fn can_lose_reasoning(&self, message: &Message<'_>) -> bool {
-        let item = payload(message.json);
-        item.get_text("type").is_some_and(|kind| kind.is("reasoning")) && item.get_text("id").is_none()
+        payload(message.json).get_text("type").is_some_and(|kind| kind.is("reasoning"))
     }
 
     fn violations(&self, messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {

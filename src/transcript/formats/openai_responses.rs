@@ -139,9 +139,13 @@ impl OrderRules for OpenAiResponses {
         let has_server_history = body.is_some_and(|body| {
             SERVER_HISTORY.iter().any(|key| body.get(key).is_some_and(|by| by.kind() != Kind::Null))
         });
-        let has_unknown_references = || items::unknown_references(messages.iter().map(|message| message.json));
+        let items = || messages.iter().map(|message| message.json);
         let results = if is_deepseek { Results::Grouped } else { Results::Behind };
-        Order { calls_elsewhere: has_server_history || has_unknown_references(), ..Order::of(results) }
+        Order {
+            calls_elsewhere: has_server_history || items::unknown_references(items()),
+            binds_reasoning: items::have_ids(items()),
+            ..Order::of(results)
+        }
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {

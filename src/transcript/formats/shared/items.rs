@@ -326,6 +326,13 @@ fn is_of_the_model(kind: Option<Item>, item: &Object<'_>) -> bool {
     }
 }
 
+/// Whether any item that the model made has an id. The provider then knows which reasoning led to which item.
+pub(crate) fn have_ids<'a>(items: impl Iterator<Item = Json<'a>>) -> bool {
+    items
+        .map(Object::of)
+        .any(|item| is_of_the_model(kind(&item), &item) && item.get_text("id").is_some_and(|id| !id.is_empty()))
+}
+
 /// Whether a reference names an item that does not precede it.
 pub(crate) fn unknown_references<'a>(items: impl Iterator<Item = Json<'a>>) -> bool {
     let mut known = HashSet::new();
