@@ -4,6 +4,7 @@
 //! command line, and clap parses all of it again. So there is one place that gives values their meaning.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use anyhow::Result;
 use clap::parser::ValueSource;
@@ -92,11 +93,20 @@ impl CommandLine {
     /// # Errors
     /// An error of clap, which may be the help that the user asked for.
     pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        let words: Vec<OsString> = words.into_iter().collect();
+        let mut words: Vec<OsString> = words.into_iter().collect();
+        // Many programs have a command `help`.
+        if words.get(1).is_some_and(|word| word == "help" && !Path::new(word).exists()) {
+            words[1] = "--help".into();
+        }
         let mut command = cli::command();
         let matches = command.try_get_matches_from_mut(&words)?;
         let arguments = Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
         Ok(CommandLine { arguments, keys: Keys::new(command), matches, words })
+    }
+
+    /// Returns a note for each variable of the environment whose name is nearly that of a setting.
+    pub(crate) fn misspelled(&self, variables: impl Iterator<Item = OsString>) -> Vec<String> {
+        environment::misspelled(&self.keys, variables)
     }
 
     /// Adds the other layers.
