@@ -158,6 +158,11 @@ impl OutputSettings {
     pub(crate) fn has_report(&self) -> bool {
         self.report.is_some() || self.html.is_some()
     }
+
+    /// Whether the rows are kept: for a report, or for the journal of a directory.
+    pub(crate) fn keeps_rows(&self) -> bool {
+        self.has_report() || matches!(self.destination, Destination::Folder(_) | Destination::InPlace(_))
+    }
 }
 
 /// The messages on standard error.
@@ -265,7 +270,7 @@ impl Settings {
 
     /// Whether savings and costs are reported.
     pub(crate) fn needs_costs(&self) -> bool {
-        self.output.has_report() || self.stderr.volume == Volume::Verbose || self.action.is_preview()
+        self.output.keeps_rows() || self.stderr.volume == Volume::Verbose || self.action.is_preview()
     }
 
     /// Whether the embedded summarizer writes the summaries, or nobody does.

@@ -33,7 +33,7 @@ pub(super) fn report_row(
         (false, None) if compaction.is_pruned() => Status::Compacted,
         (false, None) => Status::Unchanged,
     };
-    let plan = match settings.output.has_report() {
+    let plan = match settings.output.keeps_rows() {
         true => DryRun::new(source, &compaction.fitted, policy).to_value(),
         false => Value::Null,
     };

@@ -28,7 +28,7 @@ use crate::engine::backend::RunBackend;
 use crate::engine::file::{Job, NOWHERE, Records};
 use crate::engine::file_status::FileStatus;
 use crate::engine::inputs::Inputs;
-use crate::engine::journal::Journal;
+use crate::engine::journal::{Finished, Journal};
 use crate::engine::listeners::{Listeners, notify};
 use crate::engine::ordered_output::{OrderedOutput, Semaphore};
 use crate::engine::outcome::{Content, Outcome, WorkOutcome};
@@ -200,8 +200,8 @@ impl<'b> Batch<'b> {
         let job = Arc::new(Job::new(self.settings, self.inputs, index));
         let lines = self.settings.input.lines;
         let reading = Reading { lines, may_be_other: !job.entry.named, hashed: self.records.journal.is_some() };
-        if self.is_finished(&job) {
-            return self.submit(&job, 0, WorkOutcome::Ended(FileStatus::Finished));
+        if let Some(finished) = self.finished(&job) {
+            return self.submit(&job, 0, WorkOutcome::Ended(FileStatus::Finished(finished.rows.clone())));
         }
         if job.became_a_link() {
             let why = "it became a link meanwhile, and links in a directory are not followed";
@@ -241,10 +241,10 @@ impl<'b> Batch<'b> {
         }
     }
 
-    fn is_finished(&self, job: &Job<'_>) -> bool {
-        let places = job.entry.path.as_ref().zip(job.entry.output.as_ref());
-        let journal = self.records.journal.as_ref().filter(|_| self.settings.output.resume);
-        journal.zip(places).is_some_and(|(journal, (path, output))| journal.has(path, output))
+    /// Returns the note of an earlier run that finished an input.
+    fn finished(&self, job: &Job<'_>) -> Option<&Finished> {
+        let (path, output) = job.places()?;
+        self.records.journal.as_ref().filter(|_| self.settings.output.resume)?.find(path, output)
     }
 
     /// Returns the summarizer, with a cache for its answers.
@@ -325,7 +325,7 @@ impl<'b> Batch<'b> {
             FileStatus::Compacted => totals.compacted += 1,
             FileStatus::Unchanged => totals.unchanged += 1,
             FileStatus::PassedThrough => totals.passed_through += 1,
-            FileStatus::Finished => totals.finished += 1,
+            FileStatus::Finished(_) => totals.finished += 1,
             FileStatus::LeftOut(_) => totals.left_out += 1,
             FileStatus::Failed(_) => totals.failed += 1,
         }

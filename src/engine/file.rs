@@ -13,7 +13,7 @@ use crate::compact::{CompactionPolicy, Emit};
 use crate::engine::inputs::{Entry, Inputs, copy_of};
 use crate::engine::journal::Journal;
 use crate::engine::ordered_output::{FirstFailed, OrderedOutput};
-use crate::events::{Conversation, Event, Idle, Largest, Listener, Status, Totals};
+use crate::events::{Conversation, Event, FinishedRow, Idle, Largest, Listener, Status, Totals};
 use crate::exit::{Exit, Failure};
 use crate::files::compression::Compression;
 use crate::files::hash::hash_of;
@@ -32,6 +32,9 @@ use crate::engine::outcome::{Outcome, WorkOutcome};
 
 /// The place of a result that does not exist.
 pub(super) const NOWHERE: &str = "nowhere";
+
+/// A file of so many conversations has no rows in the journal.
+const MOST_NOTED: usize = 1000;
 
 /// The records of a run: the journal, the listeners, and whether there were violations.
 pub(super) struct Records {
@@ -346,7 +349,7 @@ impl<'b> Job<'b> {
     fn note(&self, state: &State, place: &Path, hashes: (&str, &str), journal: Option<&Journal>) -> io::Result<()> {
         let certain = matches!(self.settings.output.destination, Destination::InPlace(_)) && hashes.0 != hashes.1;
         match journal.filter(|_| !state.passed_through) {
-            Some(journal) => journal.note(place, hashes, certain),
+            Some(journal) => journal.note(place, hashes, state.finished_rows(), certain),
             None => Ok(()),
         }
     }
@@ -365,7 +368,7 @@ impl<'b> Job<'b> {
             (_, FileStatus::LeftOut(_) | FileStatus::Failed(_)) => NOWHERE.to_owned(),
             _ if self.settings.action == Action::Diff => "nowhere: --diff shows what a run would do".to_owned(),
             (None, _) => "standard output".to_owned(),
-            (Some(place), FileStatus::Unchanged | FileStatus::PassedThrough | FileStatus::Finished) if in_place => {
+            (Some(place), FileStatus::Unchanged | FileStatus::PassedThrough | FileStatus::Finished(_)) if in_place => {
                 format!("{}, as it was", place.display())
             }
             (Some(place), _) => place.display().to_string(),
@@ -381,7 +384,10 @@ impl<'b> Job<'b> {
         let row = |status: Status, why: String| vec![Conversation::without_plan(&self.name(), status, Some(why))];
         match status {
             FileStatus::Compacted | FileStatus::Unchanged | FileStatus::PassedThrough => conversations,
-            FileStatus::Finished | FileStatus::LeftOut(_) => row(Status::Skipped, status.to_string()),
+            FileStatus::Finished(rows) if !rows.is_empty() => {
+                rows.iter().map(|finished| finished.clone().skipped(&status.to_string())).collect()
+            }
+            FileStatus::Finished(_) | FileStatus::LeftOut(_) => row(Status::Skipped, status.to_string()),
             FileStatus::Failed(error) => {
                 let why = error.to_string();
                 let mut conversations: Vec<Conversation> =
@@ -402,11 +408,21 @@ impl State {
     fn add(&mut self, settings: &Settings, conversations: Vec<Conversation>) {
         self.totals.add(&conversations);
         self.passed_through |= conversations.iter().any(|one| one.error.is_some() && one.status != Status::Compacted);
-        if settings.output.has_report() {
+        let is_noted = settings.output.keeps_rows() && self.conversations.len() < MOST_NOTED;
+        if settings.output.has_report() || is_noted {
             let from = self.conversations.len();
             self.conversations.extend(conversations);
             self.drawn.extend((from..self.conversations.len()).filter(|&at| self.conversations[at].page.is_some()));
             html::keep_largest(&mut self.conversations, &mut self.drawn);
+        }
+    }
+
+    /// Returns what the journal keeps of the conversations. Part of a file would pass for all of it.
+    fn finished_rows(&self) -> Vec<FinishedRow> {
+        if self.conversations.len() < MOST_NOTED {
+            self.conversations.iter().map(Conversation::finished).collect()
+        } else {
+            vec![]
         }
     }
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use crate::plan::economy::{Billed, Economy};
 
@@ -81,10 +81,14 @@ impl Conversation {
         self.sizes().map_or(0, |(before, after)| before.saturating_sub(after))
     }
 
-    /// Returns the row of an input, or of a conversation without a plan.
-    pub(crate) fn without_plan(source: &str, status: Status, error: Option<String>) -> Self {
+    /// Returns the row of an input, or of a conversation without a plan, and why it has the status.
+    pub(crate) fn without_plan(source: &str, status: Status, why: Option<String>) -> Self {
+        let (plan, error) = match why {
+            Some(why) if status != Status::Failed => (json!({"source": source, "reason": why}), None),
+            why => (json!({"source": source}), why),
+        };
         Conversation {
-            plan: json!({"source": source}),
+            plan,
             status,
             summary_tokens: None,
             tokens_after: None,
@@ -104,6 +108,23 @@ impl Conversation {
         }
     }
 
+    /// Returns why it has no result of this run: the error, or why it was skipped.
+    pub(crate) fn why(&self) -> Option<&str> {
+        let reason = || self.plan.get("reason").and_then(Value::as_str).filter(|_| self.status == Status::Skipped);
+        self.error.as_deref().or_else(reason)
+    }
+
+    /// Returns what the journal keeps of the row.
+    pub(crate) fn finished(&self) -> FinishedRow {
+        let plan = self.plan.as_object().cloned().unwrap_or_default();
+        FinishedRow {
+            plan,
+            summary_tokens: self.summary_tokens,
+            tokens_after: self.tokens_after,
+            provider: self.provider.clone(),
+        }
+    }
+
     /// Returns the row of a conversation whose result could not be written.
     #[must_use]
     pub(crate) fn not_written(self, why: &str) -> Self {
@@ -114,6 +135,27 @@ impl Conversation {
                 Conversation { status: Status::Failed, error, economy: None, ..self }
             }
         }
+    }
+}
+
+/// What the journal keeps of a row, for a later run that skips the input. What the conversation cost is not among it: a
+/// run that skips it pays nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FinishedRow {
+    #[serde(flatten)]
+    plan: Map<String, Value>,
+    summary_tokens: Option<u64>,
+    tokens_after: Option<u64>,
+    provider: Option<String>,
+}
+
+impl FinishedRow {
+    /// Returns the report row of the run that skips the conversation, and why it does.
+    pub(crate) fn skipped(self, why: &str) -> Conversation {
+        let FinishedRow { mut plan, summary_tokens, tokens_after, provider } = self;
+        plan.insert("reason".to_owned(), why.into());
+        let skipped = Conversation::without_plan("", Status::Skipped, None);
+        Conversation { plan: Value::Object(plan), summary_tokens, tokens_after, provider, ..skipped }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::plan::economy::Economy;
 use crate::plan::pairs::Pairs;
 use crate::rewrite::repair::Repair;
 
-pub(crate) use conversation::{Conversation, Drawn, RepairedBy, Saving, Status};
+pub(crate) use conversation::{Conversation, Drawn, FinishedRow, RepairedBy, Saving, Status};
 pub(crate) use idle::Idle;
 pub(crate) use totals::{Largest, Totals};
 

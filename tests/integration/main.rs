@@ -35,6 +35,7 @@ mod readme;
 mod redaction;
 mod reports;
 mod restoring;
+mod rows;
 mod secrets;
 mod server;
 mod streams;
