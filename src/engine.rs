@@ -26,12 +26,12 @@ mod task;
 mod tests;
 
 use std::fs;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::events::Event;
+use crate::events::{Counted, Event};
 use crate::exit::{Exit, Failure};
 use crate::files::atomic::{folder, tidy};
 use crate::files::links;
@@ -116,6 +116,7 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
         let paths: Vec<String> = settings.input.paths.iter().map(|path| path.display().to_string()).collect();
         notify(&reporter, Event::Notice(&format!("{}: no transcripts found", paths.join(", "))));
     }
+    report_counted(settings, &totals.counted, &reporter)?;
     // A single file has no totals.
     let is_many_files = inputs.keeps_journal || inputs.many && settings.stderr.volume == Volume::Verbose;
     let prints_totals = is_many_files && settings.action == Action::Compact;
@@ -130,6 +131,19 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
     notify_origins();
     let nothing = settings.output.exit_status && totals.compacted == 0;
     Ok(if nothing && exit == Exit::Success { Exit::NothingCompacted } else { exit })
+}
+
+/// Prints what `--count` counted beyond a line for each conversation.
+fn report_counted(settings: &Settings, counted: &Counted, reporter: &Reporter) -> Result<()> {
+    output::print(&counted.sorted_lines())?;
+    if settings.stderr.explain && counted.conversations > 0 {
+        let context_window = settings.policy.cut.context_window.filter(|_| counted.conversations == 1);
+        notify(reporter, Event::Categories { counted, context_window });
+    }
+    if counted.conversations > 1 && io::stderr().is_terminal() {
+        notify(reporter, Event::Counted(counted));
+    }
+    Ok(())
 }
 
 /// Opens the cache that keeps paid summaries, so that none is requested twice: the folder that the settings name; else

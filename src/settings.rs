@@ -74,6 +74,8 @@ pub(crate) enum Action {
     Count {
         /// As JSON.
         json: bool,
+        /// The largest first.
+        sorted: bool,
     },
     /// Print the cutoff.
     DryRun {
@@ -336,7 +338,7 @@ impl Settings {
 
 fn action(arguments: &Arguments, preview: bool) -> Action {
     match (arguments.check, arguments.diff, arguments.dry_run) {
-        _ if arguments.count => Action::Count { json: arguments.json },
+        _ if arguments.count => Action::Count { json: arguments.json, sorted: arguments.sort.is_some() },
         (true, ..) => Action::Check,
         (_, true, _) => Action::Diff,
         (.., true) => Action::DryRun { json: arguments.json, preview },

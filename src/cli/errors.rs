@@ -44,7 +44,8 @@ const EXAMPLES: [(&str, &str); 27] = [
     ("--summarizer-cmd", "llm"),
 ];
 /// The flags that a flag needs beside it.
-const NEEDED: [(&str, &str); 5] = [
+const NEEDED: [(&str, &str); 6] = [
+    ("--sort", "--count"),
     ("--json", "--dry-run"),
     ("--resume", "--output-dir compacted"),
     ("--base-url", "--model openai:gpt-4o-mini"),

@@ -188,6 +188,13 @@ pub(crate) enum When {
     Never,
 }
 
+/// The order of conversations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sort {
+    /// The largest first.
+    Size,
+}
+
 /// A table to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Table {

@@ -178,6 +178,7 @@ impl<'b> Job<'b> {
         records.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
         (state.changed, state.compacted, state.has_result) = (outcome.changed, outcome.compacted, true);
         state.totals.idle.join(&outcome.idle);
+        state.totals.counted.join(&outcome.counted);
         state.add(self.settings, outcome.conversations);
         // The archive comes first: if the result cannot be written, the messages exist twice rather than nowhere.
         archive::write(self.settings, &self.policy, &outcome.archived, self.entry.path.as_deref())?;
@@ -200,6 +201,7 @@ impl<'b> Job<'b> {
             state.changed |= outcome.changed;
             state.compacted |= outcome.compacted;
             state.totals.idle.join(&outcome.idle);
+            state.totals.counted.join(&outcome.counted);
             state.add(self.settings, outcome.conversations);
             archive::write(self.settings, &self.policy, &outcome.archived, self.entry.path.as_deref())?;
             if self.settings.action == Action::Check {

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::compact::Archived;
 use crate::engine::file_status::FileStatus;
-use crate::events::{Conversation, Idle};
+use crate::events::{Conversation, Counted, Idle};
 use crate::rewrite::{self, Edit};
 
 /// The outcome of an input, before anything is written.
@@ -20,6 +20,8 @@ pub(crate) struct Outcome {
     pub(crate) breaches: bool,
     /// The messages to append to the archive, and files to write beside it.
     pub(crate) archived: Archived,
+    /// What `--count` counted.
+    pub(crate) counted: Counted,
     /// The conversations that stay unchanged, and why.
     pub(crate) idle: Idle,
     /// The report rows of the conversations.

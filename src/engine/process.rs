@@ -14,7 +14,7 @@ use crate::compact::{
     Archived, ChangedConversation, Compaction, CompactionContext, CompactionEvent, Decision, Emit, FittedPlan,
     archive_contents, certain_files, decide, economy, masked, redactor,
 };
-use crate::events::{Conversation, Drawn, Event, Idle, Saving, Status};
+use crate::events::{Conversation, Counted, Drawn, Event, Idle, Saving, Status};
 use crate::exit::Failure;
 use crate::fault::{self, Part};
 use crate::files::append;
@@ -27,6 +27,7 @@ use crate::report::terminal;
 use crate::rewrite::{self, Edit};
 use crate::sanitize::sanitize_name;
 use crate::settings::{Action, Explain, Volume};
+use crate::tokens::Categories;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
 use crate::transcript::framing::Document;
@@ -119,7 +120,7 @@ impl InputTask<'_> {
         }
         match self.settings.action {
             Action::DryRun { json, preview } => self.dry_run(&document, (json, preview), conversations),
-            Action::Count { json } => self.count(&document, json),
+            Action::Count { json, sorted } => self.count(&document, json, sorted),
             Action::Diff => self.diff(&document, conversations),
             Action::Compact | Action::Check => self.compact_all(&document, conversations),
         }
@@ -173,19 +174,30 @@ impl InputTask<'_> {
     }
 
     /// Prints the tokens of each conversation.
-    fn count(&self, document: &Document<'_>, json: bool) -> Result<Outcome> {
-        let mut text = String::new();
+    fn count(&self, document: &Document<'_>, json: bool, sorted: bool) -> Result<Outcome> {
+        let (mut text, mut counted) = (String::new(), Counted::default());
         for transcript in &document.transcripts {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
             let Decision { view, tally, plan, .. } = decide(transcript, self.policy, &arena)?;
             let tokens = plan::total(view, &tally, &self.policy.cut);
-            text.push_str(&match json {
-                true => Count::new(&source, (view, &tally, &plan), tokens, self.policy).to_line(),
-                false => self.line(&source, transcript, tokens),
-            });
+            let line = if json {
+                Count::new(&source, (view, &tally, &plan), tokens, self.policy).to_line()
+            } else {
+                self.line(&source, transcript, tokens)
+            };
+            if self.settings.stderr.explain {
+                counted.categories.join(&Categories::of(view, &tally, plan.start));
+            }
+            counted.conversations += 1;
+            counted.tokens += tokens;
+            if sorted {
+                counted.lines.push((tokens, line));
+            } else {
+                text.push_str(&line);
+            }
         }
-        Ok(Outcome { content: Content::Text(text), ..Outcome::default() })
+        Ok(Outcome { content: Content::Text(text), counted, ..Outcome::default() })
     }
 
     /// Returns a line with a number, after the name of the conversation if there may be several.

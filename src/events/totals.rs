@@ -1,5 +1,8 @@
 //! The totals of a run.
 
+use std::cmp::Reverse;
+
+use crate::tokens::Categories;
 use crate::wording::counted;
 
 use crate::events::{Conversation, Idle, Saving, Status};
@@ -36,6 +39,38 @@ pub(crate) struct Totals {
     pub(crate) largest: Largest,
     /// The conversations that stayed unchanged, and why.
     pub(crate) idle: Idle,
+    /// What `--count` counted.
+    pub(crate) counted: Counted,
+}
+
+/// What `--count` counted.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(crate) struct Counted {
+    /// The number of conversations.
+    pub(crate) conversations: u64,
+    /// Their tokens.
+    pub(crate) tokens: u64,
+    /// What the tokens are spent on, for `--explain`.
+    pub(crate) categories: Categories,
+    /// The tokens and the line of each, where `--sort` decides about their order.
+    pub(crate) lines: Vec<(u64, String)>,
+}
+
+impl Counted {
+    /// Adds what was counted elsewhere.
+    pub(crate) fn join(&mut self, other: &Counted) {
+        self.conversations += other.conversations;
+        self.tokens += other.tokens;
+        self.categories.join(&other.categories);
+        self.lines.extend_from_slice(&other.lines);
+    }
+
+    /// Returns the lines, the largest conversation first; equal ones stay in their order.
+    pub(crate) fn sorted_lines(&self) -> String {
+        let mut lines: Vec<&(u64, String)> = self.lines.iter().collect();
+        lines.sort_by_key(|(tokens, _)| Reverse(*tokens));
+        lines.into_iter().map(|(_, line)| line.as_str()).collect()
+    }
 }
 
 impl Totals {
@@ -64,6 +99,7 @@ impl Totals {
         self.cost += other.cost;
         self.largest.join(&other.largest);
         self.idle.join(&other.idle);
+        self.counted.join(&other.counted);
     }
 
     /// Returns the savings and costs for a sentence.

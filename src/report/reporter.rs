@@ -8,14 +8,14 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::compact::{CompactionEvent, CompactionPolicy, FittedPlan, OnError, masked, redactor};
-use crate::events::{Event, Listener};
+use crate::events::{Counted, Event, Listener};
 use crate::llm::http::Between;
 use crate::llm::limiter::MOST_IN_A_ROW;
 use crate::plan::economy::{Billed, Economy};
 use crate::plan::pairs::Pairs;
 use crate::plan::{Parted, Plan};
 use crate::prune::Account;
-use crate::report::explain::{Picture, savings};
+use crate::report::explain::{self, Picture, savings};
 use crate::report::json::DryRun;
 use crate::report::terminal::{self, with_bar_hidden};
 use crate::rewrite::repair::Repair;
@@ -50,6 +50,12 @@ impl Listener for Reporter {
                 if !table.is_empty() {
                     terminal::draw(&table);
                 }
+            }
+            Event::Categories { counted, context_window } => {
+                let all = if counted.conversations == 1 { "the conversation" } else { "all conversations" };
+                let mut bars = String::new();
+                explain::categories(&counted.categories, all, context_window, terminal::columns(), &mut bars);
+                terminal::draw(&bars);
             }
             // The line would need the tokens of every message.
             Event::Planned { .. } if self.volume < Volume::Verbose => {}
@@ -93,6 +99,9 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             };
             let calls = counted(calls as u64, "call");
             (Usual, of(source, format!("{calls} {removed}, since the format has no way to write a result for it")))
+        }
+        Event::Counted(Counted { conversations, tokens, .. }) => {
+            (Usual, format!("{tokens} tokens in {}", counted(*conversations, "conversation")))
         }
         Event::BrokenOff { source, line } => {
             (Usual, of(source, format!("line {line} is incomplete; it stays unchanged")))

@@ -61,7 +61,7 @@ pub(crate) struct Resolved {
 }
 
 /// The flags that do not determine a result.
-const NOT_RULES: [&str; 23] = [
+const NOT_RULES: [&str; 24] = [
     "api-key-env",
     "cache",
     "check",
@@ -83,6 +83,7 @@ const NOT_RULES: [&str; 23] = [
     "report",
     "resume",
     "retries",
+    "sort",
     "timeout",
     "verbose",
 ];
@@ -243,7 +244,8 @@ impl CommandLine {
         let is_on = |typed: bool, flag: &str| {
             typed || merged.iter().any(|given| given.flag == flag && given.value != FlagValue::Switch(false))
         };
-        let prints = is_on(self.arguments.dry_run, "dry-run") || is_on(self.arguments.count, "count");
+        let counts = is_on(self.arguments.count, "count");
+        let prints = is_on(self.arguments.dry_run, "dry-run") || counts;
         let prints = prints || self.arguments.emit == Emit::Summary;
         let command = is_on(self.arguments.summarizer_cmd.is_some(), "summarizer-cmd");
         let below = merged.iter().find(|given| given.flag == "model").and_then(|given| given.value.texts().first());
@@ -251,6 +253,7 @@ impl CommandLine {
         let endpoint = !command && model.is_some_and(|model| !is_no_model(model));
         merged.retain(|given| match given.flag.as_str() {
             "json" => prints,
+            "sort" => counts,
             "base-url" | "api-key-env" | "request-json" => endpoint,
             _ => true,
         });
