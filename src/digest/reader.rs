@@ -1,6 +1,6 @@
 //! Reads a history in one pass: who speaks, what was said and done.
 
-use std::collections::{HashMap, VecDeque, hash_map::DefaultHasher};
+use std::collections::{HashMap, HashSet, VecDeque, hash_map::DefaultHasher};
 use std::hash::{Hash, Hasher};
 
 use serde_json::Value;
@@ -274,6 +274,10 @@ impl<'a> Reader<'a, '_> {
         }
         let mut digest = self.digest;
         digest.runs.retain(|run| !run.is_superseded);
+        // Of equal messages the last stands.
+        let mut known = HashSet::new();
+        digest.user = digest.user.into_iter().rev().filter(|message| known.insert(message.key())).collect();
+        digest.user.reverse();
         digest.runs.extend(self.last_of_files);
         digest.messages = messages;
         let of_commands = self.folders.into_iter().filter(|(folder, times)| *times > 1 && folder.starts_with('/'));

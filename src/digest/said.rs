@@ -132,7 +132,7 @@ fn ranked_pieces(text: &str, kind: SaidKind, age: usize, for_last: u64) -> Vec<S
     let mut found = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
         let announced = kind != SaidKind::Report && at + 1 == shown.len() && shown[at].ends_with(':');
-        let is_remark = announced || shown[at].len() <= REMARK && shown[at].is_ascii() && !has_label(shown[at]);
+        let is_remark = announced || shown[at].len() <= REMARK && shown[at].is_ascii() && !words::has_label(shown[at]);
         let is_idle = is_remark
             || piece.kind != PieceKind::Sentence && piece.kind != PieceKind::Item
             || announces(shown[at])
@@ -141,7 +141,7 @@ fn ranked_pieces(text: &str, kind: SaidKind, age: usize, for_last: u64) -> Vec<S
         let rank = match words::count(&shown[at].to_lowercase(), REASONS).min(2) {
             _ if (piece.range.end as u64) < for_last.saturating_mul(BYTES_PER_TOKEN) => Rank::Last,
             _ if is_idle && (for_last == 0 || is_remark) => continue,
-            0 if opens && age <= LAST_STEPS || is_report && has_label(shown[at]) => Rank::Opening,
+            0 if opens && age <= LAST_STEPS || is_report && words::has_label(shown[at]) => Rank::Opening,
             0 if is_report || opens && kind == SaidKind::Step => Rank::Plain,
             0 => Rank::Rest,
             strength => Rank::Reason(Reverse(strength)),
@@ -150,11 +150,6 @@ fn ranked_pieces(text: &str, kind: SaidKind, age: usize, for_last: u64) -> Vec<S
         found.push(SaidPiece { rank, age, order: at, range: piece.range.clone() });
     }
     found
-}
-
-/// Whether a sentence holds a number, or a word that is marked as a name.
-fn has_label(sentence: &str) -> bool {
-    sentence.contains(['`', '_', '/']) || sentence.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// Whether a sentence only announces the next call, which is told itself.

@@ -6,7 +6,7 @@
 
 use crate::digest::clip::{GAP, beginning, clipped, indented};
 use crate::digest::grammar::{
-    EARLIER, FOLDER, LAST, LEFT_OUT, Lines, Place, RUNS, SAID, STATE, THE_ASSISTANT, THE_USER, USER,
+    ASKED, EARLIER, FOLDER, LAST, LEFT_OUT, Lines, Place, RUNS, SAID, STATE, THE_ASSISTANT, THE_USER, USER,
 };
 use crate::digest::outcome::Ended;
 use crate::digest::runs::Run;
@@ -20,7 +20,7 @@ use crate::wording::counted;
 impl Digest<'_> {
     /// Writes the digest in at most `limit` tokens. It is empty only where not even a word has room.
     pub(crate) fn write(&self, counter: Counter, limit: u64) -> String {
-        let writer = Writer { digest: self, counter, user: user::pieces_by_rank(&self.user, limit) };
+        let writer = Writer { digest: self, counter, user: user::pieces_by_rank(&self.user) };
         let mut room = limit;
         loop {
             let text = writer.sections(room);
@@ -95,12 +95,14 @@ impl Writer<'_, '_> {
         }
         let base = room.saturating_sub(self.tokens(&out));
         let most = |least| share(base, least, others).saturating_sub(self.tokens(USER) + count);
-        let (lines, left_out) = user::lines(user, &self.user, self.counter, most);
+        let lines = user::lines(user, &self.user, self.counter, most);
         // Where not a piece of the user's words has room, a beginning of them is worth more than all else.
         if lines.is_empty() && !user.is_empty() {
             return String::new();
         }
-        add_section(&mut out, USER, &lines, left_out_line(self.digest.left_out + left_out, "message", " of the user"));
+        let told = lines.iter().filter(|(_, text)| !text.starts_with(ASKED)).count();
+        let left_out = self.digest.left_out + user.len() - told;
+        add_section(&mut out, USER, &lines, left_out_line(left_out, "message", " of the user"));
         let most = share(base, STATE_SHARE, of_user + of_runs + of_said);
         let state = state::lines(self.digest, self.counter, most.saturating_sub(self.tokens(STATE) + 1));
         if !state.is_empty() {
