@@ -29,57 +29,39 @@ pub(super) struct Piece {
     pub(super) kind: PieceKind,
 }
 
-/// Cuts a text into pieces, in order. The middle of a very long text has none.
+/// Cuts a text into pieces, in order.
 pub(super) fn pieces(text: &str) -> Vec<Piece> {
-    const MOST_BYTES: usize = 1 << 16;
-    let mut found = Vec::new();
-    if text.len() <= MOST_BYTES {
-        add_pieces(text, 0..text.len(), &mut found);
-    } else {
-        add_pieces(text, 0..text.floor_char_boundary(MOST_BYTES / 2), &mut found);
-        add_pieces(text, text.ceil_char_boundary(text.len() - MOST_BYTES / 2)..text.len(), &mut found);
-    }
-    found
-}
-
-fn add_pieces(text: &str, part: Range<usize>, found: &mut Vec<Piece>) {
-    /// Most lines of a block of code that is one piece.
-    const LONGEST_BLOCK: usize = 6;
-    let mut at = part.start;
-    // The first piece of the open block of code.
-    let mut block: Option<usize> = None;
-    for line in text[part].split_inclusive('\n') {
+    let mut found: Vec<Piece> = Vec::new();
+    let (mut at, mut is_code) = (0, false);
+    for line in text.split_inclusive('\n') {
         let range = trimmed(text, at..at + line.len());
         at += line.len();
         let shown = &text[range.clone()];
         let is_fence = shown.starts_with("```");
-        if shown.is_empty() {
-            continue;
-        } else if is_fence || block.is_some() {
-            let end = range.end;
-            found.push(Piece { range, kind: PieceKind::Code });
-            let first = block.take();
-            match first {
-                Some(first) if is_fence && found.len() - first <= LONGEST_BLOCK => {
-                    found.truncate(first + 1);
-                    found[first].range.end = end;
-                }
-                Some(_) if is_fence => {}
-                first => block = first.or(Some(found.len() - 1)),
+        if is_fence || is_code {
+            // Lines of code that are no piece of their own belong to the one before.
+            match found.last_mut().filter(|before| is_code && range.end - before.range.start <= LONGEST) {
+                Some(before) => before.range.end = before.range.end.max(range.end),
+                None => found.push(Piece { range, kind: PieceKind::Code }),
             }
+            is_code ^= is_fence;
         } else if is_heading(shown) {
-            add_chunks(text, range, PieceKind::Heading, found);
+            add_chunks(text, range, PieceKind::Heading, &mut found);
         } else if is_item(shown) {
-            add_chunks(text, range, PieceKind::Item, found);
+            add_chunks(text, range, PieceKind::Item, &mut found);
         } else {
-            sentences(text, range).into_iter().for_each(|one| add_chunks(text, one, PieceKind::Sentence, found));
+            sentences(text, range).into_iter().for_each(|one| add_chunks(text, one, PieceKind::Sentence, &mut found));
         }
     }
+    found.retain(|piece| !piece.range.is_empty());
+    found
 }
+
+/// Most bytes of a piece.
+const LONGEST: usize = 320;
 
 /// Adds a piece, or the parts of one that is too long, cut between words.
 fn add_chunks(text: &str, range: Range<usize>, kind: PieceKind, found: &mut Vec<Piece>) {
-    const LONGEST: usize = 320;
     // The mark of a gap in an earlier digest is no words.
     if text[range.clone()].chars().all(|c| c == GAP || c.is_whitespace()) {
         return;
@@ -175,13 +157,8 @@ pub(super) fn shown(text: &str, mut ranges: Vec<Range<usize>>) -> String {
             0 => "… ",
             _ if !between.trim().is_empty() => " … ",
             _ if between.contains('\n') => "\n",
-            _ => {
-                if between.is_empty() {
-                    ""
-                } else {
-                    " "
-                }
-            }
+            _ if between.is_empty() => "",
+            _ => " ",
         });
         out.push_str(&text[range.clone()]);
         end = range.end;

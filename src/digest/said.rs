@@ -130,14 +130,8 @@ fn ranked_pieces(text: &str, kind: SaidKind, age: usize, for_last: u64) -> Vec<S
 /// Whether a sentence only announces the next call, which is told itself.
 fn announces(sentence: &str) -> bool {
     const OPENINGS: &str = "let me|let's|let us|i'll|i will|i need to|i should|i'm going to|i am going to|i understand|i have a clear|i can help|i can assist|could you please|please provide|please let me know|if you have any|is there anything";
-    const LEADS: &str = "good|great|perfect|okay|ok|excellent|now|alright|first|next|thought:|so|then|and";
-    let lower = sentence.to_lowercase().replace('’', "'");
-    let mut rest = lower.trim_start();
-    while let Some(behind) = LEADS
-        .split('|')
-        .find_map(|lead| rest.strip_prefix(lead).filter(|rest| !rest.starts_with(char::is_alphanumeric)))
-    {
-        rest = behind.trim_start_matches([',', '!', '.', ':', '-', ' ', '—', '\n']);
-    }
-    words::opens_with(rest, OPENINGS)
+    /// Bytes at the beginning, where words like "Good. Now" can stand before them.
+    const START: usize = 32;
+    let start = &sentence[..sentence.floor_char_boundary(START)];
+    words::has_word(&start.replace('’', "'"), OPENINGS)
 }

@@ -25,11 +25,6 @@ pub(super) fn has_label(text: &str) -> bool {
     text.contains(['`', '"', '“', '_', '/']) || text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a word is one of a list.
-pub(super) fn is_one_of(word: &str, words: &str) -> bool {
-    words.split('|').any(|known| known == word)
-}
-
 /// Returns the words of a text, without single letters; of a script without blanks every pair of characters.
 pub(crate) fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| !c.is_alphanumeric()).flat_map(|word| {
