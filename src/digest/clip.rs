@@ -198,12 +198,16 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     format!("{} {GAP}", head[..end].trim_end())
 }
 
-/// Returns the longest beginning of a text that fits, with the mark of a gap.
-pub(super) fn beginning(text: &str, fits: impl Fn(&str) -> bool) -> &str {
+/// Returns a text if it fits, or the longest beginning that fits with the mark of a gap.
+pub(super) fn beginning(text: &str, fits: impl Fn(&str) -> bool) -> Option<String> {
     const LONGEST: usize = 1_000;
+    if fits(text) {
+        return Some(text.to_owned());
+    }
+    let start = |end: usize| format!("{} {GAP}", text[..end].trim_end());
     let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).take(LONGEST).collect();
-    let fitting = ends.partition_point(|&end| fits(&format!("{} {GAP}", indented(&text[..end]))));
-    text[..fitting.checked_sub(1).map_or(0, |last| ends[last])].trim_end()
+    let fitting = ends.partition_point(|&end| fits(&start(end)));
+    fitting.checked_sub(1).map(|last| start(ends[last]))
 }
 
 /// Returns a text on one line, with its middle left out where it is longer than `most` bytes.
