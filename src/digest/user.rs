@@ -73,7 +73,7 @@ impl<'a> UserMessage<'a> {
         // A question that stands alone follows what it asks about.
         let is_alone = paragraphs[with_question].len() < SHORT_QUESTION && with_question > 0;
         let shown = paragraphs[with_question - usize::from(is_alone)..].join("\n");
-        Some((place, indented(&clipped(&shown, LONGEST)).into()))
+        Some((place, clipped(&shown, LONGEST).into()))
     }
 }
 
@@ -131,7 +131,9 @@ pub(super) fn lines(
         let shown = indented(&words.entry(*at).or_insert_with(|| message.words())[range.clone()]);
         let text = match &message.asked {
             _ if chosen.contains_key(at) => format!(" … {shown}"),
-            Some((place, question)) => format!("- {place} {ASKED}{question}\n- {} {shown}\n", message.place),
+            Some((place, question)) => {
+                format!("- {place} {ASKED}{}\n- {} {shown}\n", indented(question), message.place)
+            }
             None => format!("- {} … {shown} …\n", message.place),
         };
         used += counter.count_text(&text);
@@ -143,7 +145,7 @@ pub(super) fn lines(
     let mut lines = Lines::new();
     for (at, ranges) in chosen {
         if let Some((place, text)) = &user[at].asked {
-            lines.push((*place, format!("{ASKED}{text}")));
+            lines.push((*place, format!("{ASKED}{}", indented(text))));
         }
         lines.push((user[at].place, unlabelled(&indented(&clip::shown(&words[&at], ranges)))));
     }
