@@ -29,11 +29,23 @@ pub(super) struct Piece {
     pub(super) kind: PieceKind,
 }
 
-/// Cuts a text into pieces, in order.
+/// Cuts a text into pieces, in order. The middle of a very long text has none.
 pub(super) fn pieces(text: &str) -> Vec<Piece> {
-    let mut found: Vec<Piece> = Vec::new();
-    let (mut at, mut is_code) = (0, false);
-    for line in text.split_inclusive('\n') {
+    const MOST_BYTES: usize = 1 << 16;
+    let mut found = Vec::new();
+    if text.len() <= MOST_BYTES {
+        add_pieces(text, 0..text.len(), &mut found);
+    } else {
+        add_pieces(text, 0..text.floor_char_boundary(MOST_BYTES / 2), &mut found);
+        add_pieces(text, text.ceil_char_boundary(text.len() - MOST_BYTES / 2)..text.len(), &mut found);
+    }
+    found.retain(|piece| !piece.range.is_empty());
+    found
+}
+
+fn add_pieces(text: &str, part: Range<usize>, found: &mut Vec<Piece>) {
+    let (mut at, mut is_code) = (part.start, false);
+    for line in text[part].split_inclusive('\n') {
         let range = trimmed(text, at..at + line.len());
         at += line.len();
         let shown = &text[range.clone()];
@@ -46,15 +58,13 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
             }
             is_code ^= is_fence;
         } else if is_heading(shown) {
-            add_chunks(text, range, PieceKind::Heading, &mut found);
+            add_chunks(text, range, PieceKind::Heading, found);
         } else if is_item(shown) {
-            add_chunks(text, range, PieceKind::Item, &mut found);
+            add_chunks(text, range, PieceKind::Item, found);
         } else {
-            sentences(text, range).into_iter().for_each(|one| add_chunks(text, one, PieceKind::Sentence, &mut found));
+            sentences(text, range).into_iter().for_each(|one| add_chunks(text, one, PieceKind::Sentence, found));
         }
     }
-    found.retain(|piece| !piece.range.is_empty());
-    found
 }
 
 /// Most bytes of a piece.

@@ -134,6 +134,7 @@ pub(super) fn lines(
             Some((place, question)) => {
                 format!("- {place} {ASKED}{}\n- {} {shown}\n", indented(question), message.place)
             }
+            None if range.len() == message.bytes => format!("- {} {shown}\n", message.place),
             None => format!("- {} … {shown} …\n", message.place),
         };
         used += counter.count_text(&text);
