@@ -3,7 +3,7 @@
 //! The order does not depend on the room, so that more room never loses what less room held. Short messages come whole
 //! and first; of long ones their opening, what commands or forbids, and their end come before the rest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use crate::digest::clip::{self, Piece, PieceKind, clipped, indented};
@@ -77,12 +77,13 @@ impl<'a> UserMessage<'a> {
     }
 }
 
-/// A piece of a message of the user.
+/// A piece of a message of the user, or the question that it answers.
 pub(super) struct UserPiece {
     rank: Rank,
     /// The place of the message in the list.
     at: usize,
-    range: Range<usize>,
+    /// The bytes of its words; none for the question.
+    range: Option<Range<usize>>,
 }
 
 /// The rank of a piece: what has a smaller one comes first.
@@ -95,8 +96,7 @@ enum Rank {
     /// The opening or the end of a long message.
     Opening,
     Short,
-    /// A short answer with its question.
-    Answer,
+    Question,
     /// A sentence that commands or forbids, strictly or not.
     Strict,
     Mild,
@@ -108,7 +108,7 @@ impl Rank {
     /// Returns the share of the room that the pieces up to this rank have.
     fn share(self) -> f64 {
         match self {
-            Rank::Frame | Rank::Weighty | Rank::Opening | Rank::Short | Rank::Answer => 0.6,
+            Rank::Frame | Rank::Weighty | Rank::Opening | Rank::Short | Rank::Question => 0.6,
             Rank::Strict => 0.5,
             Rank::Mild => 0.4,
             Rank::Rest => 0.3,
@@ -126,26 +126,30 @@ pub(super) fn lines(
     let mut used = 0;
     let mut words: BTreeMap<usize, String> = BTreeMap::new();
     let mut chosen: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
+    let mut questions: HashSet<usize> = HashSet::new();
     for UserPiece { rank, at, range } in ranked {
         let message = &user[*at];
-        let shown = indented(&words.entry(*at).or_insert_with(|| message.words())[range.clone()]);
-        let text = match &message.asked {
-            _ if chosen.contains_key(at) => format!(" … {shown}"),
-            Some((place, question)) => {
-                format!("- {place} {ASKED}{}\n- {} {shown}\n", indented(question), message.place)
-            }
-            None if range.len() == message.bytes => format!("- {} {shown}\n", message.place),
-            None => format!("- {} … {shown} …\n", message.place),
+        let words = words.entry(*at).or_insert_with(|| message.words());
+        let shown = range.as_ref().map(|range| indented(&words[range.clone()]));
+        let text = match (&shown, &message.asked) {
+            (Some(shown), _) if chosen.contains_key(at) => format!(" … {shown}"),
+            (Some(shown), _) if shown.len() == message.bytes => format!("- {} {shown}\n", message.place),
+            (Some(shown), _) => format!("- {} … {shown} …\n", message.place),
+            (None, Some((place, question))) => format!("- {place} {ASKED}{}\n", indented(question)),
+            (None, None) => continue,
         };
         used += counter.count_text(&text);
         if used > most(rank.share()) {
             break;
         }
-        chosen.entry(*at).or_default().push(range.clone());
+        match range {
+            Some(range) => chosen.entry(*at).or_default().push(range.clone()),
+            None => drop(questions.insert(*at)),
+        }
     }
     let mut lines = Lines::new();
     for (at, ranges) in chosen {
-        if let Some((place, text)) = &user[at].asked {
+        if let Some((place, text)) = user[at].asked.as_ref().filter(|_| questions.contains(&at)) {
             lines.push((*place, format!("{ASKED}{}", indented(text))));
         }
         lines.push((user[at].place, unlabelled(&indented(&clip::shown(&words[&at], ranges)))));
@@ -155,8 +159,8 @@ pub(super) fn lines(
 
 /// Returns the most important piece of all messages, with a mark where it is not the whole message.
 pub(super) fn first_piece(user: &[UserMessage<'_>], ranked: &[UserPiece]) -> Option<(Place, String)> {
-    let UserPiece { at, range, .. } = ranked.first()?;
-    Some((user[*at].place, clip::shown(&user[*at].words(), vec![range.clone()])))
+    let (at, range) = ranked.iter().find_map(|piece| Some((piece.at, piece.range.clone()?)))?;
+    Some((user[at].place, clip::shown(&user[at].words(), vec![range])))
 }
 
 /// Returns the pieces of the messages, the most important first.
@@ -165,15 +169,20 @@ pub(super) fn pieces_by_rank(user: &[UserMessage<'_>]) -> Vec<UserPiece> {
     let mut found: Vec<UserPiece> = Vec::new();
     for (at, message) in user.iter().enumerate() {
         let is_frame = at == last || at == 0;
+        if message.asked.is_some() {
+            let rank = if at == last { Rank::Frame } else { Rank::Question };
+            found.push(UserPiece { rank, at, range: None });
+        }
         let words = message.words();
         if words.len() <= SHORT {
-            let rank = match &message.asked {
-                _ if is_frame => Rank::Frame,
-                _ if has_label(&words) || has_name(&words) || commands(&words) => Rank::Weighty,
-                Some(_) => Rank::Answer,
-                None => Rank::Short,
+            let rank = if is_frame {
+                Rank::Frame
+            } else if has_label(&words) || has_name(&words) || commands(&words) {
+                Rank::Weighty
+            } else {
+                Rank::Short
             };
-            found.push(UserPiece { rank, at, range: 0..words.len() });
+            found.push(UserPiece { rank, at, range: Some(0..words.len()) });
             continue;
         }
         let pieces = clip::pieces(&words);
@@ -186,11 +195,13 @@ pub(super) fn pieces_by_rank(user: &[UserMessage<'_>]) -> Vec<UserPiece> {
             } else {
                 announced = if words[range.clone()].ends_with([':', '：']) { rank } else { Rank::Rest };
             }
-            found.push(UserPiece { rank, at, range: range.clone() });
+            found.push(UserPiece { rank, at, range: Some(range.clone()) });
         }
     }
     // Of like ones the newer come first.
-    found.sort_by_key(|piece| (piece.rank, last - piece.at, piece.range.start));
+    found.sort_by_key(|piece| {
+        (piece.rank, last - piece.at, piece.range.is_none(), piece.range.as_ref().map(|range| range.start))
+    });
     found
 }
 
