@@ -1,6 +1,6 @@
 //! Reads a history in one pass: who speaks, what was said and done.
 
-use std::collections::{HashMap, VecDeque, hash_map::DefaultHasher};
+use std::collections::{HashMap, HashSet, VecDeque, hash_map::DefaultHasher};
 use std::hash::{Hash, Hasher};
 
 use serde_json::Value;
@@ -17,7 +17,7 @@ use crate::transcript::lazy_text::{LazyText, texts_of};
 use crate::transcript::speaker::{is_observation, notes_interruption, refusal, shell_block, words_of_person};
 use crate::transcript::status::status_mark;
 use crate::transcript::text::Text;
-use crate::transcript::tools::purpose::{Purpose, purpose_of};
+use crate::transcript::tools::purpose::{Purpose, is_in, purpose_of};
 use crate::transcript::tools::{Access, ToolUse, words_of_name};
 use crate::transcript::{Message, Role};
 
@@ -195,8 +195,7 @@ impl<'a> Reader<'a, '_> {
             None => Ended::NoResult,
         };
         let has_failed = matches!(end, Ended::Failed(_));
-        let is_thought =
-            words_of_name(&name).iter().any(|word| words::is_one_of(word, "think|thinking|sequentialthinking"));
+        let is_thought = words_of_name(&name).iter().any(|word| is_in(word, "think|thinking|sequentialthinking"));
         if is_thought || !has_failed && result.is_some() && self.digest.plan.update(&name, &given, &answer, place) {
             return;
         }
@@ -274,6 +273,10 @@ impl<'a> Reader<'a, '_> {
         }
         let mut digest = self.digest;
         digest.runs.retain(|run| !run.is_superseded);
+        // Of equal messages the last stands.
+        let mut known = HashSet::new();
+        digest.user = digest.user.into_iter().rev().filter(|message| known.insert(message.key())).collect();
+        digest.user.reverse();
         digest.runs.extend(self.last_of_files);
         digest.messages = messages;
         let of_commands = self.folders.into_iter().filter(|(folder, times)| *times > 1 && folder.starts_with('/'));

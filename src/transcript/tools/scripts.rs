@@ -100,12 +100,7 @@ fn written_files(code: &str) -> Vec<(String, FileAction)> {
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '"' | '\'');
         found.extend(path_at(code, code[..at].trim_end_matches(')').trim_end_matches(is_part).len()));
     }
-    let is_removed = |path: &String| {
-        ["remove(", "unlink("].iter().any(|call| {
-            [format!("{call}'{path}"), format!("{call}\"{path}")].iter().any(|removal| code.contains(removal))
-        })
-    };
-    found.into_iter().filter(|path| !is_removed(path)).take(MOST_FILES).map(|path| (path, action)).collect()
+    found.into_iter().take(MOST_FILES).map(|path| (path, action)).collect()
 }
 
 /// Whether the arguments of `open` have a mode that writes.
