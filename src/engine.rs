@@ -116,6 +116,9 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
         let paths: Vec<String> = settings.input.paths.iter().map(|path| path.display().to_string()).collect();
         notify(&reporter, Event::Notice(&format!("{}: no transcripts found", paths.join(", "))));
     }
+    if totals.pruned_only.conversations > 0 {
+        notify(&reporter, Event::PrunedOnly(totals.pruned_only));
+    }
     report_counted(settings, &totals.counted, &reporter)?;
     // A single file has no totals.
     let is_many_files = inputs.keeps_journal || inputs.many && settings.stderr.volume == Volume::Verbose;

@@ -179,6 +179,7 @@ impl<'b> Job<'b> {
         (state.changed, state.compacted, state.has_result) = (outcome.changed, outcome.compacted, true);
         state.totals.idle.join(&outcome.idle);
         state.totals.counted.join(&outcome.counted);
+        state.totals.pruned_only.join(outcome.pruned_only);
         state.add(self.settings, outcome.conversations);
         // The archive comes first: if the result cannot be written, the messages exist twice rather than nowhere.
         archive::write(self.settings, &self.policy, &outcome.archived, self.entry.path.as_deref())?;
@@ -202,6 +203,7 @@ impl<'b> Job<'b> {
             state.compacted |= outcome.compacted;
             state.totals.idle.join(&outcome.idle);
             state.totals.counted.join(&outcome.counted);
+            state.totals.pruned_only.join(outcome.pruned_only);
             state.add(self.settings, outcome.conversations);
             archive::write(self.settings, &self.policy, &outcome.archived, self.entry.path.as_deref())?;
             if self.settings.action == Action::Check {
@@ -449,12 +451,18 @@ fn interrupted_stream(failure: &anyhow::Error, is_read_only: bool) -> anyhow::Er
     broken.reported(is_reported(failure)).into()
 }
 
-/// Refuses an output file that is the only input itself, or that cannot be written.
+/// Refuses an output that is an input itself, or that cannot be written.
 pub(super) fn check(settings: &Settings, inputs: &Inputs) -> Result<()> {
-    let only = inputs.entries.first().filter(|_| !inputs.many);
-    match (&settings.output.destination, only) {
-        (Destination::File(file), Some(entry)) if !settings.action.is_read_only() => {
-            let can_replace = settings.policy.emit == Emit::Messages;
+    let can_replace = settings.policy.emit == Emit::Messages && settings.action == Action::Compact;
+    if settings.action.is_read_only() || settings.output.destination == Destination::Stdout {
+        // A directory may hold the file of the output.
+        for entry in inputs.entries.iter().filter(|entry| entry.named) {
+            output::refuse_standard_output(entry.path.as_deref(), can_replace)?;
+        }
+        return Ok(());
+    }
+    match (&settings.output.destination, inputs.entries.first().filter(|_| !inputs.many)) {
+        (Destination::File(file), Some(entry)) => {
             output::refuse_input(entry.path.as_deref(), file, can_replace)?;
             output::check(Some(file))
         }

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::compact::Archived;
 use crate::engine::file_status::FileStatus;
-use crate::events::{Conversation, Counted, Idle};
+use crate::events::{Conversation, Counted, Idle, PrunedOnly};
 use crate::rewrite::{self, Edit};
 
 /// The outcome of an input, before anything is written.
@@ -22,6 +22,8 @@ pub(crate) struct Outcome {
     pub(crate) archived: Archived,
     /// What `--count` counted.
     pub(crate) counted: Counted,
+    /// What a dry run would prune where nothing is summarized.
+    pub(crate) pruned_only: PrunedOnly,
     /// The conversations that stay unchanged, and why.
     pub(crate) idle: Idle,
     /// The report rows of the conversations.

@@ -20,7 +20,7 @@ use crate::rewrite::repair::Repair;
 
 pub(crate) use conversation::{Conversation, Drawn, FinishedRow, RepairedBy, Saving, Status};
 pub(crate) use idle::Idle;
-pub(crate) use totals::{Counted, Largest, Totals};
+pub(crate) use totals::{Counted, Largest, PrunedOnly, Totals};
 
 /// An event of a run. `source` is the name of a conversation or of an input.
 #[derive(Clone, Copy)]
@@ -36,6 +36,8 @@ pub(crate) enum Event<'e> {
     Repaired { source: &'e str, repaired: &'e RepairedBy, how: Repair, is_planned: bool },
     /// `--repair synthesize` removes calls whose results the format cannot hold, or would where the run writes nothing.
     CallsRemoved { source: &'e str, calls: usize, is_planned: bool },
+    /// A dry run would prune conversations of which it would summarize nothing.
+    PrunedOnly(PrunedOnly),
     /// `--count` has counted several conversations.
     Counted(&'e Counted),
     /// `--explain` draws what the tokens of counted conversations are spent on; the window, if there is one conversation.

@@ -41,6 +41,25 @@ pub(crate) struct Totals {
     pub(crate) idle: Idle,
     /// What `--count` counted.
     pub(crate) counted: Counted,
+    /// What a dry run would prune where nothing is summarized.
+    pub(crate) pruned_only: PrunedOnly,
+}
+
+/// What a dry run would prune in conversations of which nothing is summarized: their cutoff is 0.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PrunedOnly {
+    /// The number of such conversations.
+    pub(crate) conversations: u64,
+    /// The tokens that they would lose.
+    pub(crate) tokens: u64,
+}
+
+impl PrunedOnly {
+    /// Adds what was found elsewhere.
+    pub(crate) fn join(&mut self, other: PrunedOnly) {
+        self.conversations += other.conversations;
+        self.tokens += other.tokens;
+    }
 }
 
 /// What `--count` counted.
@@ -100,6 +119,7 @@ impl Totals {
         self.largest.join(&other.largest);
         self.idle.join(&other.idle);
         self.counted.join(&other.counted);
+        self.pruned_only.join(other.pruned_only);
     }
 
     /// Returns the savings and costs for a sentence.

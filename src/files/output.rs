@@ -37,6 +37,25 @@ pub(crate) fn refuse_input(input: Option<&Path>, output: &Path, can_replace: boo
     Err(Failure::usage(message).about("output").try_next(format!("tcompact --in-place{file}")).into())
 }
 
+/// Refuses an input, none of which is standard input, that is also standard output: the shell empties it before it can
+/// be read, or the result would follow it.
+///
+/// # Errors
+/// That it is, and what to do.
+pub(crate) fn refuse_standard_output(input: Option<&Path>, can_replace: bool) -> Result<()> {
+    let (path, name) = match input {
+        Some(path) => (path, path.display().to_string()),
+        None => (Path::new("/dev/stdin"), "standard input".to_owned()),
+    };
+    let Some(file) = fs::metadata(path).ok().filter(|file| file.is_file() && is_standard_output(path)) else {
+        return Ok(());
+    };
+    let emptied = if file.len() == 0 { ", and the shell emptied it first" } else { "" };
+    let next = if can_replace && input.is_some() { "use --in-place" } else { "write to another file" };
+    let failure = Failure::usage(format!("{name} is also standard output{emptied}; {next}"));
+    Err(if next == "use --in-place" { failure.try_next("tcompact --in-place") } else { failure }.into())
+}
+
 /// Refuses an output that cannot be written, before anything is done or paid for.
 ///
 /// # Errors
@@ -303,22 +322,25 @@ pub(crate) fn same_place(a: &Path, b: &Path) -> bool {
 /// Whether a path leads to the file or pipe behind standard input or, with `too`, standard output. Terminals and other
 /// devices can be shared.
 pub(crate) fn is_standard_stream(path: &Path, too: bool) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::fd::AsFd;
-        use std::os::unix::fs::FileTypeExt;
-        let (stdin, stdout) = (io::stdin(), io::stdout());
-        let streams = [Some(stdin.as_fd()), too.then(|| stdout.as_fd())];
-        let of = |fd: std::os::fd::BorrowedFd<'_>| File::from(fd.try_clone_to_owned().ok()?).metadata().ok();
-        let Ok(there) = fs::metadata(path) else { return false };
-        let same = |stream: fs::Metadata| FileId::of(&stream) == FileId::of(&there);
-        !there.file_type().is_char_device() && streams.into_iter().flatten().filter_map(of).any(same)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = (path, too);
-        false
-    }
+    is_behind(path, &io::stdin()) || too && is_standard_output(path)
+}
+
+/// Whether a path leads to the file or pipe behind standard output.
+pub(crate) fn is_standard_output(path: &Path) -> bool {
+    is_behind(path, &io::stdout())
+}
+
+#[cfg(unix)]
+fn is_behind(path: &Path, stream: &impl std::os::fd::AsFd) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    let Ok(there) = fs::metadata(path) else { return false };
+    let opened = stream.as_fd().try_clone_to_owned().and_then(|stream| File::from(stream).metadata());
+    !there.file_type().is_char_device() && opened.is_ok_and(|opened| FileId::of(&opened) == FileId::of(&there))
+}
+
+#[cfg(not(unix))]
+fn is_behind<S>(_: &Path, _: &S) -> bool {
+    false
 }
 
 /// Whether a file can be created in an existing folder. The file for the test is removed.

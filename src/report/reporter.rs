@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::compact::{CompactionEvent, CompactionPolicy, FittedPlan, OnError, masked, redactor};
-use crate::events::{Counted, Event, Listener};
+use crate::events::{Counted, Event, Listener, PrunedOnly};
 use crate::llm::http::Between;
 use crate::llm::limiter::MOST_IN_A_ROW;
 use crate::plan::economy::{Billed, Economy};
@@ -23,7 +23,7 @@ use crate::rewrite::thinking::Removal;
 use crate::sanitize::{sanitize, sanitize_line};
 use crate::settings::Volume;
 use crate::transcript::view::Arena;
-use crate::wording::{counted, readable_source, reason};
+use crate::wording::{counted, grouped, readable_source, reason};
 
 /// Reports events on standard error, as many as the volume allows.
 #[derive(Debug, Clone, Copy)]
@@ -99,6 +99,15 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             };
             let calls = counted(calls as u64, "call");
             (Usual, of(source, format!("{calls} {removed}, since the format has no way to write a result for it")))
+        }
+        Event::PrunedOnly(PrunedOnly { conversations, tokens }) => {
+            let of = if conversations == 1 {
+                String::new()
+            } else {
+                format!("of {} ", counted(conversations, "conversation"))
+            };
+            let tokens = grouped(tokens);
+            (Usual, format!("{of}nothing would be summarized; {tokens} tokens would be pruned"))
         }
         Event::Counted(Counted { conversations, tokens, .. }) => {
             (Usual, format!("{tokens} tokens in {}", counted(*conversations, "conversation")))

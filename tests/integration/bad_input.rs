@@ -395,3 +395,41 @@ fn hostile_shapes() {
     let keys = format!("[{{\"role\":\"user\",\"content\":\"x\",\"{}\":1}}]", "k".repeat(1_000_000));
     assert_eq!(piped(&["-n"], &keys).stdout, "0\n");
 }
+
+/// The shell opens a file for standard output before the program starts.
+#[cfg(unix)]
+#[test]
+fn an_input_that_is_standard_output_is_refused_with_the_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let chat = folder.path().join("chat.json");
+    let original =
+        std::fs::read(std::path::Path::new(crate::program::FIXTURES).join("agent-session.json")).expect("a file");
+    let emptied = "chat.json is also standard output, and the shell emptied it first; use --in-place";
+    for (line, told) in [
+        ("tcompact --keep messages:3 chat.json > chat.json", emptied),
+        (
+            "tcompact --count chat.json > chat.json",
+            "chat.json is also standard output, and the shell emptied it first; write",
+        ),
+        ("tcompact chat.json >> chat.json", "chat.json is also standard output; use --in-place"),
+        ("tcompact -n chat.json >> chat.json", "chat.json is also standard output; write to another file"),
+        ("tcompact --emit summary chat.json >> chat.json", "chat.json is also standard output; write to another file"),
+        ("tcompact < chat.json >> chat.json", "standard input is also standard output; write to another file"),
+    ] {
+        std::fs::write(&chat, &original).expect("written");
+        let output = crate::program::shell(line, folder.path()).output().expect("it runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && stderr.contains(told), "{line}: {stderr}");
+        assert!(line.contains(" > ") || std::fs::read(&chat).expect("a file") == original, "{line}");
+    }
+    std::fs::write(&chat, &original).expect("written");
+    for fine in [
+        "tcompact -n . > out.txt",
+        "tcompact --keep messages:4 < chat.json > out.json",
+        "cat chat.json | tcompact > out.json",
+    ] {
+        let output = crate::program::shell(fine, folder.path()).output().expect("it runs");
+        assert!(output.status.success(), "{fine}: {output:?}");
+        std::fs::remove_file(folder.path().join("out.txt")).ok();
+    }
+}

@@ -3,8 +3,9 @@
 use crate::events::Status;
 
 use crate::report::html::conversation::{Part, card, dollars, less, money, percent, sizes};
-use crate::report::html::escape::{escaped, grouped};
+use crate::report::html::escape::escaped;
 use crate::report::html::{Page, Row};
+use crate::wording::grouped;
 
 /// The sums over all conversations, with or without a row.
 #[derive(Debug, Default)]

@@ -1,6 +1,7 @@
 //! Escaping of text for a page. The result has no markup, does not change the direction of the text around it, and
 //! shows invisible characters. Every text is treated as hostile.
 
+use crate::wording::grouped;
 use std::fmt::Write;
 
 use crate::sanitize::is_control;
@@ -53,19 +54,6 @@ pub(super) fn block(text: &str, most: usize) -> String {
         block(&text[..at(head)]),
         block(&text[at(characters - tail)..])
     )
-}
-
-/// Formats a number with separators.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]
