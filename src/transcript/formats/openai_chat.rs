@@ -248,7 +248,7 @@ mod tests {
             let summary = SummaryMessage { text: "s", role, name: None, marked: false };
             OpenAiChat.summary(
                 &summary,
-                &InsertionPoint { transcript: &document.transcripts[0], cutoff: 0, removed: &Vec::new },
+                &InsertionPoint::new(&document.transcripts[0], 0),
             )[0]
             .to_string()
         };

@@ -245,7 +245,7 @@ mod tests {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |source: &str| {
             with(source, |transcript| {
-                PydanticAi.summary(&summary, &InsertionPoint { transcript, cutoff: 0, removed: &Vec::new })[0]
+                PydanticAi.summary(&summary, &InsertionPoint::new(transcript, 0))[0]
                     .to_string()
             })
         };

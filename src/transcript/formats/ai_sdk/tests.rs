@@ -67,7 +67,7 @@ fn a_summary_is_written_as_its_neighbours_are() {
     let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
     let written = |source: &str| {
         with(source, |transcript| {
-            AiSdk.summary(&summary, &InsertionPoint { transcript, cutoff: 0, removed: &Vec::new })[0].clone()
+            AiSdk.summary(&summary, &InsertionPoint::new(transcript, 0))[0].clone()
         })
     };
     let ui = written(&format!("[{USER}]"));
