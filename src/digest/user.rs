@@ -216,10 +216,11 @@ pub(super) fn pieces_by_rank(user: &[UserMessage<'_>], limit: u64) -> Vec<UserPi
     let mut known: HashSet<u64> = HashSet::new();
     let last = user.len().saturating_sub(1);
     // Messages that are older than enough weighty or short ones would never be reached. The first always is.
-    let (mut weighty, mut short) = (0, 0);
+    let (mut weighty, mut short, mut opening) = (0, 0, 0);
     for (at, message) in user.iter().enumerate().rev() {
         let is_frame = at == last || at == 0;
-        if weighty > limit && !is_frame {
+        let is_long = message.bytes > SHORT;
+        if (weighty > limit || is_long && opening > limit) && !is_frame {
             continue;
         }
         let mut add = |rank, order, range| found.push(UserPiece { rank, at, order, range });
@@ -257,6 +258,9 @@ pub(super) fn pieces_by_rank(user: &[UserMessage<'_>], limit: u64) -> Vec<UserPi
                     Rank::Opening if is_frame => Rank::Frame,
                     rank => rank,
                 };
+                if rank == Rank::Opening {
+                    opening += piece.range.len() as u64 / MOST_BYTES + LEAST_TOKENS;
+                }
                 add(rank, order, Some(piece.range.clone()));
             }
         }

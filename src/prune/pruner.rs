@@ -208,8 +208,7 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
         for (index, applied) in self.messages {
             let first = pruned.savings.len();
             pruned.savings.extend(applied.iter().map(|applied| applied.saving));
-            pruned.savings[first..]
-                .sort_by_key(|saving| KINDS.iter().position(|kind| kind.name == saving.rule));
+            pruned.savings[first..].sort_by_key(|saving| KINDS.iter().position(|kind| kind.name == saving.rule));
             let Some(Applied { after, .. }) = applied.into_iter().next_back() else { continue };
             pruned.sizes.insert(index, after.tokens);
             pruned.files.extend(after.files);

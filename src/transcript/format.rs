@@ -303,7 +303,8 @@ pub(crate) struct Transcript<'a> {
 impl Transcript<'_> {
     /// Whether the messages have only ASCII characters, so that a new one should too.
     pub(crate) fn is_ascii(&self) -> bool {
-        let list = || self.messages.first().zip(self.messages.last()).map(|(first, last)| first.span().start..last.span().end);
+        let list =
+            || self.messages.first().zip(self.messages.last()).map(|(first, last)| first.span().start..last.span().end);
         *self.ascii.get_or_init(|| list().is_some_and(|list| self.source[list].is_ascii()))
     }
 

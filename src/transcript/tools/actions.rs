@@ -46,7 +46,10 @@ pub(crate) fn file_actions(
     }
     let (deleted, added) = (named_in_patch(arguments, "Delete"), named_in_patch(arguments, "Add"));
     let is_in = |named: &BTreeSet<&str>, path: &str| {
-        named.range::<str, _>((Bound::Included(path), Bound::Unbounded)).next().is_some_and(|rest| rest.starts_with(path))
+        named
+            .range::<str, _>((Bound::Included(path), Bound::Unbounded))
+            .next()
+            .is_some_and(|rest| rest.starts_with(path))
     };
     // A tool that writes a file may write one that was there before.
     let creates = has_verb(&["create"])
@@ -62,10 +65,7 @@ pub(crate) fn file_actions(
         let path = file.path.as_str();
         let action = if file.access != Access::Changed {
             FileAction::Read
-        } else if is_in(&deleted, path)
-            || has_verb(&["delete", "remove"])
-            || removed.contains(path)
-        {
+        } else if is_in(&deleted, path) || has_verb(&["delete", "remove"]) || removed.contains(path) {
             FileAction::Deleted
         } else if is_in(&added, path) || creates || copied.contains(path) {
             FileAction::Created
