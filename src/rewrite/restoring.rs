@@ -90,11 +90,11 @@ pub(crate) fn restore_infos(source: &str, changes: &[Change]) -> Vec<RestoreInfo
     let hash_of_result = |text: &Range<usize>| {
         let (mut hasher, mut at) = (Hasher::default(), text.start);
         for (_, edit) in &edits[edits_of(text)] {
-            hasher.add(source[at..edit.range.start].as_bytes());
+            hasher.add(&source.as_bytes()[at..edit.range.start]);
             hasher.add(edit.text.as_bytes());
             at = edit.range.end;
         }
-        hasher.add(source[at..text.end].as_bytes());
+        hasher.add(&source.as_bytes()[at..text.end]);
         hasher.end()
     };
     let mut hashes: BTreeMap<usize, (String, String)> = BTreeMap::new();
