@@ -390,7 +390,12 @@ impl<'p, 'a> InsertionPoint<'p, 'a> {
 
     /// Returns the links around it, in a format whose entries have these keys.
     pub(crate) fn links(&self, keys: Keys) -> &Links<'a> {
-        self.links.get_or_init(|| Links::of(self, keys))
+        self.links.get_or_init(|| {
+            let Transcript { messages, notes, .. } = self.transcript;
+            let entries = messages.iter().map(|message| message.json).chain(notes.iter().map(|note| note.json));
+            let cut = messages.get(self.cutoff).map_or(usize::MAX, |first| first.span().start);
+            Links::of(entries.collect(), &(self.removed)(), cut, keys)
+        })
     }
 
     /// Returns the message that the new one should look like: the first kept one, or else the last.
