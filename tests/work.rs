@@ -119,7 +119,7 @@ const CASES: [Case; 17] = [
     Case {
         name: "equal conversations",
         input: |count| {
-            format!("{}\n", json!({"messages": (0..4).flat_map(|at| said(at, &line(7))).collect::<Vec<_>>()}))
+            format!("{}\n", json!({"messages": (0..4).flat_map(|at| said(at, &line(7).repeat(5))).collect::<Vec<_>>()}))
                 .repeat(count / 3)
         },
         flags: &[KEEP, &["--restore"]],
