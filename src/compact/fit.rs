@@ -10,7 +10,7 @@ mod search;
 mod sizes;
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use anyhow::Result;
@@ -212,7 +212,7 @@ impl<'t> FittedPlan<'t> {
             let counter = self.tally.counter();
             let size = |&index: &usize| {
                 let entry = || edited(self.transcript, index, &edits);
-                let tokens = match emptied.contains(&index) {
+                let tokens = match emptied.binary_search(&index).is_ok() {
                     true => Some(0),
                     false => read_entry(self.transcript.format, &entry(), |message| counter.count(message)),
                 };
@@ -322,11 +322,10 @@ impl<'t> FittedPlan<'t> {
     ) -> Pruned {
         let messages = &self.transcript.messages;
         // The early edits are a preset's own shortening: no rule shortens those messages again.
-        let is_edited = |index: usize| self.edits.iter().any(|edit| message_at(self.transcript, edit) == index);
+        let early: HashSet<usize> = self.edits.iter().map(|edit| message_at(self.transcript, edit)).collect();
         let is_earlier = |index: usize| messages[index].is_summary(&policy.cut.summary_prefix);
-        let touchable = (0..messages.len())
-            .map(|index| is_free(index) && !is_earlier(index) && (self.edits.is_empty() || !is_edited(index)))
-            .collect();
+        let touchable =
+            (0..messages.len()).map(|index| is_free(index) && !is_earlier(index) && !early.contains(&index)).collect();
         let of_original = Tally::new(policy.counter, messages);
         let is_original = std::ptr::eq(self.view, self.transcript);
         let tally = if is_original { &self.tally } else { &of_original };
@@ -348,8 +347,8 @@ impl<'t> FittedPlan<'t> {
         let thinking = self.thinking_removed(policy, plan, pruned);
         let is_left = |index: usize| {
             (index >= plan.cutoff || plan.pinned.binary_search(&index).is_ok())
-                && !pruned.emptied.contains(&index)
-                && !thinking.emptied.contains(&index)
+                && pruned.emptied.binary_search(&index).is_err()
+                && thinking.emptied.binary_search(&index).is_err()
         };
         let left = messages.iter().enumerate().filter(|(index, _)| is_left(*index)).map(|(_, message)| message);
         let Bytes { foreign, known } = Bytes::of(left);

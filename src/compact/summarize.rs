@@ -21,7 +21,7 @@ use crate::summary::recipe::{Overflow, Trim};
 use crate::summary::trim_messages::PartialMessage;
 use crate::summary::truncate_middle;
 use crate::tokens::{Tally, python};
-use crate::transcript::formats::SummaryMessage;
+use crate::transcript::formats::{InsertionPoint, SummaryMessage};
 use crate::transcript::view::Arena;
 use crate::transcript::{Message, Role, Transcript};
 
@@ -54,6 +54,8 @@ pub(super) struct Summarization<'w, 't> {
     earlier: Option<Carried<'w>>,
     /// The archive of removed messages.
     archive: Option<&'w ArchivePlace>,
+    /// The place of the summary.
+    place: InsertionPoint<'w, 't>,
     /// Masks secrets, with `--redact`.
     redactor: Option<&'w RefCell<Redactor>>,
     /// The requests so far, and what they cost.
@@ -139,6 +141,7 @@ fn run(
         summarized,
         earlier: carried(transcript, &policy.cut).map(|earlier| without_secrets(earlier, redactor)),
         archive: archive.as_ref(),
+        place: rewrite::summary_place(transcript, plan),
         redactor,
         bill: RefCell::default(),
     };
@@ -334,7 +337,7 @@ impl Summarization<'_, '_> {
             name: self.policy.cut.rules.carries.then_some(carried::NAME),
             marked: self.policy.habits.marks,
         };
-        rewrite::summary_message(self.fitted.transcript, &self.fitted.plan, &summary)
+        self.fitted.transcript.format.summary(&summary, &self.place)
     }
 
     /// Returns the summary with the place where it is put.

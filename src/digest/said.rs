@@ -58,9 +58,9 @@ pub(super) fn lines(said: &[Said<'_>], counter: Counter, room: u64, for_report: 
     const LAST_TEXTS: usize = 2;
     let Some(last) = said.len().checked_sub(1) else { return Vec::new() };
     let report = said.iter().rposition(|said| said.kind == SaidKind::Report);
-    let texts: Vec<_> = said.iter().map(|said| said.text.read()).collect();
+    let texts = texts_within_look(said, report, room);
     let mut pieces: Vec<SaidPiece> = Vec::new();
-    for (at, text) in texts.iter().enumerate() {
+    for (&at, text) in &texts {
         let for_last = match last - at {
             _ if Some(at) == report => for_report,
             0 => for_report / 2,
@@ -75,7 +75,7 @@ pub(super) fn lines(said: &[Said<'_>], counter: Counter, room: u64, for_report: 
     for SaidPiece { age, range, .. } in pieces {
         let at = last - age;
         let around = if chosen.contains_key(&at) { " … " } else { "- [9999] … …" };
-        let cost = counter.count_text(&indented(&texts[at][range.clone()])) + counter.count_text(around);
+        let cost = counter.count_text(&indented(&texts[&at][range.clone()])) + counter.count_text(around);
         if cost <= left {
             left -= cost;
             chosen.entry(at).or_default().push(range);
@@ -83,9 +83,32 @@ pub(super) fn lines(said: &[Said<'_>], counter: Counter, room: u64, for_report: 
     }
     let line = |(at, ranges): (usize, Vec<Range<usize>>)| {
         let mark = if said[at].kind == SaidKind::Thought { THOUGHT } else { "" };
-        (said[at].place, format!("{mark}{}", unlabelled(&indented(&clip::shown(&texts[at], ranges)))))
+        (said[at].place, format!("{mark}{}", unlabelled(&indented(&clip::shown(&texts[&at], ranges)))))
     };
     chosen.into_iter().map(line).collect()
+}
+
+/// Returns the texts that are looked at, by their places: what `room` bounds of the newest, fewer of the oldest, and the
+/// last report.
+fn texts_within_look(said: &[Said<'_>], report: Option<usize>, room: u64) -> BTreeMap<usize, String> {
+    /// Bytes for each token of room.
+    const LOOK: u64 = 256;
+    let bytes = usize::try_from(room.saturating_mul(LOOK)).unwrap_or(usize::MAX);
+    let mut texts = BTreeMap::new();
+    let mut look = |indices: &mut dyn Iterator<Item = usize>, mut left: usize| {
+        for at in indices {
+            let size = said[at].text.bytes();
+            if size > left && !texts.is_empty() {
+                break;
+            }
+            left = left.saturating_sub(size);
+            texts.entry(at).or_insert_with(|| said[at].text.read().trim().to_owned());
+        }
+    };
+    look(&mut (0..said.len()).rev(), bytes / 4 * 3);
+    look(&mut (0..said.len()), bytes / 4);
+    look(&mut report.into_iter(), usize::MAX);
+    texts
 }
 
 /// Returns the pieces of a text that may be told: not code, nor what only announces a call, nor what a later sentence

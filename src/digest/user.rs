@@ -163,18 +163,28 @@ pub(super) fn first_piece(user: &[UserMessage<'_>], ranked: &[UserPiece]) -> Opt
     Some((user[at].place, clip::shown(&user[at].words(), vec![range])))
 }
 
-/// Returns the pieces of the messages, the most important first.
-pub(super) fn pieces_by_rank(user: &[UserMessage<'_>]) -> Vec<UserPiece> {
+/// Returns the pieces of the messages, the most important first: at least those that `limit` tokens have room for.
+pub(super) fn pieces_by_rank(user: &[UserMessage<'_>], limit: u64) -> Vec<UserPiece> {
+    /// A token has at most so many bytes, and a message at least so many tokens.
+    const MOST_BYTES: u64 = 16;
+    const LEAST_TOKENS: u64 = 3;
     let last = user.len().saturating_sub(1);
     let mut found: Vec<UserPiece> = Vec::new();
-    for (at, message) in user.iter().enumerate() {
+    // The tokens of newer pieces of the ranks that a short and a long message can have at best.
+    let (mut weighty, mut opening) = (0, 0);
+    for (at, message) in user.iter().enumerate().rev() {
         let is_frame = at == last || at == 0;
+        let is_short = message.bytes <= SHORT;
+        // Where newer pieces fill the room, older ones need not be read.
+        if !is_frame && (weighty > limit || !is_short && opening > limit) {
+            continue;
+        }
         if message.asked.is_some() {
             let rank = if at == last { Rank::Frame } else { Rank::Question };
             found.push(UserPiece { rank, at, range: None });
         }
         let words = message.words();
-        if words.len() <= SHORT {
+        if is_short {
             let rank = if is_frame {
                 Rank::Frame
             } else if has_label(&words) || has_name(&words) || commands(&words) {
@@ -182,6 +192,9 @@ pub(super) fn pieces_by_rank(user: &[UserMessage<'_>]) -> Vec<UserPiece> {
             } else {
                 Rank::Short
             };
+            if rank == Rank::Weighty {
+                weighty += words.len() as u64 / MOST_BYTES + LEAST_TOKENS;
+            }
             found.push(UserPiece { rank, at, range: Some(0..words.len()) });
             continue;
         }
@@ -194,6 +207,9 @@ pub(super) fn pieces_by_rank(user: &[UserMessage<'_>]) -> Vec<UserPiece> {
                 rank = rank.min(announced);
             } else {
                 announced = if words[range.clone()].ends_with([':', '：']) { rank } else { Rank::Rest };
+            }
+            if rank == Rank::Opening {
+                opening += range.len() as u64 / MOST_BYTES + LEAST_TOKENS;
             }
             found.push(UserPiece { rank, at, range: Some(range.clone()) });
         }

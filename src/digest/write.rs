@@ -20,7 +20,7 @@ use crate::wording::counted;
 impl Digest<'_> {
     /// Writes the digest in at most `limit` tokens. It is empty only where not even a word has room.
     pub(crate) fn write(&self, counter: Counter, limit: u64) -> String {
-        let writer = Writer { digest: self, counter, user: user::pieces_by_rank(&self.user) };
+        let writer = Writer { digest: self, counter, user: user::pieces_by_rank(&self.user, limit) };
         let mut room = limit;
         loop {
             let text = writer.sections(room);

@@ -107,7 +107,7 @@ pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Re
         }
         let edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         let text = rewrite::apply(document.source, &edits);
-        archived.extend(archive_contents(policy.has_records(), document.source, &edits, changed));
+        archived.extend(archive_contents(policy.has_records(), document.source, changed));
         input.text = text;
     }
     Ok((archived, repaired))

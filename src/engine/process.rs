@@ -151,7 +151,7 @@ impl InputTask<'_> {
         }
         let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         rewrite::sort(&mut edits);
-        let archived = archive_contents(self.policy.has_records(), document.source, &edits, changed);
+        let archived = archive_contents(self.policy.has_records(), document.source, changed);
         let content = match self.policy.emit {
             Emit::Messages => Content::Edited(edits),
             Emit::Update | Emit::Summary => Content::Text(updates),

@@ -1,13 +1,15 @@
 //! Appends whole sections to an archive, and writes whole files beside it.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::exit::Failure;
 use crate::wording;
 use anyhow::Result;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::files::atomic::as_private_as;
 use crate::files::output;
@@ -48,16 +50,26 @@ pub(crate) fn check(file: &Path, others: &[Option<&Path>]) -> Result<()> {
 /// They cannot be written; the archive stays unchanged.
 pub(crate) fn sections(file: &Path, sections: &[Section], like: Option<&Path>) -> Result<()> {
     let now = now();
-    let written = |section: &Section| match section {
-        Section::Text(text) => format!("## Summarized at {now}\n\n{text}\n\n"),
+    let write = |out: &mut dyn Write| sections.iter().try_for_each(|section| write_section(out, section, &now));
+    Ok(append(file, write, like).map_err(|error| unwritable(file, &error))?)
+}
+
+/// Writes a section with the time. A record can be as large as the input, so it is not copied.
+fn write_section(mut out: &mut dyn Write, section: &Section, now: &str) -> io::Result<()> {
+    /// A record with the time.
+    #[derive(Serialize)]
+    struct Timed<'r> {
+        #[serde(flatten)]
+        record: &'r Value,
+        summarized_at: &'r str,
+    }
+    match section {
+        Section::Text(text) => write!(out, "## Summarized at {now}\n\n{text}\n\n"),
         Section::Record(record) => {
-            let mut record = record.clone();
-            record["summarized_at"] = now.as_str().into();
-            format!("{record}\n")
+            serde_json::to_writer(&mut out, &Timed { record, summarized_at: now })?;
+            out.write_all(b"\n")
         }
-    };
-    let text: String = sections.iter().map(written).collect();
-    Ok(append(file, text.as_bytes(), like).map_err(|error| unwritable(file, &error))?)
+    }
 }
 
 /// Returns the time in UTC, to the microsecond. A clock outside the years 1970 to 9999 counts as the nearest time
@@ -68,14 +80,18 @@ fn now() -> String {
     humantime::format_rfc3339_micros(now).to_string().replace('Z', "+00:00")
 }
 
-fn append(file: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
+fn append(file: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>, like: Option<&Path>) -> io::Result<()> {
     make_folder_of(file)?;
     let mut archive = open(file, like)?;
     // Others that append wait, so the truncation below only removes what was written here.
     accept_missing_locks(archive.lock())?;
     let before = archive.metadata()?.len();
     let begin: &[u8] = if ends_a_line(&mut archive, before)? { b"" } else { b"\n" };
-    let written = archive.write_all(&[begin, bytes].concat()).and_then(|()| archive.sync_all());
+    let mut out = BufWriter::with_capacity(1 << 16, &archive);
+    let written = out.write_all(begin).and_then(|()| write(&mut out)).and_then(|()| out.flush());
+    // What a failed write has left is not written when the buffer goes.
+    drop(out.into_parts());
+    let written = written.and_then(|()| archive.sync_all());
     if written.is_err() {
         // Half a section would make the archive unreadable.
         let _ = archive.set_len(before);
@@ -207,7 +223,7 @@ mod tests {
         assert_eq!(mode(), 0o600);
         // The user has made it readable since.
         fs::set_permissions(&archive, fs::Permissions::from_mode(0o644)).expect("a mode");
-        append(&archive, b"a section\n", Some(&input)).expect("written");
+        append(&archive, |out| out.write_all(b"a section\n"), Some(&input)).expect("written");
         assert_eq!(mode(), 0o644);
     }
 }

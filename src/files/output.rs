@@ -83,13 +83,13 @@ pub(crate) fn print(text: &str) -> Result<()> {
     write_stdout(text.as_bytes()).map(drop)
 }
 
-/// Writes to a file, compressed by its extension, or to standard output if there is no path.
+/// Writes the pieces of a text to a file, compressed by its extension, or to standard output if there is no path.
 ///
 /// # Errors
 /// It cannot be written. A closed pipe is no error.
-pub(crate) fn write(text: &str, path: Option<&Path>) -> Result<()> {
+pub(crate) fn write<'p>(pieces: impl Iterator<Item = &'p str>, path: Option<&Path>) -> Result<()> {
     let mut output = Output::begin(path, path.and_then(Compression::of_name), None)?;
-    output.write(text.as_bytes())?;
+    output.write_parts(pieces.map(str::as_bytes))?;
     output.end(None, |_| Ok(()))
 }
 

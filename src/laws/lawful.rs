@@ -12,7 +12,7 @@ use crate::plan::size::Size;
 use crate::plan::{Plan, Policy, plan};
 use crate::rewrite::repair::{self, Repair};
 use crate::rewrite::thinking::{self, Thinking};
-use crate::rewrite::{apply, splice, summary_message};
+use crate::rewrite::{apply, splice, summary_place};
 use crate::tokens::{Counter, Tally};
 use crate::transcript::formats::{Format, SummaryMessage, SummaryRole};
 use crate::transcript::framing::{self, Document};
@@ -68,7 +68,7 @@ fn thinking_compacted(
             let mut decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy);
             let text = format!("{PREFIX}What was — said.");
             let summary = SummaryMessage { text: &text, role: SummaryRole::User, name: None, marked: true };
-            let summary = summary_message(transcript, &decided, &summary);
+            let summary = transcript.format.summary(&summary, &summary_place(transcript, &decided));
             if decided.cutoff > 0 {
                 let removal = thinking::removal(transcript, staying(transcript, &decided), thinking_mode, reader);
                 decided.emptied = removal.emptied;

@@ -49,7 +49,7 @@ fn edits(transcript: &mut Transcript<'_>, policy: &Policy) -> Vec<Edit> {
     let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
     let plan = plan(transcript, &tally, policy).uncut_if_no_larger_than(1, &tally);
     let summary = SummaryMessage { text: SUMMARY, role: SummaryRole::User, name: None, marked: false };
-    let summary = Placed::Messages(rewrite::summary_message(transcript, &plan, &summary));
+    let summary = Placed::Messages(transcript.format.summary(&summary, &rewrite::summary_place(transcript, &plan)));
     rewrite::placed(transcript, &plan, &summary)
 }
 

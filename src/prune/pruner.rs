@@ -9,7 +9,7 @@ use crate::transcript::view::edited;
 
 use crate::prune::rule::Change;
 use crate::prune::scene::{Scene, ToolResult};
-use crate::prune::{KINDS, Pruned, Saving, arguments, cap, reads, results, sort_by_rule};
+use crate::prune::{KINDS, Pruned, Saving, arguments, cap, reads, results};
 
 /// The fewest tokens of a pruned part that are worth keeping.
 const LEAST_KEPT: u64 = 50;
@@ -206,7 +206,9 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
     pub(super) fn finish(self) -> Pruned {
         let mut pruned = Pruned::default();
         for (index, applied) in self.messages {
+            let first = pruned.savings.len();
             pruned.savings.extend(applied.iter().map(|applied| applied.saving));
+            pruned.savings[first..].sort_by_key(|saving| KINDS.iter().position(|kind| kind.name == saving.rule));
             let Some(Applied { after, .. }) = applied.into_iter().next_back() else { continue };
             pruned.sizes.insert(index, after.tokens);
             pruned.files.extend(after.files);
@@ -216,7 +218,6 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
                 pruned.edits.extend(after.edits);
             }
         }
-        sort_by_rule(&mut pruned.savings);
         pruned
     }
 }

@@ -150,10 +150,13 @@ impl Removal {
     /// transcript.
     pub(crate) fn all_edits(self, transcript: &Transcript<'_>) -> Vec<Edit> {
         let mut edits = self.edits;
-        let (bridged, gone): (Vec<usize>, Vec<usize>) =
-            self.emptied.into_iter().partition(|&index| bridge(transcript, index).is_some());
-        edits.extend(bridged.into_iter().filter_map(|index| bridge(transcript, index)));
-        let gone: Vec<Range<usize>> = gone.into_iter().map(|index| transcript.messages[index].span()).collect();
+        let mut gone: Vec<Range<usize>> = Vec::new();
+        for index in self.emptied {
+            match bridge(transcript, index) {
+                Some(bridged) => edits.push(bridged),
+                None => gone.push(transcript.messages[index].span()),
+            }
+        }
         edits.extend(elements::removal_edits(transcript.source, &gone));
         crate::rewrite::sort(&mut edits);
         edits
@@ -164,7 +167,7 @@ impl Removal {
 pub(super) fn bridge(transcript: &Transcript<'_>, index: usize) -> Option<Edit> {
     let message = transcript.messages[index].json;
     let entry = transcript.format.placeholder(message)?;
-    let text = Style::beside(transcript, index, Style::is_ascii(transcript)).write(&entry);
+    let text = Style::beside(transcript, index, transcript.is_ascii()).write(&entry);
     Some(Edit { range: message.span(), text })
 }
 
@@ -249,9 +252,9 @@ fn edits_without(source: &str, all: &[Thought<'_>], gone: &BTreeSet<(usize, usiz
 
 /// Returns the edit that replaces a message with a placeholder answer, for providers whose speakers must alternate.
 fn answer_placeholder(transcript: &Transcript<'_>, index: usize) -> Edit {
-    let place = InsertionPoint { transcript, cutoff: index, removed: &Vec::new };
+    let place = InsertionPoint::new(transcript, index);
     let message = SummaryMessage { text: NO_ANSWER, role: SummaryRole::Assistant, name: None, marked: false };
-    let style = Style::beside(transcript, index, Style::is_ascii(transcript));
+    let style = Style::beside(transcript, index, transcript.is_ascii());
     let entries = transcript.format.summary(&message, &place);
     let text = entries.iter().map(|entry| style.write(entry)).collect::<Vec<_>>().join(", ");
     Edit { range: transcript.messages[index].span(), text }

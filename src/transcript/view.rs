@@ -3,6 +3,8 @@
 //!
 //! The edited text and the messages read from it live in an [`Arena`], so a view lives as long as the conversation.
 
+use std::sync::OnceLock;
+
 use crate::transcript::edit::{Edit, apply};
 use crate::transcript::format::Transcript;
 use crate::transcript::framing::{self, ReadError};
@@ -49,6 +51,7 @@ pub(crate) fn view<'t>(
         state,
         line,
         nth_of_line,
+        ascii: OnceLock::new(),
     }))
 }
 
