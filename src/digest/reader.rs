@@ -77,8 +77,8 @@ impl<'a> Reader<'a, '_> {
         }
         let (texts, results, thoughts) = texts_of(message);
         let text = LazyText::new(texts);
-        if message.is_summary(self.prefix) {
-            return self.read_earlier(place, &text.read(), true);
+        if message.earlier {
+            return self.read_earlier(place, &text.read(), message.ours);
         }
         match message.role {
             Role::User if message.is_user_turn() => self.read_user(message, place, &text),
