@@ -101,10 +101,9 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    fn read_earlier(&mut self, place: Place, text: &str, may_be_ours: bool) {
-        let ours = text.strip_prefix(self.prefix.trim_end()).filter(|_| may_be_ours && !self.prefix.trim().is_empty());
-        let inside = fence::opened(ours.unwrap_or(text));
-        if ours.is_none() || !carried::read_into(&mut self.digest, place, inside) {
+    fn read_earlier(&mut self, place: Place, text: &str, ours: bool) {
+        let inside = if ours { fence::opened(text.strip_prefix(self.prefix.trim_end()).unwrap_or(text)) } else { text };
+        if !ours || !carried::read_into(&mut self.digest, place, inside) {
             let inside = without_frame(inside);
             self.digest.earlier = (!inside.is_empty()).then(|| (place, LazyText::Owned(inside.into())));
         }

@@ -216,8 +216,9 @@ impl Heard {
         let all: Vec<_> = message.content.texts().iter().map(|text| text.decode().into_owned()).collect();
         let mut heard = Heard { all: squeezed(&strings(message).join("\n")), ..Heard::default() };
         let has_compaction = message.compaction().is_some();
-        if has_compaction || message.is_summary(PREFIX) {
-            heard.earlier = Some(all.join("\n"));
+        if has_compaction || message.earlier {
+            // The fence escapes what could end it.
+            heard.earlier = Some(all.join("\n").replace("&lt;", "<"));
         }
         match message.role {
             _ if heard.earlier.is_some() && !has_compaction => {}

@@ -27,14 +27,15 @@ pub enum Pin {
 
 impl Pin {
     /// Whether the rule pins a message; `place` is its index without a carried summary.
-    fn holds(&self, index: usize, place: usize, transcript: &Transcript<'_>) -> bool {
+    fn holds(&self, index: usize, place: usize, transcript: &Transcript<'_>, policy: &Policy) -> bool {
         let message = &transcript.messages[index];
         match self {
             Pin::First(count) => place < *count,
             Pin::None => false,
             Pin::System if !message.role.is_system() => false,
-            // The next summary carries an earlier one on. Pinned, it would stay beside all later ones.
-            _ if message.earlier => false,
+            // The next summary carries an earlier one on. Pinned, it would stay beside all later ones, and what only looks
+            // like one would stand in its place.
+            _ if message.earlier || message.opens_with(&policy.summary_prefix) => false,
             // System messages at the front can stay there. A later one can only be moved there where the provider
             // accepts a system message among the others.
             Pin::System => {
@@ -111,7 +112,7 @@ pub(super) fn pinned(
     let aside = carried.or(first.map(|_| 0));
     let place = |index: usize| index - usize::from(aside.is_some_and(|aside| aside < index));
     let holds = |index| {
-        policy.pins.iter().any(|pin| pin.holds(index, place(index), transcript))
+        policy.pins.iter().any(|pin| pin.holds(index, place(index), transcript, policy))
             || policy.rules.carries && (Some(index) == request || is_reminder(&transcript.messages[index]))
     };
     let can = |index: usize| transcript.format.can_be_pinned(&transcript.messages[index]);

@@ -7,40 +7,43 @@ use crate::transcript::formats::SummaryRole;
 use crate::transcript::speaker::shell_block;
 use crate::transcript::{Message, Role, Transcript};
 
-/// Marks the summaries of earlier compactions. `role` is that of summaries by this policy.
+/// Marks the summary that tcompact put into a transcript. `role` is that of summaries by this policy.
 pub(crate) fn mark_summaries(transcript: &mut Transcript<'_>, policy: &Policy, role: SummaryRole) {
-    for index in ours(transcript, policy, role) {
+    if let Some(index) = ours(transcript, policy, role) {
         let message = &mut transcript.messages[index];
         (message.earlier, message.ours) = (true, true);
     }
 }
 
-/// Returns the messages that tcompact put there. Before one stand only messages of the system, pinned ones, and other
-/// summaries. Before one of the user's role the user's own may stand too: rules of pins can change between two runs.
-fn ours(transcript: &Transcript<'_>, policy: &Policy, role: SummaryRole) -> Vec<usize> {
+/// Returns the message that tcompact put there: the first that begins as a summary, behind messages of the system, pinned
+/// ones, and summaries of agents. If it has the user's role, words of the user may stand before it too: rules of pins can
+/// change between two runs.
+fn ours(transcript: &Transcript<'_>, policy: &Policy, role: SummaryRole) -> Option<usize> {
     let messages = &transcript.messages;
     let opens = |index: usize| {
         let message = &messages[index];
         let may_be_ours = if message.earlier { transcript.format.marks_summaries() } else { has_role(message, role) };
         may_be_ours && message.opens_with(&policy.summary_prefix) && !follows_command(messages, index)
     };
-    let mut found = Vec::new();
     if !(0..messages.len()).any(opens) {
-        return found;
+        return None;
     }
     let end = messages.len();
     let pinned = pins::pinned(transcript, policy, None, Compactions::of(transcript, policy).that_stay(end), end);
+    let mut found = None;
     let mut follows_user = false;
     for (index, message) in messages.iter().enumerate() {
+        let stays = pinned.binary_search(&index).is_ok();
         let is_by_user = message.is_user_turn() && message.results.is_empty() && !follows_command(messages, index);
         if opens(index) && (!follows_user || is_by_user) {
-            found.push(index);
-        } else if !(message.earlier || message.role.is_system() || pinned.binary_search(&index).is_ok()) {
-            if !is_by_user {
-                break;
-            }
-            follows_user = true;
+            found = Some(index);
         }
+        // One of the first messages can be pinned, and begin like the summary behind it.
+        let may_precede = message.earlier || message.role.is_system() || is_by_user;
+        if !stays && (found.is_some() || !may_precede) {
+            break;
+        }
+        follows_user |= !stays && is_by_user;
     }
     found
 }

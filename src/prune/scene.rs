@@ -110,8 +110,7 @@ impl<'s, 'a> Scene<'s, 'a> {
             Size::Tokens(_) | Size::Fraction(_) => within(size.in_tokens(self.context_window)),
             Size::Turns(number) => {
                 let turns = messages.iter().enumerate().rev();
-                let mut turns =
-                    turns.filter(|(_, message)| message.is_user_turn() && !message.earlier);
+                let mut turns = turns.filter(|(_, message)| message.is_user_turn() && !message.earlier);
                 let nth = usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
                 turns.nth(nth).map_or(0, |(index, _)| index)
             }
