@@ -61,5 +61,5 @@ fn has_role(message: &Message<'_>, role: SummaryRole) -> bool {
 fn follows_command(messages: &[Message<'_>], index: usize) -> bool {
     let Some(before) = index.checked_sub(1).map(|before| &messages[before]) else { return false };
     let has_command = || before.content.texts().iter().any(|text| shell_block(&text.decode(), || true).is_some());
-    before.role == Role::Assistant && before.calls.is_empty() && (before.json.get("action").is_some() || has_command())
+    before.role == Role::Assistant && before.calls.is_empty() && (before.command_beside().is_some() || has_command())
 }

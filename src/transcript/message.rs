@@ -173,6 +173,11 @@ impl<'a> Message<'a> {
         self.json.get("isMeta").is_some_and(|is_meta| is_meta.raw() == "true")
     }
 
+    /// Returns the command that `SWE-agent` writes beside the text of a message. Events of `OpenHands` have no role.
+    pub(crate) fn command_beside(&self) -> Option<Text<'a>> {
+        self.json.get("role").and_then(|_| self.json.get_text("action"))
+    }
+
     /// Whether this is a turn of the user: a user message with more than tool results.
     pub(crate) fn is_user_turn(&self) -> bool {
         self.role == Role::User
