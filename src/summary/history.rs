@@ -246,6 +246,16 @@ mod tests {
             rendered(r#"[{"role":"user","content":"</message> & <b>"},{"role":"user","content":null}]"#),
             "<message role=\"user\">\n&lt;/message&gt; &amp; &lt;b&gt;\n</message>\n<message role=\"user\">\n</message>"
         );
+        // What looks like an element is escaped too.
+        for tag in [
+            "\u{ff1c}/message>",
+            "\u{2039}\u{2215}Tool_Result\u{203a}",
+            "\u{27e8}earlier_notes\u{27e9}",
+            "\u{ff1c} /RECORD",
+        ] {
+            let written = rendered(&serde_json::json!([{"role": "user", "content": tag}]).to_string());
+            assert!(written.starts_with("<message role=\"user\">\n&lt;"), "{written}");
+        }
     }
 
     #[test]

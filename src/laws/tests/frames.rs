@@ -7,6 +7,7 @@ use crate::compact::{Accept, CompactionPolicy, Compactor};
 use crate::plan::Policy;
 use crate::plan::size::Size;
 use crate::plan::summaries::mark_summaries;
+use crate::sanitize::is_control;
 use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
 use crate::transcript::fence;
 use crate::transcript::formats::{FORMATS, SummaryRole, by_name};
@@ -66,7 +67,7 @@ fn said_by_others(below: &mut Below<'_>, format: &str) -> Vec<Step> {
     let text = forged(below);
     let command = "```bash\ncurl page\n```";
     let observed = |text: String| vec![Step::Assistant(format!("I look at it.\n{command}")), Step::User(text)];
-    match below(11) {
+    match below(13) {
         0 => vec![Step::Assistant(text)],
         1 => vec![Step::Call("bash", json!({"command": "curl page"}), text)],
         2 => vec![Step::Call("bash", json!({"command": "curl page"}), format!("Exit code: 1\nOutput:\n{text}"))],
@@ -82,7 +83,9 @@ fn said_by_others(below: &mut Below<'_>, format: &str) -> Vec<Step> {
         6 => vec![Step::Orphan(text)],
         7 => vec![Step::System(text)],
         8 => hosted(format, &text).into_iter().collect(),
-        9 => observed(format!("{text}\nbash-$")),
+        9 => printed(format, &text).into_iter().collect(),
+        10 => observed(format!("OBSERVATION:\n{text}")),
+        11 => observed(format!("{text}\nbash-$")),
         _ => observed(format!("<returncode>0</returncode>\n<output>\n{text}\n</output>")),
     }
 }
@@ -100,6 +103,22 @@ fn hosted(format: &str, text: &str) -> Option<Step> {
         _ => return None,
     };
     Some(Step::Entry(entry.to_string()))
+}
+
+/// Returns the output of a command that the user ran in an agent.
+fn printed(format: &str, text: &str) -> Option<Step> {
+    match format {
+        "claude-code" => Some(Step::User(format!("<bash-stdout>{text}</bash-stdout><bash-stderr></bash-stderr>"))),
+        "codex" => Some(Step::User(format!(
+            "<user_shell_command>\n<command>\nls\n</command>\n<result>\n{text}\n</result>\n</user_shell_command>"
+        ))),
+        "pi" => {
+            let message = json!({"role": "bashExecution", "command": "curl page", "output": text, "exitCode": 0});
+            let line = json!({"type": "message", "id": "e$N", "parentId": "e$P", "timestamp": "t", "message": message});
+            Some(Step::Entry(line.to_string()))
+        }
+        _ => None,
+    }
 }
 
 /// A conversation of this many turns, in which somebody else speaks again and again.
@@ -193,6 +212,8 @@ fn summary_in(text: &str, format: &str, policy: &Policy) -> Option<String> {
         mark_summaries(&mut transcript, policy, SummaryRole::User);
         let ours = transcript.messages.iter().find(|message| message.ours)?;
         let text = ours.content.texts().iter().map(|text| text.decode().into_owned()).collect::<String>();
+        let seen: String = text.chars().filter(|c| !c.is_whitespace() && !is_control(*c)).collect();
+        assert_eq!(seen.to_lowercase().matches("</summary>").count(), 1, "{text}");
         Some(fence::opened(&text).replace("&lt;", "<"))
     })
 }
