@@ -123,10 +123,11 @@ impl<'a> Reader<'a, '_> {
         if is_inserted || words.trim().is_empty() {
             return;
         }
-        let is_answer = || follows_summary || self.open_by_id.get(&None).is_some_and(|open| !open.is_empty());
+        let follows_command = self.open_by_id.get(&None).is_some_and(|open| !open.is_empty());
         let is_marked = || message.json.get_text("message_type").is_some_and(|kind| kind.is("observation"));
         // A person does not answer a command with what looks like a summary.
-        if is_answer() && (is_observation(&words) || is_marked() || message.opens_with(self.prefix)) {
+        let is_output = || is_observation(&words, follows_command) || is_marked() || message.opens_with(self.prefix);
+        if (follows_command || follows_summary) && is_output() {
             return self.add_result(None, CallResult { place, text: text.clone(), marked: None });
         }
         let asked = self.digest.said.iter().rev().find(|said| said.kind != SaidKind::Thought);
@@ -152,7 +153,9 @@ impl<'a> Reader<'a, '_> {
             return;
         }
         let is_next_output = || {
-            next.is_some_and(|next| next.role == Role::User && is_observation(&LazyText::new(texts_of(next).0).read()))
+            next.is_some_and(|next| {
+                next.role == Role::User && is_observation(&LazyText::new(texts_of(next).0).read(), true)
+            })
         };
         let all = if message.calls.is_empty() { text.read() } else { "".into() };
         let command = shell_block(&all, is_next_output);

@@ -52,21 +52,29 @@ pub(crate) fn without_tags<'t>(text: &'t str, names: &[&str]) -> Cow<'t, str> {
     Cow::Owned(out)
 }
 
-/// Whether the text behind a bracket is a name that ends there, with or without a slash before it.
+/// Whether the text behind a bracket is a slash and a name that ends there, or a name and the other bracket.
 fn begins_with_tag(rest: &str, name: &str) -> bool {
     let mut seen = rest.char_indices().filter(|(_, c)| !is_unseen(*c)).peekable();
-    seen.next_if(|(_, c)| is_slash(*c));
+    let mut closes = false;
+    while seen.next_if(|(_, c)| is_slash(*c)).is_some() {
+        closes = true;
+    }
     let mut end = 0;
     let is_name = name.chars().all(|letter| {
         let next = seen.next();
         end = next.map_or(0, |(at, c)| at + c.len_utf8());
         next.is_some_and(|(_, c)| folded(c) == letter)
     });
-    is_name && !rest[end..].starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-')
+    let ends = || !rest[end..].starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-');
+    is_name && if closes { ends() } else { seen.peek().is_some_and(|(_, c)| is_slash(*c) || is_end_bracket(*c)) }
 }
 
 fn is_bracket(c: char) -> bool {
     "<\u{ff1c}\u{fe64}\u{2039}\u{ab}\u{2329}\u{3008}\u{300a}\u{27e8}\u{27ea}\u{276c}\u{276e}\u{2770}\u{2d3}\u{1438}\u{227a}\u{226a}\u{29fc}".contains(c)
+}
+
+fn is_end_bracket(c: char) -> bool {
+    ">\u{ff1e}\u{fe65}\u{203a}\u{bb}\u{232a}\u{3009}\u{300b}\u{27e9}\u{27eb}\u{276d}\u{276f}\u{2771}\u{2d4}\u{1433}\u{227b}\u{226b}\u{29fd}".contains(c)
 }
 
 fn is_slash(c: char) -> bool {
@@ -82,7 +90,7 @@ fn is_unseen(c: char) -> bool {
 /// Returns the letter in lower case that a character looks like.
 fn folded(c: char) -> char {
     /// Letters, each with those of other scripts that look like it.
-    const LOOKALIKES: &str = "aаαɑᴀ|cсϲᴄⅽ|dԁᴅⅾ|eеєεᴇ|gɡɢ|iіιıɪⅰ|lӏⅼʟ|mмᴍⅿ|nпոɴ|oоοօᴏ0|rгʀ|sѕꜱʂ|tтτᴛ|uυսᴜц|yуүγʏ";
+    const LOOKALIKES: &str = "aаαɑᴀ|cсϲᴄⅽ|dԁᴅⅾ|eеєεᴇ|gɡɢ|iіιıɪⅰ|lӏⅼʟ|mмᴍⅿ|nпոɴ|oоοօᴏ0|rгʀ|sѕꜱʂſ|tтτᴛ|uυսᴜ|yуүγʏ";
     let letter = |offset: u32| char::from(b'a' + (offset % 26) as u8);
     let c = match u32::from(c) {
         code @ 0xff01..=0xff5e => char::from_u32(code - 0xfee0).unwrap_or(c),
@@ -94,9 +102,8 @@ fn folded(c: char) -> char {
         _ => c,
     };
     let c = c.to_lowercase().next().unwrap_or(c);
-    let of =
-        LOOKALIKES.split('|').find(|letters| !c.is_ascii() && letters.contains(c) || c == '0' && letters.contains(c));
-    of.and_then(|letters| letters.chars().next()).unwrap_or(c)
+    let letters = LOOKALIKES.split('|').find(|letters| letters.contains(c));
+    letters.and_then(|letters| letters.chars().next()).unwrap_or(c)
 }
 
 /// Strips what some models add to an answer: thoughts before it, and the fence itself.
@@ -154,6 +161,7 @@ mod tests {
             "<\t/\nsummary\n>",
             "</summary",
             "</summary lang='a'>",
+            "<//summary>",
             "<summary>",
             "<summary/>",
             "<\u{200b}/summary>",
@@ -184,7 +192,9 @@ mod tests {
             );
             assert_eq!(opened(&wrap(tag)), format!("&lt;{behind}"), "{tag:?}");
         }
-        for other in ["<SummaryCard>", "</summary_of>", "<div>", "</sum>", "1 << 2", "«a»", "<", "</"] {
+        for other in
+            ["if a < summary: b", "<SummaryCard>", "</summary_of>", "<div>", "</sum>", "1 << 2", "«a»", "<", "</"]
+        {
             assert_eq!(without_tags(other, &["summary"]), other);
         }
         let once = wrap("</summary>");

@@ -75,14 +75,17 @@ pub(crate) fn notes_interruption(text: &str) -> bool {
     ["[Request interrupted by user", "<turn_aborted>"].iter().any(|opening| text.trim_start().starts_with(opening))
 }
 
-/// Whether a program writes in the user's place: the output of a command, as agents without tools get it.
-pub(crate) fn is_observation(text: &str) -> bool {
+/// Whether a program writes in the user's place: the output of a command, as agents without tools get it. Where no command
+/// was seen, a prompt that people paste too does not tell.
+pub(crate) fn is_observation(text: &str, follows_command: bool) -> bool {
     const OPENINGS: [&str; 6] =
         ["<returncode>", "<output>", "Observation:", "OBSERVATION:", "<exit_code>", "[Command finished"];
     // The prompt of a shell.
     const PROMPTS: [&str; 3] = ["bash-$", ":~$", "\n$"];
     OPENINGS.iter().any(|opening| text.trim_start().starts_with(opening))
-        || PROMPTS.iter().any(|prompt| text.trim_end().ends_with(prompt))
+        || PROMPTS[..if follows_command { PROMPTS.len() } else { 1 }]
+            .iter()
+            .any(|prompt| text.trim_end().ends_with(prompt))
 }
 
 /// Returns the command of an agent without tools: the only fenced block of its message. A block without a language is a
