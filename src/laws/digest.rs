@@ -118,6 +118,9 @@ impl Item {
 
 /// Parses a digest and checks its grammar: known headings in order, each with items, and lines that continue an item.
 pub(crate) fn parse(digest: &str) -> Vec<Item> {
+    // The fence escapes what could end it.
+    let digest = digest.replace("&lt;", "<");
+    let digest = digest.as_str();
     let mut items: Vec<Item> = Vec::new();
     let mut section = None;
     if ["", "…"].contains(&digest) || digest.ends_with(" without words.") {
