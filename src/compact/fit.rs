@@ -323,7 +323,7 @@ impl<'t> FittedPlan<'t> {
         let messages = &self.transcript.messages;
         // The early edits are a preset's own shortening: no rule shortens those messages again.
         let early: HashSet<usize> = self.edits.iter().map(|edit| message_at(self.transcript, edit)).collect();
-        let is_earlier = |index: usize| messages[index].is_summary(&policy.cut.summary_prefix);
+        let is_earlier = |index: usize| messages[index].earlier;
         let touchable =
             (0..messages.len()).map(|index| is_free(index) && !is_earlier(index) && !early.contains(&index)).collect();
         let of_original = Tally::new(policy.counter, messages);
@@ -332,7 +332,6 @@ impl<'t> FittedPlan<'t> {
         let mut scene = Scene::new(self.transcript, tally, touchable);
         let archive = archive::place(policy, self.transcript).map(|place| place.shown());
         scene.context_window = policy.cut.context_window;
-        scene.summary_prefix = &policy.cut.summary_prefix;
         scene.except = &policy.pruning.except;
         scene.archive = archive.as_deref();
         prune(&scene, rules, goal)

@@ -33,6 +33,7 @@ use crate::compact::masking::{edited, redactor};
 use crate::compact::message::{introduced, message_tokens, note};
 use crate::compact::no_summary::NoSummary;
 use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind, is_lines};
+use crate::digest;
 
 /// The summarization of one conversation.
 pub(super) struct Summarization<'w, 't> {
@@ -158,7 +159,12 @@ fn run(
         }
     };
     let Some(Accepted { text, by }) = accepted else { return Ok(()) };
-    let text = if by == SummarySource::Summarizer { summarization.with_facts(text) } else { text };
+    let text = match by {
+        SummarySource::Summarizer => summarization.with_facts(text),
+        // A server can write what it likes into an error.
+        SummarySource::ErrorText => digest::without_own_headings(&text),
+        SummarySource::Embedded | SummarySource::Note => text,
+    };
     attempt.archived = summarization.archived();
     attempt.archived.files.extend(files);
     let tokens = summarization.message_tokens(&text);

@@ -9,6 +9,7 @@ use crate::plan::breaches::breaches;
 use crate::plan::pairs::Pairs;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
+use crate::plan::summaries::mark_summaries;
 use crate::plan::{Plan, Policy, plan};
 use crate::rewrite::repair::{self, Repair};
 use crate::rewrite::thinking::{self, Thinking};
@@ -42,7 +43,9 @@ pub(crate) fn with_document<T>(
     inspect: impl FnOnce(&Document<'_>) -> T,
 ) -> T {
     let json = Source::of(source).unwrap_or_else(|error| panic!("{error:?}: {source}"));
-    let document = framing::read(&json, from, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
+    let mut document = framing::read(&json, from, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
+    let policy = Policy { summary_prefix: PREFIX.to_owned(), ..Policy::keeping(Size::Nothing) };
+    document.transcripts.iter_mut().for_each(|transcript| mark_summaries(transcript, &policy, SummaryRole::User));
     inspect(&document)
 }
 
@@ -63,6 +66,7 @@ fn thinking_compacted(
         let mut edits = Vec::new();
         for transcript in &document.transcripts {
             let mut transcript = transcript.clone();
+            mark_summaries(&mut transcript, policy, SummaryRole::User);
             thinking::release(&mut transcript, thinking_mode, reader);
             let transcript = &transcript;
             let mut decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy);

@@ -20,8 +20,6 @@ pub(crate) struct Scene<'s, 'a> {
     pub(crate) tally: &'s Tally<'s, 'a>,
     /// The context window, in tokens, where it is known.
     pub(crate) context_window: Option<u64>,
-    /// The beginning of a summary message, which distinguishes it from a turn of the user.
-    pub(crate) summary_prefix: &'s str,
     /// For each message, whether rules may touch it.
     pub(crate) touchable: Vec<bool>,
     /// The tools whose calls and results stay: `--prune-except`.
@@ -62,7 +60,6 @@ impl<'s, 'a> Scene<'s, 'a> {
             transcript,
             tally,
             context_window: None,
-            summary_prefix: crate::plan::SUMMARY_PREFIX,
             touchable,
             except: &[],
             archive: None,
@@ -113,8 +110,7 @@ impl<'s, 'a> Scene<'s, 'a> {
             Size::Tokens(_) | Size::Fraction(_) => within(size.in_tokens(self.context_window)),
             Size::Turns(number) => {
                 let turns = messages.iter().enumerate().rev();
-                let mut turns =
-                    turns.filter(|(_, message)| message.is_user_turn() && !message.is_summary(self.summary_prefix));
+                let mut turns = turns.filter(|(_, message)| message.is_user_turn() && !message.earlier);
                 let nth = usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
                 turns.nth(nth).map_or(0, |(index, _)| index)
             }

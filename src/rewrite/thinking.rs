@@ -13,7 +13,7 @@ use crate::tokens::binding::binds_thinking;
 use crate::transcript::formats::{InsertionPoint, SummaryMessage, SummaryRole, read_entry};
 use crate::transcript::json::Json;
 use crate::transcript::thoughts::{Mark, Thought, model_of, own_model, thoughts};
-use crate::transcript::{Message, Role, Transcript};
+use crate::transcript::{Message, Transcript};
 
 use crate::rewrite::repair::{NO_ANSWER, is_all};
 use crate::rewrite::{Edit, Style, arguments, elements};
@@ -177,18 +177,14 @@ pub(crate) fn message_at(transcript: &Transcript<'_>, edit: &Edit) -> usize {
 }
 
 /// Returns the index of the first message that a compaction by tcompact has left.
-pub(crate) fn compacted(transcript: &Transcript<'_>, summary_prefix: &str) -> Option<usize> {
-    transcript.messages.iter().position(|message| is_compacted(message, summary_prefix))
+pub(crate) fn compacted(transcript: &Transcript<'_>) -> Option<usize> {
+    transcript.messages.iter().position(is_compacted)
 }
 
-/// Whether a message shows a compaction by tcompact: a summary by its prefix, or a call with a cut argument. Summaries
-/// of agents do not count, because they existed when the messages after them were signed.
-fn is_compacted(message: &Message<'_>, summary_prefix: &str) -> bool {
-    let prefix = summary_prefix.trim_end();
-    let begins = || message.content.first_text().is_some_and(|text| text.starts_with(prefix));
-    let has_only_content = || message.calls.is_empty() && message.results.is_empty();
-    !prefix.is_empty() && message.role != Role::Tool && has_only_content() && begins()
-        || !message.calls.is_empty() && message.json.raw().contains(arguments::MARK)
+/// Whether a message shows a compaction by tcompact: a summary, or a call with a cut argument. Summaries of agents do not
+/// count, because they existed when the messages after them were signed.
+fn is_compacted(message: &Message<'_>) -> bool {
+    message.ours || !message.calls.is_empty() && message.json.raw().contains(arguments::MARK)
 }
 
 /// Returns the thoughts of a message that are removed.

@@ -87,6 +87,12 @@ pub(crate) trait MessageWriter {
         SummaryPosition::AfterPinned
     }
 
+    /// Whether its summaries have a mark of the format, as those of the agent have. The agent's own begin with words of
+    /// the agent's.
+    fn marks_summaries(&self) -> bool {
+        false
+    }
+
     /// Writes a summary: one message, and in session files the other entries that the agent needs to find it.
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value>;
 

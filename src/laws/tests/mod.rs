@@ -7,6 +7,7 @@ mod documents;
 mod exact_tokens;
 mod filling;
 mod fixtures;
+mod frames;
 mod langgraph;
 mod nesting;
 mod presets;

@@ -168,6 +168,10 @@ impl MessageWriter for ClaudeCode {
         if is_linked { SummaryPosition::First } else { SummaryPosition::AfterPinned }
     }
 
+    fn marks_summaries(&self) -> bool {
+        true
+    }
+
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let message = json!({"role": "user", "content": summary.text});
         let Some(neighbour) = at.neighbour() else { return vec![json!({"type": "user", "message": message})] };

@@ -100,6 +100,10 @@ impl MessageWriter for Inspect {
         Output::in_content(message.json, "text").map(|output| output.with_failure(failed))
     }
 
+    fn marks_summaries(&self) -> bool {
+        true
+    }
+
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let neighbour = at.neighbour();
         let mut message = json!({});

@@ -238,11 +238,11 @@ fn message_of<'a>(json: Json<'a>, role: Role, content: Content<'a>, earlier: boo
 
 /// Reads a command that the user ran, with its output.
 fn command_and_output<'a>(inner: &Object<'a>) -> Content<'a> {
-    let text = |key| {
-        let json = inner.get(key)?;
-        Some(Part { json, kind: PartKind::Text(json.text()?) })
-    };
-    Content::of_parts(["command", "output"].into_iter().filter_map(text).collect())
+    let text = |key| inner.get(key).and_then(|json| Some((json, json.text()?)));
+    let command = text("command").map(|(json, text)| Part { json, kind: PartKind::Text(text) });
+    // Nobody said what a program printed.
+    let output = text("output").map(|(json, text)| Part { json, kind: PartKind::Result(Content::Text(text)) });
+    Content::of_parts(command.into_iter().chain(output).collect())
 }
 
 fn is_call(block: Json<'_>) -> bool {

@@ -89,9 +89,10 @@ fn users(digest: &str) -> Vec<u32> {
 /// Returns the summary in a compacted text.
 fn summary_in(text: &str, format: &'static dyn Format) -> String {
     with_messages(text, Some(format), |messages| {
-        let summary = messages.iter().find(|message| message.is_summary(PREFIX)).expect("a summary");
+        let summary = messages.iter().find(|message| message.ours).expect("a summary");
         let texts = summary.content.texts().iter().map(|text| text.decode().into_owned()).collect::<String>();
-        fence::opened(&texts).to_owned()
+        // The fence escapes what could end it.
+        fence::opened(&texts).replace("&lt;", "<")
     })
 }
 
