@@ -16,7 +16,7 @@ use crate::plan::Plan;
 use crate::report::brief;
 use crate::report::explain::Picture;
 use crate::report::html::{Page, PageBuilder, Reader, Shown, picture};
-use crate::rewrite::redaction::Redactor;
+use crate::redact::Redactor;
 use crate::rewrite::{Edit, Placed, remaining};
 use crate::settings::Settings;
 use crate::tokens::Categories;

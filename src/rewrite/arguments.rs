@@ -38,18 +38,18 @@ impl Truncation {
         Truncation { longest, mark: MARK, tools: &[], sizes: None }
     }
 
-    /// Returns the edits made before all decisions, in order.
-    pub(crate) fn early_edits(&self, transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> Vec<Edit> {
-        let Some((trigger, keep)) = self.sizes else { return Vec::new() };
+    /// Returns how many messages are old enough for the edits made before all decisions.
+    pub(crate) fn old_messages(&self, transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> usize {
+        let Some((trigger, keep)) = self.sizes else { return 0 };
         let mut policy = Policy { budget: None, triggers: vec![vec![trigger]], keep, ..policy.clone() };
         policy.rules.reported_triggers = false;
         policy.rules.last_stays = false;
         let before = old_messages(transcript, tally, &policy);
-        if before == transcript.messages.len() { Vec::new() } else { self.edits(transcript, before) }
+        if before == transcript.messages.len() { 0 } else { before }
     }
 
     /// Returns the edits that cut arguments in the messages before an index.
-    fn edits(&self, transcript: &Transcript<'_>, before: usize) -> Vec<Edit> {
+    pub(crate) fn edits(&self, transcript: &Transcript<'_>, before: usize) -> Vec<Edit> {
         let messages = &transcript.messages;
         let is_named = |call: &Call<'_>, name: &&str| call.name.is_some_and(|called| called.is(name));
         let old = messages[..before].iter().filter(|message| message.role == Role::Assistant);

@@ -7,12 +7,13 @@
 mod assignments;
 mod headers;
 mod kinds;
+mod masked;
 mod names;
 mod shapes;
 mod values;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -20,11 +21,13 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
+use crate::pattern::pattern;
 use crate::transcript::Transcript;
+use crate::transcript::edit::Edit;
 use crate::transcript::json::{Json, Kind, Token};
 use crate::transcript::text::Text;
 
-use crate::rewrite::Edit;
+pub(crate) use masked::Masked;
 
 /// Placeholders with a higher number are ordinary text: no conversation has so many secrets.
 const HIGHEST_NUMBER: u64 = 1_000_000;
@@ -32,12 +35,10 @@ const HIGHEST_NUMBER: u64 = 1_000_000;
 const MOST_ROUNDS: usize = 8;
 
 /// Matches candidates for placeholders.
-static PLACEHOLDERS: LazyLock<Option<Regex>> =
-    // A test checks that it compiles.
-    LazyLock::new(|| Regex::new(r"\[([a-z0-9]+(?:-[a-z]+)+|[a-z]+)-([0-9]+)\]").ok());
+static PLACEHOLDERS: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[([a-z0-9]+(?:-[a-z]+)+|[a-z]+)-([0-9]+)\]"));
 
 /// Masks secrets, and remembers the placeholder of each.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub(crate) struct Redactor {
     /// The placeholder of each secret.
     placeholders: BTreeMap<String, (&'static str, u64)>,
@@ -99,6 +100,17 @@ impl Redactor {
         indices.dedup();
         let messages = indices.into_iter().filter_map(|index| transcript.messages.get(index));
         messages.flat_map(|message| self.edits_in(message.json)).collect()
+    }
+
+    /// Counts the masks of secrets that this one knows in a text that was masked without being counted.
+    pub(crate) fn count_masks(&mut self, text: &str) {
+        let own: BTreeSet<(&'static str, u64)> = self.placeholders.values().copied().collect();
+        for captures in PLACEHOLDERS.captures_iter(text) {
+            let mask = kinds::named(&captures[1]).zip(captures[2].parse().ok());
+            if let Some((kind, _)) = mask.filter(|mask| own.contains(mask)) {
+                *self.counts.entry(kind).or_default() += 1;
+            }
+        }
     }
 
     /// Returns how many places of each kind were masked so far.
@@ -199,15 +211,11 @@ impl Redactor {
 
     /// Returns the spans of placeholders in a text, and reserves their numbers.
     fn placeholders_in(&mut self, text: &str) -> Vec<Range<usize>> {
-        let Some(regex) = PLACEHOLDERS.as_ref() else { return Vec::new() };
         let mut ranges = Vec::new();
-        for captures in regex.captures_iter(text) {
-            let (Some(whole), Some(name), Some(number)) = (captures.get(0), captures.get(1), captures.get(2)) else {
-                continue;
-            };
-            let Some(kind) = kinds::named(name.as_str()) else { continue };
-            ranges.push(whole.range());
-            if let Some(number) = number.as_str().parse::<u64>().ok().filter(|number| *number <= HIGHEST_NUMBER) {
+        for captures in PLACEHOLDERS.captures_iter(text) {
+            let Some(kind) = kinds::named(&captures[1]) else { continue };
+            ranges.extend(captures.get(0).map(|whole| whole.range()));
+            if let Some(number) = captures[2].parse::<u64>().ok().filter(|number| *number <= HIGHEST_NUMBER) {
                 let highest = self.highest.entry(kind).or_default();
                 *highest = number.max(*highest);
             }

@@ -9,9 +9,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::rewrite::redaction::kinds::{ENV_SECRET, PASSWORD, SECRET};
-use crate::rewrite::redaction::names::{self, NameClass};
-use crate::rewrite::redaction::{SecretSpan, headers, is_delimiter, values};
+use crate::pattern::pattern;
+
+use crate::redact::kinds::{ENV_SECRET, PASSWORD, SECRET};
+use crate::redact::names::{self, NameClass};
+use crate::redact::{SecretSpan, headers, is_delimiter, values};
 
 /// The most bytes of a name on either side of the matched word.
 const LONGEST_NAME: usize = 64;
@@ -21,8 +23,8 @@ const LONGEST_VALUE: usize = 4096;
 const MOST_SPACES: usize = 16;
 
 /// Matches a part of every name for a secret.
-static NAMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new("(?i-u:pass|pwd|secret|token|key|credential|auth|cookie|bearer|_pw|_pat|_pin|salt|dsn)").ok()
+static NAMES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern("(?i-u:pass|pwd|secret|token|key|credential|auth|cookie|bearer|_pw|_pat|_pin|salt|dsn)")
 });
 
 /// The operator between a name and its value.
@@ -53,10 +55,8 @@ struct Assignment<'t> {
 
 /// Finds all of them in a text, in no particular order; `placeholders` are those in the text.
 pub(super) fn find(text: &str, placeholders: &[Range<usize>], found: &mut Vec<SecretSpan>) {
-    // A test checks that it compiles.
-    let Some(names) = NAMES.as_ref() else { return };
     let mut at = 0;
-    while let Some(found_word) = names.find_at(text, at) {
+    while let Some(found_word) = NAMES.find_at(text, at) {
         at = found_word.end();
         if let Some(placeholder) = placeholder_at(placeholders, found_word.start()) {
             at = placeholder.end.max(at);

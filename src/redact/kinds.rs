@@ -1,8 +1,8 @@
 //! The kinds of secrets, and the spelling of known keys and tokens.
 //!
 //! A row is what a provider documents about its keys: the prefix, the characters that follow, and their number.
-//! Searching a text for them is in [`crate::rewrite::redaction::shapes`]. Secrets recognized only by name have no row
-//! here; they are in [`crate::rewrite::redaction::names`].
+//! Searching a text for them is in [`crate::redact::shapes`]. Secrets recognized only by name have no row
+//! here; they are in [`crate::redact::names`].
 
 /// A password, by the name before it.
 pub(super) const PASSWORD: &str = "password";

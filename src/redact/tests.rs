@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 
-use crate::rewrite::apply;
-use crate::rewrite::redaction::*;
+use crate::redact::*;
+use crate::transcript::edit::apply;
 use crate::transcript::framing::tests::read;
 
 fn masked(text: &str) -> String {

@@ -2,7 +2,7 @@
 //!
 //! One regular expression of literals finds candidates, and the bytes after each decide. No byte is examined again from
 //! another prefix, so the time is linear. Secrets recognized by the name before them are found in
-//! [`crate::rewrite::redaction::assignments`].
+//! [`crate::redact::assignments`].
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -12,8 +12,10 @@ use std::sync::{LazyLock, OnceLock};
 use memchr::memmem;
 use regex::Regex;
 
-use crate::rewrite::redaction::kinds::{Class, JWT, PRIVATE_KEY, SHAPES, Shape, URL_PASSWORD};
-use crate::rewrite::redaction::{SecretSpan, is_delimiter, values};
+use crate::pattern::pattern;
+
+use crate::redact::kinds::{Class, JWT, PRIVATE_KEY, SHAPES, Shape, URL_PASSWORD};
+use crate::redact::{SecretSpan, is_delimiter, values};
 
 /// The prefix of a JSON web token: the Base64 of `{"`.
 const JWT_BEGINS: &str = "eyJ";
@@ -25,7 +27,7 @@ const LONGEST_AUTHORITY: usize = 4096;
 const KEY_LINE: usize = 16;
 
 /// The prefixes of all rows, longer ones first, and the rows of each prefix.
-static BEGINNINGS: LazyLock<Option<Beginnings>> = LazyLock::new(|| {
+static BEGINNINGS: LazyLock<Beginnings> = LazyLock::new(|| {
     let mut prefixes: Vec<&str> = SHAPES.iter().flat_map(|shape| shape.prefixes.iter().copied()).collect();
     // A prefix of one byte would slow down the search for all others.
     prefixes.retain(|prefix| prefix.len() > 1);
@@ -34,23 +36,22 @@ static BEGINNINGS: LazyLock<Option<Beginnings>> = LazyLock::new(|| {
     prefixes.dedup();
     let literals: Vec<String> = prefixes.iter().map(|prefix| regex::escape(prefix)).collect();
     let rows = prefixes.into_iter().map(|found| (found, rows_of(found))).collect();
-    Regex::new(&literals.join("|")).ok().map(|regex| Beginnings { regex, rows })
+    Beginnings { regex: pattern(&literals.join("|")), rows }
 });
 /// The pattern of each row that has one, compiled on first use.
-static PARTS: [OnceLock<Option<Regex>>; SHAPES.len()] = [const { OnceLock::new() }; SHAPES.len()];
+static PARTS: [OnceLock<Regex>; SHAPES.len()] = [const { OnceLock::new() }; SHAPES.len()];
 /// The lines of a private key whose last line was cut off: headers, whole lines of Base64, and the last of them.
-static CUT_KEY: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static CUT_KEY: LazyLock<Regex> = LazyLock::new(|| {
     let between = r"(?:[\s>|]|\\+[nr])+";
     let header = r#"[A-Za-z-]{2,40}: [^\n\\"]{0,128}"#;
     let (line, last) = ("[A-Za-z0-9+/=]{16,}", "[A-Za-z0-9+/=]{4,15}");
-    Regex::new(&format!("^(?:{between}{header})*((?:{between}{line})+)({between}{last})?")).ok()
+    pattern(&format!("^(?:{between}{header})*((?:{between}{line})+)({between}{last})?"))
 });
 /// The private lines of a PuTTY key; the last may be followed by the first word of `Private-MAC`.
-static PUTTY: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
+static PUTTY: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
         r"Private-Lines: [0-9]+(?:\s|\\+[nr])+([A-Za-z0-9+/]{4,}={0,2}(?:(?:\s|\\+[nr])+[A-Za-z0-9+/]{4,}={0,2})*)",
     )
-    .ok()
 });
 
 struct Beginnings {
@@ -69,7 +70,7 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
     keys(text, found);
     marked_keys(text, found);
     private_keys(text, found);
-    for captures in PUTTY.iter().flat_map(|regex| regex.captures_iter(text)) {
+    for captures in PUTTY.captures_iter(text) {
         let Some(lines) = captures.get(1) else { continue };
         let end = lines.start() + lines.as_str().trim_end_matches("Private").trim_end().len();
         found.push(SecretSpan { range: lines.start()..end, kind: PRIVATE_KEY });
@@ -79,13 +80,11 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
 
 /// Finds provider keys and JSON web tokens.
 fn keys(text: &str, found: &mut Vec<SecretSpan>) {
-    // A test checks that it compiles.
-    let Some(beginnings) = BEGINNINGS.as_ref() else { return };
     let mut at = 0;
     // Before these offsets a search has failed, so a later prefix there would fail too.
     let mut no_jwt_before = 0;
     let mut searched_to = [0; SHAPES.len()];
-    while let Some(found_prefix) = beginnings.regex.find_at(text, at) {
+    while let Some(found_prefix) = BEGINNINGS.regex.find_at(text, at) {
         let start = found_prefix.start();
         at = start + 1;
         if found_prefix.as_str() == JWT_BEGINS {
@@ -98,7 +97,7 @@ fn keys(text: &str, found: &mut Vec<SecretSpan>) {
             no_jwt_before = end;
             continue;
         }
-        for (index, prefix) in beginnings.rows.get(found_prefix.as_str()).into_iter().flatten() {
+        for (index, prefix) in BEGINNINGS.rows.get(found_prefix.as_str()).into_iter().flatten() {
             let searched_to = &mut searched_to[*index];
             if start < *searched_to {
                 continue;
@@ -178,10 +177,8 @@ fn escape_letters(before: &[u8], first: usize) -> usize {
 }
 
 /// Returns the length of a pattern's match at the start of a text.
-fn parts_end(rest: &str, pattern: &str, regex: &OnceLock<Option<Regex>>) -> Option<usize> {
-    // A test checks that it compiles.
-    let compile = || Regex::new(&format!("^(?-u:{pattern})")).ok();
-    regex.get_or_init(compile).as_ref()?.find(rest).map(|found| found.end())
+fn parts_end(rest: &str, parts: &str, regex: &OnceLock<Regex>) -> Option<usize> {
+    regex.get_or_init(|| pattern(&format!("^(?-u:{parts})"))).find(rest).map(|found| found.end())
 }
 
 /// Whether a secret can begin at `start`: no letter or digit precedes it, unless it belongs to an escape or a terminal
@@ -261,7 +258,7 @@ fn is_key_body(body: &str) -> bool {
 
 /// Returns where a key without a last line ends: after the last line of Base64.
 fn cut_key_end(text: &str, body: usize) -> Option<usize> {
-    let captures = CUT_KEY.as_ref()?.captures(&text[body..])?;
+    let captures = CUT_KEY.captures(&text[body..])?;
     let ends = |end: &usize| {
         text.as_bytes().get(*end).is_none_or(|byte| (is_delimiter(*byte) && *byte != b' ') || *byte == b'\\')
     };

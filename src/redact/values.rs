@@ -1,64 +1,61 @@
 //! Decides whether the value after a secret's name is the secret itself, and not a word, a type, a reference to the
 //! secret, or code that gets it.
 //!
-//! Nothing here searches a text; [`crate::rewrite::redaction::assignments`], [`crate::rewrite::redaction::headers`] and
-//! [`crate::rewrite::redaction::shapes`] do.
+//! Nothing here searches a text; [`crate::redact::assignments`], [`crate::redact::headers`] and
+//! [`crate::redact::shapes`] do.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::pattern::pattern;
+
 /// Words in place of a secret, whatever the name.
-static NOTHING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static NOTHING: LazyLock<Regex> = LazyLock::new(|| {
     let words = "any|api_?key|basic|bearer|blank|bool|boolean|bytes|changeme|default|description|disabled|dummy|empty|\
         enabled|encrypted|enum|env|environment|false|hidden|include|inherit|input|int|integer|invalid|literal|masked|\
         missing|n/a|never|nil|no|none|not-set|null|number|object|off|omit|omitted|on|optional|optionalstring|\
         placeholder|prompt|redacted|required|same-origin|secretstr|select|set|str|string|text|token|true|undefined|\
         unknown|unset|unused|varchar|write|yes";
-    Regex::new(&format!("^(?i:{words})$")).ok()
+    pattern(&format!("^(?i:{words})$"))
 });
 /// References to the place of a secret (a variable, a file, a vault), and stand-ins for one.
-static REFERENCES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static REFERENCES: LazyLock<Regex> = LazyLock::new(|| {
     let variables = r"\$[a-z_]\w{0,63}$|%\w{1,63}%$|\$[{(\[]|\{|<|%[({]|[#@]\{|\$env:|!(?:ref|sub|vault|secret)\b";
     let places =
         r"enc\[|op://|arn:|vault:|secret://|env[:.]|os\.environ|os\.getenv|process\.env|import\.meta|secrets\.";
     let others =
         r"file:/|sops:|ssm:|https?://[^@]*$|your[-_ ]|your(?:api)?(?:key|token|password)|insert[-_]|replace[-_]";
-    Regex::new(&format!(r"^(?i:[*x.•…_?\#=-]*$|{variables}|{places}|{others})")).ok()
+    pattern(&format!(r"^(?i:[*x.•…_?\#=-]*$|{variables}|{places}|{others})"))
 });
 /// Parts of such values, and marks of a cut.
-static STAND_INS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?i)[-_]your[-_]|change[-_]?me|placeholder|redacted|replace[-_]?me|[-_]goes[-_]here").ok()
+static STAND_INS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?i)[-_]your[-_]|change[-_]?me|placeholder|redacted|replace[-_]?me|[-_]goes[-_]here")
 });
 /// A file path.
-static PATHS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?:~|\.\.?)?/(?:[\w. -]{1,32}/)+[\w. -]{0,32}$|^(?:~|\.\.?)?/[\w-]{1,32}\.[a-z]{1,5}$").ok()
+static PATHS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^(?:~|\.\.?)?/(?:[\w. -]{1,32}/)+[\w. -]{0,32}$|^(?:~|\.\.?)?/[\w-]{1,32}\.[a-z]{1,5}$")
 });
 /// A call, an element, or an attribute of something.
-static CALLS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^[&*!@]*[A-Za-z_][\w.:?]*[(\[<]|^[&*!@]*[A-Za-z_]+(?:[.:?]+[A-Za-z_]+\d{0,2})+$").ok()
+static CALLS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^[&*!@]*[A-Za-z_][\w.:?]*[(\[<]|^[&*!@]*[A-Za-z_]+(?:[.:?]+[A-Za-z_]+\d{0,2})+$")
 });
 /// A variable with the name of a secret.
-static VARIABLES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?i)[&*!@]*[a-z_]*(?:passw(?:or)?d|pwd|secret|token|key|credential)[a-z_]*\d{0,2}$").ok()
+static VARIABLES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^(?i)[&*!@]*[a-z_]*(?:passw(?:or)?d|pwd|secret|token|key|credential)[a-z_]*\d{0,2}$")
 });
-
-fn fits(regex: &Option<Regex>, value: &str) -> bool {
-    // A test checks that they compile.
-    regex.as_ref().is_some_and(|regex| regex.is_match(value))
-}
 
 /// Whether a value refers to the place of a secret, or stands in for one: dots, crosses, `your-key`.
 pub(super) fn is_reference(value: &str) -> bool {
     let is_cut = value.contains("...") || value.contains('…') || value.contains("***");
     let is_short = || value.trim_matches(['.', '…', '*', 'x', 'X']).len() < 16;
     // Stand-ins are short; a long value with such a word by chance is a key.
-    (is_cut && is_short()) || fits(&REFERENCES, value) || (value.len() <= 80 && fits(&STAND_INS, value))
+    (is_cut && is_short()) || REFERENCES.is_match(value) || (value.len() <= 80 && STAND_INS.is_match(value))
 }
 
 /// Whether a value is no secret, whatever its name.
 pub(super) fn is_nothing(value: &str) -> bool {
-    !value.chars().any(char::is_alphanumeric) || fits(&NOTHING, value) || is_reference(value) || fits(&PATHS, value)
+    !value.chars().any(char::is_alphanumeric) || NOTHING.is_match(value) || is_reference(value) || PATHS.is_match(value)
 }
 
 /// Whether a value repeats its own name, as in `api_key=api_key` or `{"password": "password"}`.
@@ -71,12 +68,12 @@ pub(super) fn is_own_name(name: &str, value: &str) -> bool {
 /// Whether an unquoted value is a call, an element or an attribute.
 pub(super) fn is_call(value: &str) -> bool {
     let value = value.trim_end_matches([',', ';', ')', '}']);
-    value.starts_with(['(', '[', '{', '|', '\\']) || fits(&CALLS, value)
+    value.starts_with(['(', '[', '{', '|', '\\']) || CALLS.is_match(value)
 }
 
 /// Whether an unquoted value is code: a call, or a variable with the name of a secret.
 pub(super) fn is_code(value: &str) -> bool {
-    is_call(value) || fits(&VARIABLES, value.trim_end_matches([',', ';', ')', '}']))
+    is_call(value) || VARIABLES.is_match(value.trim_end_matches([',', ';', ')', '}']))
 }
 
 /// Whether a value has a run of at least `least` letters and digits, with both in it.
