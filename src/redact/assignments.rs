@@ -17,6 +17,8 @@ use crate::redact::{SecretSpan, headers, is_delimiter, values};
 
 /// The most bytes of a name on either side of the matched word.
 const LONGEST_NAME: usize = 64;
+/// The most bytes between a value and its name in another member.
+const LONGEST_LABEL: usize = 200;
 /// The most bytes of a value.
 const LONGEST_VALUE: usize = 4096;
 /// The most spaces around an operator.
@@ -24,8 +26,24 @@ const MOST_SPACES: usize = 16;
 
 /// Matches a part of every name for a secret.
 static NAMES: LazyLock<Regex> = LazyLock::new(|| {
-    pattern("(?i-u:pass|pwd|secret|token|key|credential|auth|cookie|bearer|_pw|_pat|_pin|salt|dsn)")
+    pattern("(?i-u:pass|pwd|secret|token|key|credential|auth|cookie|bearer|_pw|_pat|_pin|salt|dsn|value)")
 });
+
+/// The end of the element with a name, and the tag of the next.
+static NEXT_ELEMENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"^</(?:key|name)>\s{0,64}<(?:string|value|data)>"));
+/// The name of the member called `value` that follows.
+static NAME_BEFORE: LazyLock<Regex> = LazyLock::new(|| {
+    let other = r#"(?:\w+\\*["']?\s*[:=]\s*[^\s,{}]{1,40}[\s,]+)?"#;
+    pattern(&format!(r#"{LABEL}\\*["']?(?:</(?:name|key)>)?(?:[\s,;"'<-]|\\+[nrt]){{1,40}}{other}\\*["']?$"#))
+});
+/// The name of the member called `value` that precedes.
+static NAME_BEHIND: LazyLock<Regex> =
+    LazyLock::new(|| pattern(&format!(r#"^\\*["']?(?:[\s,;-]|\\+[nrt]){{1,40}}\\*["']?{LABEL}"#)));
+/// The member with the name of the variable whose value another member has.
+const LABEL: &str = r#"(?i)\b(?:name|key|variable|var)(?:\\*["']?\s*[:=]\s*\\*["']?|>)([a-z_][\w.-]{1,63})"#;
+/// What precedes the name of a variable that a command sets.
+const COMMANDS: [&str; 8] =
+    ["ENV ", "setenv ", "SetEnv ", "setx ", "set -x ", "set -gx ", "set -Ux ", "#define "];
 
 /// The operator between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +54,14 @@ enum Operator {
     Equals,
     /// `:`
     Colon,
+    /// `?=`, `+=` and the like in a makefile.
+    Make,
     /// A space after a flag.
     Space,
+    /// A space after a command that sets a variable: `ENV K V`.
+    Command,
+    /// A comma between the arguments of a call: `define("K", "v")`.
+    Comma,
 }
 
 /// A name with the start of its value.
@@ -62,16 +86,18 @@ pub(super) fn find(text: &str, placeholders: &[Range<usize>], found: &mut Vec<Se
             at = placeholder.end.max(at);
             continue;
         }
-        let secret = if found_word.as_str().eq_ignore_ascii_case("bearer") {
-            headers::bearer(text, found_word.end())
+        let first = found.len();
+        if found_word.as_str().eq_ignore_ascii_case("bearer") {
+            found.extend(headers::bearer(text, found_word.end()));
         } else {
             let name = name_around(text, found_word.range());
             at = name.end.max(at);
             // Most names have no value, which is quickly seen.
-            assignment(text, name).and_then(|assignment| assignment.secret(placeholders))
-        };
-        at = secret.as_ref().map_or(at, |secret| secret.range.end.max(at));
-        found.extend(secret);
+            if let Some(assignment) = assignment(text, name) {
+                assignment.secrets(placeholders, found);
+            }
+        }
+        at = found[first..].iter().map(|secret| secret.range.end).fold(at, usize::max);
     }
 }
 
@@ -138,26 +164,53 @@ fn assignment(text: &str, name: Range<usize>) -> Option<Assignment<'_>> {
         at += backslashes + 1;
         at += usize::from(bytes.get(at) == Some(&b']'));
     }
-    at += usize::from(matches!(bytes.get(at), Some(b'?')));
-    let spaced = skip_spaces(bytes, at);
-    let before = &bytes[..name.start];
-    let (operator, length) = match &bytes[spaced..] {
-        [b':', b':', ..] | [b'=', b'=' | b'~', ..] => return None,
-        [b':', b'=', ..] | [b'=', b'>', ..] => (Operator::Equals, 2),
-        [b':', ..] => (Operator::Colon, 1),
-        [b'=', next, ..] if spaced == at && !matches!(next, b' ' | b'\t') => (Operator::Tight, 1),
-        [b'=', ..] => (Operator::Equals, 1),
-        [b'>', ..] if before.ends_with(b"<") && spaced == at => (Operator::Tight, 1),
-        [_, ..] if before.ends_with(b"--") && spaced > at => (Operator::Space, 0),
-        _ => return None,
+    at += usize::from(bytes.get(at) == Some(&b'?') && bytes.get(at + 1) != Some(&b'='));
+    let before = &text[..name.start];
+    let (operator, end) = match element_text(text, name.clone(), at) {
+        Some(end) => (Operator::Tight, end),
+        None => operator(before, bytes, at, closing_quote.is_some())?,
     };
-    let mut start = skip_spaces(bytes, skip_stars(spaced + length));
+    let mut start = skip_spaces(bytes, skip_stars(end));
     if operator == Operator::Colon {
         start = behind_type(bytes, start);
     }
     let quote = quote_at(bytes, start);
     start += quote.map_or(0, |(backslashes, _)| backslashes + 1);
     Some(Assignment { text, name, operator, quoted_name: closing_quote.is_some(), start, quote })
+}
+
+/// Returns the operator behind a name that ends at `at`, and where it ends.
+fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -> Option<(Operator, usize)> {
+    let spaced = skip_spaces(bytes, at);
+    let is_command = || spaced > at && COMMANDS.iter().any(|command| before.ends_with(command));
+    let (operator, length) = match &bytes[spaced..] {
+        [b':', b':', b'=', ..] | [b'?', b'?', b'=', ..] | [b'|', b'|', b'=', ..] => (Operator::Make, 3),
+        [b':', b':', ..] | [b'=', b'=' | b'~', ..] => return None,
+        [b'?' | b'+', b'=', ..] => (Operator::Make, 2),
+        [b':', b'=', ..] | [b'=', b'>', ..] | [b'<', b'-', ..] => (Operator::Equals, 2),
+        [b':', ..] => (Operator::Colon, 1),
+        [b'=', next, ..] if spaced == at && !matches!(next, b' ' | b'\t') => (Operator::Tight, 1),
+        [b'=', ..] => (Operator::Equals, 1),
+        [b',', ..] if is_quoted && before.trim_end_matches(['"', '\'', '\\']).ends_with('(') => (Operator::Comma, 1),
+        [_, ..] if before.ends_with("--") && spaced > at => (Operator::Space, 0),
+        [_, ..] if is_command() => (Operator::Command, 0),
+        _ => return None,
+    };
+    Some((operator, spaced + length))
+}
+
+/// Returns where the text of an XML element begins that a name labels: as its tag, as an attribute of its tag, or as the
+/// element before it.
+fn element_text(text: &str, name: Range<usize>, at: usize) -> Option<usize> {
+    let rest = text.get(at..text.floor_char_boundary(at + 160))?;
+    let before = &text[..name.start];
+    let labels = before.ends_with('<') || before.ends_with("=\"") || before.ends_with("='");
+    if before.ends_with("<key>") || before.ends_with("<name>") {
+        return NEXT_ELEMENT.find(rest).map(|found| at + found.end());
+    }
+    let end = rest.find(['<', '>', '\n']).filter(|end| labels && rest[*end..].starts_with('>'))?;
+    let is_tag = end == 0 || rest.starts_with(' ') || !before.ends_with('<');
+    (is_tag && !rest[..end].ends_with('/')).then_some(at + end + 1)
 }
 
 /// Skips a type and `=`: `: str = "…"`.
@@ -171,35 +224,136 @@ fn behind_type(bytes: &[u8], at: usize) -> usize {
     if quote_at(bytes, assigned).is_some() { assigned } else { at }
 }
 
-impl Assignment<'_> {
-    /// Returns the secret in the value.
-    fn secret(self, placeholders: &[Range<usize>]) -> Option<SecretSpan> {
-        let (name, class) = classify_name(self.text, self.name.clone())?;
+impl<'t> Assignment<'t> {
+    /// Finds the secrets in the value.
+    fn secrets(self, placeholders: &[Range<usize>], found: &mut Vec<SecretSpan>) {
+        let Some((name, label, class)) = self.classify(placeholders) else { return };
         let assignment = Assignment { name, ..self };
-        let name = &assignment.text[assignment.name.clone()];
-        // A JSON value without quotes is no string.
-        if assignment.quoted_name && assignment.operator == Operator::Colon && assignment.quote.is_none() {
+        let kind = kind(class, label);
+        let is_header = matches!(class, NameClass::Authorization | NameClass::Cookie);
+        if assignment.quote.is_none() && !is_header {
+            let several = assignment.elements(class, label).or_else(|| assignment.block(class, label));
+            if let Some(several) = several {
+                return found.extend(several.into_iter().map(|range| SecretSpan { range, kind }));
+            }
+        }
+        found.extend(assignment.secret(class, label, placeholders));
+    }
+
+    /// Returns the name, the words that tell what the value is, and what they tell. A member called `value` is named by
+    /// another.
+    fn classify(&self, placeholders: &[Range<usize>]) -> Option<(Range<usize>, &'t str, NameClass)> {
+        let text = self.text;
+        if !text[self.name.clone()].eq_ignore_ascii_case("value") {
+            let (name, class) = classify_name(text, self.name.clone())?;
+            return Some((name.clone(), &text[name], class));
+        }
+        let before = &text[text.ceil_char_boundary(self.name.start.saturating_sub(LONGEST_LABEL))..self.name.start];
+        let label = NAME_BEFORE.captures(before).or_else(|| {
+            let end = match self.in_quotes() {
+                Some(range) => range.end,
+                None => self.bare_end(placeholders, is_delimiter),
+            };
+            NAME_BEHIND.captures(&text[end..text.floor_char_boundary(end + LONGEST_LABEL)])
+        })?;
+        let label = label.get(1)?.as_str();
+        Some((self.name.clone(), label, names::classify(label)?))
+    }
+
+    /// Returns the secrets in a list, if the value is one.
+    fn elements(&self, class: NameClass, label: &str) -> Option<Vec<Range<usize>>> {
+        let bytes = self.text.as_bytes();
+        let close = match bytes.get(self.start)? {
+            b'[' => b']',
+            b'(' if self.operator != Operator::Colon => b')',
+            _ => return None,
+        };
+        let most = bytes.len().min(self.start + LONGEST_VALUE);
+        let mut found = Vec::new();
+        let mut at = self.start + 1;
+        while at < most && bytes[at] != close {
+            if bytes[at].is_ascii_whitespace() || bytes[at] == b',' {
+                at += 1;
+                continue;
+            }
+            let quote = quote_at(bytes, at);
+            let start = at + quote.map_or(0, |(backslashes, _)| backslashes + 1);
+            let element = Assignment { name: self.name.clone(), start, quote, ..*self };
+            let is_secret = |value: &str| match quote {
+                Some(_) => is_secret_in_quotes(class, label, value),
+                None => values::is_random(value, 6) && !values::is_nothing(value) && !values::is_code(value),
+            };
+            let range = match quote {
+                Some((backslashes, quote)) => element.closing_quote(backslashes, quote)?,
+                None => start..element.bare_end(&[], |byte| byte == b',' || byte == close || is_delimiter(byte)),
+            };
+            at = range.end + start - at + usize::from(quote.is_none() && range.is_empty());
+            found.extend(self.text.get(range.clone()).filter(|value| is_secret(value)).map(|_| range));
+        }
+        Some(found)
+    }
+
+    /// Returns the secrets in the indented lines below the name, if the value is there: a block or a list in YAML.
+    fn block(&self, class: NameClass, label: &str) -> Option<Vec<Range<usize>>> {
+        let rest = &self.text[self.start..];
+        let header = rest.lines().next().unwrap_or_default().trim_end();
+        let is_block = header.starts_with(['|', '>']) && header[1..].bytes().all(|byte| b"+-0123456789".contains(&byte));
+        if self.operator != Operator::Colon || !(is_block || header.is_empty()) {
             return None;
         }
-        let is_header =
-            assignment.operator == Operator::Colon || assignment.quoted_name || name.ends_with("uthorization");
+        let line = self.text[..self.name.start].rfind('\n').map_or(0, |line| line + 1);
+        let indent = self.text[line..].bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let mut lines: Vec<Range<usize>> = Vec::new();
+        let mut at = self.start + rest.find('\n')? + 1;
+        for line in self.text[at..self.text.floor_char_boundary(at + LONGEST_VALUE)].split_inclusive('\n') {
+            let value = line.trim_start();
+            let own = line.len() - value.len();
+            let is_item = value.starts_with("- ") && own >= indent;
+            if !value.is_empty() && !(if is_block { own > indent } else { is_item }) {
+                break;
+            }
+            let value = if is_block { value } else { value.strip_prefix("- ").unwrap_or_default() };
+            let value = value.trim_end().trim_matches(['"', '\'']);
+            let start = at + (value.as_ptr() as usize - line.as_ptr() as usize);
+            lines.push(start..start + value.len());
+            at += line.len();
+        }
+        lines.retain(|range| !range.is_empty());
+        let is_secret = |range: &Range<usize>| {
+            let value = &self.text[range.clone()];
+            let is_map = value.contains(": ") || value.ends_with(':');
+            !is_map && is_secret_in_quotes(class, label, value) && (class == NameClass::Password || !values::is_code(value))
+        };
+        if !is_block {
+            lines.retain(is_secret);
+        } else if lines.iter().any(is_secret) {
+            lines = lines.first().zip(lines.last()).map(|(first, last)| first.start..last.end).into_iter().collect();
+        } else {
+            lines.clear();
+        }
+        Some(lines)
+    }
+
+    /// Returns the secret in the value.
+    fn secret(&self, class: NameClass, name: &str, placeholders: &[Range<usize>]) -> Option<SecretSpan> {
+        // A JSON value without quotes is no string.
+        if self.quoted_name && self.operator == Operator::Colon && self.quote.is_none() {
+            return None;
+        }
+        let is_header = self.operator == Operator::Colon || self.quoted_name || name.ends_with("uthorization");
         // A name without `-` may be a member in code, and its value a variable.
         let is_explicit = |value: &str, end: usize| {
-            let is_alone = assignment.is_line_start() && assignment.is_line_end(end);
-            assignment.quote.is_some() || (is_alone && (name.contains('-') || !values::is_code(value)))
+            let is_alone = self.is_line_start() && self.is_line_end(end);
+            self.quote.is_some() || (is_alone && (name.contains('-') || !values::is_code(value)))
         };
         match class {
-            NameClass::Authorization if is_header => {
-                headers::authorization(assignment.text, assignment.start, is_explicit)
-            }
-            NameClass::Authorization => assignment
-                .value(NameClass::Key, name, placeholders)
-                .map(|range| SecretSpan { range, kind: kind(NameClass::Key, name) }),
-            NameClass::Cookie if assignment.operator == Operator::Colon => {
-                headers::cookies(assignment.text, assignment.start)
-            }
+            NameClass::Authorization if is_header => headers::authorization(self.text, self.start, is_explicit),
+            NameClass::Cookie if self.operator == Operator::Colon => headers::cookies(self.text, self.start),
             NameClass::Cookie => None,
-            _ => assignment.value(class, name, placeholders).map(|range| SecretSpan { range, kind: kind(class, name) }),
+            _ => {
+                let class = if class == NameClass::Authorization { NameClass::Key } else { class };
+                self.value(class, name, placeholders).map(|range| SecretSpan { range, kind: kind(class, name) })
+            }
         }
     }
 
@@ -209,18 +363,44 @@ impl Assignment<'_> {
             return is_secret_in_quotes(class, name, &self.text[range.clone()]).then_some(range);
         }
         let is_environment = self.is_environment(name);
+        if let Some(range) = self.words(class, is_environment) {
+            return Some(range);
+        }
         let is_connection = self.is_connection(name);
+        let first = self.text.as_bytes().get(self.start).copied();
         let ends = |byte: u8| match byte {
             b' ' => !is_connection,
-            b'<' | b'>' => !is_environment,
+            b'<' => !is_environment && first != Some(b'<'),
+            b'>' => !is_environment,
             // These end a value in a URL, a form, a connection string or a command, but not in a sentence.
             b';' | b'&' | b'|' => !is_environment && self.operator != Operator::Colon,
             _ => is_delimiter(byte),
         };
         let end = self.bare_end(placeholders, ends);
-        let last: &[char] = if is_environment { &[',', ';'] } else { &['.', ',', ':', ';', ')', ']', '}'] };
-        let value = self.text.get(self.start..end)?.trim_end_matches(last);
-        self.is_secret(class, name, value, is_environment).then_some(self.start..self.start + value.len())
+        let value = self.text.get(self.start..end)?;
+        let mut last = value.trim_end_matches(if is_environment { &[',', ';'][..] } else { &['.', ',', ':', ';', ')', ']', '}'] });
+        // A bracket that the value opens belongs to it.
+        let opens = [('(', ')'), ('[', ']'), ('{', '}')].into_iter().find(|(open, _)| last.contains(*open));
+        if let Some((_, close)) = opens.filter(|(_, close)| value[last.len()..].starts_with(*close)) {
+            last = &value[..last.len() + close.len_utf8()];
+        }
+        self.is_secret(class, name, last, is_environment).then_some(self.start..self.start + last.len())
+    }
+
+    /// Returns the rest of the line, if it is a value of several words: behind a command that sets a variable, and in
+    /// YAML.
+    fn words(&self, class: NameClass, is_environment: bool) -> Option<Range<usize>> {
+        let line = self.text[self.start..].lines().next()?;
+        let ends = [" #", " //", " &&", " ||", " | ", "; ", "\\n"];
+        let end = ends.iter().filter_map(|end| line.find(end)).min().unwrap_or(line.len());
+        let value = line[..end.min(line.floor_char_boundary(LONGEST_VALUE))].trim_end();
+        let is_line = match self.operator {
+            Operator::Command => true,
+            Operator::Colon => self.is_line_start() && !is_environment && !self.quoted_name,
+            _ => false,
+        };
+        let is_words = is_line && class == NameClass::Password && value.contains(' ');
+        (is_words && values::is_phrase(value)).then(|| self.start..self.start + value.len())
     }
 
     /// Returns the span of a quoted value if the quotes close on the same line, and in the same string if the text is
@@ -280,7 +460,9 @@ impl Assignment<'_> {
         match self.operator {
             Operator::Tight => names::is_environment(name) || is_exported(),
             Operator::Colon => names::is_environment(name) && self.is_line_start(),
-            Operator::Equals | Operator::Space => false,
+            Operator::Make => names::is_environment(name),
+            Operator::Command => true,
+            Operator::Equals | Operator::Space | Operator::Comma => false,
         }
     }
 
@@ -350,7 +532,7 @@ fn is_secret_in_quotes(class: NameClass, name: &str, value: &str) -> bool {
     let length = value.chars().count();
     match class {
         // A variable's value may be several words.
-        NameClass::Password if is_environment => length >= 3 && !(value.ends_with('.') && value.contains(' ')),
+        NameClass::Password if value.contains(char::is_whitespace) => values::is_phrase(value),
         _ if value.contains(char::is_whitespace) => false,
         NameClass::Password => length >= 3,
         NameClass::Key => length >= 8 && !values::is_code(value) && !is_number(value),

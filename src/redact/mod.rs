@@ -22,10 +22,11 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::pattern::pattern;
-use crate::transcript::Transcript;
-use crate::transcript::edit::Edit;
+use crate::transcript::edit::{Edit, apply, sort};
 use crate::transcript::json::{Json, Kind, Token};
+use crate::transcript::source::Source;
 use crate::transcript::text::Text;
+use crate::transcript::{Arguments, Message, Transcript};
 
 pub(crate) use masked::Masked;
 
@@ -33,6 +34,8 @@ pub(crate) use masked::Masked;
 const HIGHEST_NUMBER: u64 = 1_000_000;
 /// How often a text is searched again; no known text needs more than two rounds.
 const MOST_ROUNDS: usize = 8;
+/// How many texts inside texts are read as JSON.
+const DEEPEST: usize = 4;
 
 /// Matches candidates for placeholders.
 static PLACEHOLDERS: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[([a-z0-9]+(?:-[a-z]+)+|[a-z]+)-([0-9]+)\]"));
@@ -87,7 +90,7 @@ impl Redactor {
 
     /// Masks the secrets in a text, such as a summary or an answer.
     pub(crate) fn mask<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
-        self.masked(text, Member::Unnamed)
+        self.masked(text, Member::Unnamed, 0)
     }
 
     /// Returns the edits that mask the secrets in the strings of some messages, in order. Strings without secrets are
@@ -99,7 +102,7 @@ impl Redactor {
         indices.sort_unstable();
         indices.dedup();
         let messages = indices.into_iter().filter_map(|index| transcript.messages.get(index));
-        messages.flat_map(|message| self.edits_in(message.json)).collect()
+        messages.flat_map(|message| self.edits_in(message.json, &tool_data(transcript, message), 0)).collect()
     }
 
     /// Counts the masks of secrets that this one knows in a text that was masked without being counted.
@@ -118,9 +121,9 @@ impl Redactor {
         &self.counts
     }
 
-    /// Returns the edits of the strings in one value.
-    fn edits_in(&mut self, json: Json<'_>) -> Vec<Edit> {
-        let mut edits = Vec::new();
+    /// Returns the edits of the strings in one value, in order. `tool_data` are the parts that a tool has written.
+    fn edits_in(&mut self, json: Json<'_>, tool_data: &[Range<usize>], depth: usize) -> Vec<Edit> {
+        let mut edits: Vec<Edit> = Vec::new();
         let mut open: Vec<Open> = Vec::new();
         for token in json.tokens() {
             match token {
@@ -128,7 +131,13 @@ impl Redactor {
                     let inherited = open.last_mut().map(|outer| outer.value_key(kind)).unwrap_or_default();
                     open.push(Open { is_object: kind == Kind::Object, key: inherited, ..Open::default() });
                 }
-                Token::Close => drop(open.pop()),
+                Token::Close => {
+                    let named = open.pop().and_then(|object| object.unnamed.zip(object.label));
+                    if let Some(((range, value), label)) = named {
+                        edits.retain(|edit| edit.range != range);
+                        edits.extend(self.edit(&value, Member::Named(&label), range, depth));
+                    }
+                }
                 Token::Scalar(scalar) => {
                     let Some(text) = scalar.text() else {
                         open.last_mut().into_iter().for_each(Open::pass_value);
@@ -137,40 +146,57 @@ impl Redactor {
                     match open.last_mut() {
                         Some(object) if object.is_object && !object.has_key => object.read_key(text),
                         mut container => {
+                            let range = scalar.span();
                             let member = container.as_deref().map_or(Member::Unnamed, Open::member);
+                            let is_data = tool_data.iter().any(|data| data.start <= range.start && range.end <= data.end);
                             let value = text.decode();
-                            if let Cow::Owned(masked) = self.masked(&value, member) {
-                                edits.push(Edit { range: scalar.span(), text: Value::from(masked).to_string() });
-                            }
-                            container.iter_mut().for_each(|container| container.pass_text(&value));
+                            edits.extend(self.edit(&value, member.in_data(is_data), range.clone(), depth));
+                            container.iter_mut().for_each(|container| container.pass_text(&value, &range));
                         }
                     }
                 }
             }
         }
+        sort(&mut edits);
         edits
+    }
+
+    /// Returns the edit that masks the secrets in a string.
+    fn edit(&mut self, value: &str, member: Member<'_>, range: Range<usize>, depth: usize) -> Option<Edit> {
+        match self.masked(value, member, depth) {
+            Cow::Owned(masked) => Some(Edit { range, text: Value::from(masked).to_string() }),
+            Cow::Borrowed(_) => None,
+        }
     }
 
     /// Masks the secrets in a text that is the value of `member`. Masking may expose the rest of a text as a secret, so
     /// a changed text is searched again.
-    fn masked<'t>(&mut self, text: &'t str, member: Member<'_>) -> Cow<'t, str> {
-        let mut masked = self.mask_once(text, member);
-        for _ in 0..MOST_ROUNDS {
-            match &masked {
-                Cow::Owned(text) => match self.mask_once(text, member) {
-                    Cow::Owned(again) => masked = Cow::Owned(again),
-                    Cow::Borrowed(_) => break,
-                },
+    fn masked<'t>(&mut self, text: &'t str, member: Member<'_>, depth: usize) -> Cow<'t, str> {
+        let mut masked = match member {
+            Member::Sealed => return Cow::Borrowed(text),
+            Member::Structural => Cow::Borrowed(text),
+            Member::Unnamed | Member::Named(_) => self.mask_json(text, depth).map_or(Cow::Borrowed(text), Cow::Owned),
+        };
+        for _ in 0..=MOST_ROUNDS {
+            match self.mask_once(&masked, member) {
+                Cow::Owned(again) => masked = Cow::Owned(again),
                 Cow::Borrowed(_) => break,
             }
         }
         masked
     }
 
-    fn mask_once<'t>(&mut self, text: &'t str, member: Member<'_>) -> Cow<'t, str> {
-        if member == Member::Sealed {
-            return Cow::Borrowed(text);
+    /// Masks the secrets in the strings of a text that is JSON itself; nothing where it is none, or has none.
+    fn mask_json(&mut self, text: &str, depth: usize) -> Option<String> {
+        if depth > DEEPEST || !text.trim_start().starts_with(['{', '[']) {
+            return None;
         }
+        let source = Source::of_arguments(text)?;
+        let edits = self.edits_in(source.first()?, &[0..text.len()], depth + 1);
+        (!edits.is_empty()).then(|| apply(text, &edits))
+    }
+
+    fn mask_once<'t>(&mut self, text: &'t str, member: Member<'_>) -> Cow<'t, str> {
         let placeholders = self.placeholders_in(text);
         let mut found = Vec::new();
         shapes::find(text, &mut found);
@@ -237,6 +263,24 @@ enum Member<'n> {
     Sealed,
 }
 
+impl Member<'_> {
+    /// Returns what the member is inside a tool's arguments or results, where no format has members of its own.
+    fn in_data(self, is_data: bool) -> Self {
+        if is_data && matches!(self, Member::Structural | Member::Sealed) { Member::Unnamed } else { self }
+    }
+}
+
+/// Returns the parts of a message that a tool has written, or that are written for one.
+fn tool_data(transcript: &Transcript<'_>, message: &Message<'_>) -> Vec<Range<usize>> {
+    let arguments = message.calls.iter().filter_map(|call| match call.arguments {
+        Arguments::Value(value) => Some(value.span()),
+        Arguments::Text(_) | Arguments::Absent => None,
+    });
+    let outputs = message.results.iter().filter_map(|result| transcript.format.output(message, result));
+    let values = outputs.flat_map(|output| [output.value].into_iter().chain(output.duplicates).chain(output.copies));
+    arguments.chain(values.map(|value| value.span())).collect()
+}
+
 /// An open object or list around a string.
 #[derive(Default)]
 struct Open {
@@ -247,6 +291,8 @@ struct Open {
     has_key: bool,
     /// The text of the member `name` or `key`, which may name the member called `value`.
     label: Option<String>,
+    /// The place and the text of the member called `value`, where no name came before it.
+    unnamed: Option<(Range<usize>, String)>,
 }
 
 impl Open {
@@ -265,9 +311,12 @@ impl Open {
         if kind == Kind::Array { self.key.clone() } else { String::new() }
     }
 
-    fn pass_text(&mut self, value: &str) {
-        if self.is_object && matches!(self.key.as_str(), "name" | "key") && value.len() <= 64 {
+    fn pass_text(&mut self, value: &str, range: &Range<usize>) {
+        let is = |name: &&str| self.key.eq_ignore_ascii_case(name);
+        if self.is_object && ["name", "key", "variable"].iter().any(is) && value.len() <= 64 {
             self.label = Some(value.to_owned());
+        } else if self.is_object && is(&"value") && self.label.is_none() {
+            self.unnamed = Some((range.clone(), value.to_owned()));
         }
         self.has_key = false;
     }
@@ -275,7 +324,7 @@ impl Open {
     fn member(&self) -> Member<'_> {
         match (self.key.as_str(), &self.label) {
             ("", _) => Member::Unnamed,
-            ("value", Some(label)) => Member::Named(label),
+            (key, Some(label)) if key.eq_ignore_ascii_case("value") => Member::Named(label),
             (key, _) if names::is_sealed(key) => Member::Sealed,
             (key, _) if names::is_structural(key) => Member::Structural,
             (key, _) => Member::Named(key),
@@ -316,6 +365,8 @@ fn around_placeholders(text: &str, secret: SecretSpan, placeholders: &[Range<usi
     pieces.into_iter().filter(has_something).map(|range| SecretSpan { range, kind: secret.kind }).collect()
 }
 
+#[cfg(test)]
+mod name_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -23,6 +23,8 @@ const JWT_BEGINS: &str = "eyJ";
 const JWT_PART: usize = 10;
 /// The most bytes of a URL that are searched for the end of a password.
 const LONGEST_AUTHORITY: usize = 4096;
+/// The most characters of a line of Base64; a longer one is all of it.
+const WIDEST_LINE: usize = 80;
 /// The fewest characters of a Base64 run in the body of a key.
 const KEY_LINE: usize = 16;
 
@@ -40,13 +42,22 @@ static BEGINNINGS: LazyLock<Beginnings> = LazyLock::new(|| {
 });
 /// The pattern of each row that has one, compiled on first use.
 static PARTS: [OnceLock<Regex>; SHAPES.len()] = [const { OnceLock::new() }; SHAPES.len()];
-/// The lines of a private key whose last line was cut off: headers, whole lines of Base64, and the last of them.
+/// The lines of a private key whose last line was cut off, or is behind the numbers or times of a log: headers, whole
+/// lines of Base64, the last of them, and the marker.
 static CUT_KEY: LazyLock<Regex> = LazyLock::new(|| {
-    let between = r"(?:[\s>|]|\\+[nr])+";
     let header = r#"[A-Za-z-]{2,40}: [^\n\\"]{0,128}"#;
-    let (line, last) = ("[A-Za-z0-9+/=]{16,}", "[A-Za-z0-9+/=]{4,15}");
-    pattern(&format!("^(?:{between}{header})*((?:{between}{line})+)({between}{last})?"))
+    let end = "-----END [A-Z0-9 ]{0,40}-----";
+    pattern(&format!("^(?:{BETWEEN}{header})*((?:{BETWEEN}{LINE})+)({BETWEEN}{LAST})?({BETWEEN}{end})?"))
 });
+/// Further lines of the Base64 of a private key.
+static WRAPPED: LazyLock<Regex> = LazyLock::new(|| pattern(&format!("^((?:{BETWEEN}{LINE})+)({BETWEEN}{LAST})?")));
+const LINE: &str = "[A-Za-z0-9+/=]{16,}";
+const LAST: &str = "[A-Za-z0-9+/=]{4,15}";
+/// What is between the lines of a key: the end of a line, and numbers, times and the name of a container.
+const BETWEEN: &str = concat!(
+    r"(?:[ \t\r\n>|+-]|\\+[nr])+",
+    r"(?:(?:[\[(]?[0-9][0-9A-Za-z:.,+-]{0,31}[\])]?|[0-9A-Za-z_.-]{1,32} *\|)(?:[ \t:|>]|→|│)+(?:[A-Z]{3,8}[ \t:|]+)?){0,3}"
+);
 /// The private lines of a PuTTY key; the last may be followed by the first word of `Private-MAC`.
 static PUTTY: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
@@ -103,7 +114,10 @@ fn keys(text: &str, found: &mut Vec<SecretSpan>) {
                 continue;
             }
             match key(text, start, prefix, *index) {
-                Ok(range) => {
+                Ok(mut range) => {
+                    if SHAPES[*index].kind == PRIVATE_KEY && range.len() <= WIDEST_LINE {
+                        range.end += WRAPPED.find(&text[range.end..]).map_or(0, |lines| lines.end());
+                    }
                     at = range.end;
                     found.push(SecretSpan { range, kind: SHAPES[*index].kind });
                     break;
@@ -263,7 +277,8 @@ fn cut_key_end(text: &str, body: usize) -> Option<usize> {
         text.as_bytes().get(*end).is_none_or(|byte| (is_delimiter(*byte) && *byte != b' ') || *byte == b'\\')
     };
     let last = captures.get(2).map(|last| body + last.end()).filter(ends);
-    last.or_else(|| captures.get(1).map(|lines| body + lines.end()))
+    let marker = captures.get(3).map(|marker| body + marker.end());
+    marker.or(last).or_else(|| captures.get(1).map(|lines| body + lines.end()))
 }
 
 /// Finds passwords in `scheme://user:password@host`, and tokens in place of the user.

@@ -46,7 +46,6 @@ fn of_shapes() -> Vec<(&'static str, String)> {
 
 #[test]
 fn patterns_compile() {
-    assert!(PLACEHOLDERS.is_some());
     let mut redactor = Redactor::new();
     assert_eq!(
         redactor.mask(&format!("password=hunter2 {}{}", "ghp_", random(36))),

@@ -21,7 +21,8 @@ static NOTHING: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// References to the place of a secret (a variable, a file, a vault), and stand-ins for one.
 static REFERENCES: LazyLock<Regex> = LazyLock::new(|| {
-    let variables = r"\$[a-z_]\w{0,63}$|%\w{1,63}%$|\$[{(\[]|\{|<|%[({]|[#@]\{|\$env:|!(?:ref|sub|vault|secret)\b";
+    let variables = r"\$[a-z_]\w{0,63}$|%\w{1,63}%$|\$[{(\[]+[a-z_]|\{+[\s%#]*[a-z_][\w\s.:()\[\]|-]*\}*$|<[/!]?[a-z][\w\s.:/|-]*>?$|\{+$|\
+        <+$|%[({]|[#@]\{|\$env:|!(?:ref|sub|vault|secret)\b";
     let places =
         r"enc\[|op://|arn:|vault:|secret://|env[:.]|os\.environ|os\.getenv|process\.env|import\.meta|secrets\.";
     let others =
@@ -53,6 +54,23 @@ pub(super) fn is_reference(value: &str) -> bool {
     (is_cut && is_short()) || REFERENCES.is_match(value) || (value.len() <= 80 && STAND_INS.is_match(value))
 }
 
+/// Whether several words can be a secret: none of them is of a sentence.
+pub(super) fn is_phrase(value: &str) -> bool {
+    const OF_SENTENCES: &str = "a an and any are as at be been by can cannot could did do does else enter field file for \
+        from has have here if in incorrect invalid is it its key match must need needs new no not of on one optional or \
+        our password passwords please required secret should so that the their then this to token use used user uses \
+        value was we were when which will with you your";
+    let words: Vec<&str> = value.split_whitespace().collect();
+    let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let is_of_sentence = |word: &&str| OF_SENTENCES.split(' ').any(|of| of == bare(word));
+    let is_assignment = |word: &&str| word.len() < 3 && !word.contains(char::is_alphanumeric);
+    value.chars().count() >= 3
+        && words.len() <= 12
+        && !value.ends_with(['.', '?', '!', ':', ',', '{', '('])
+        && value.starts_with(|c: char| c.is_alphanumeric() || "$<{!@#%^&*".contains(c))
+        && !words.iter().any(|word| is_of_sentence(word) || is_assignment(word) || is_call(word) || is_nothing(word))
+}
+
 /// Whether a value is no secret, whatever its name.
 pub(super) fn is_nothing(value: &str) -> bool {
     !value.chars().any(char::is_alphanumeric) || NOTHING.is_match(value) || is_reference(value) || PATHS.is_match(value)
@@ -68,7 +86,19 @@ pub(super) fn is_own_name(name: &str, value: &str) -> bool {
 /// Whether an unquoted value is a call, an element or an attribute.
 pub(super) fn is_call(value: &str) -> bool {
     let value = value.trim_end_matches([',', ';', ')', '}']);
-    value.starts_with(['(', '[', '{', '|', '\\']) || CALLS.is_match(value)
+    (value.starts_with(['(', '[', '{', '|', '\\']) && !is_random_in_brackets(value))
+        || (CALLS.is_match(value) && !is_random_in_brackets(value))
+}
+
+/// Whether a value with brackets is random characters and no code: letters and digits alternate before a bracket, or
+/// marks that code does not put there are beside it.
+fn is_random_in_brackets(value: &str) -> bool {
+    let word = value.trim_start_matches(['(', '[', '{', '<', '$']);
+    let word = &word[..word.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(word.len())];
+    let changes = word.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit()).count();
+    let is_mixed = changes >= 2 && word.bytes().any(|byte| byte.is_ascii_uppercase()) && !word.contains("64");
+    let marks = value.bytes().filter(|byte| b"!#%^~@$&;?".contains(byte)).count();
+    is_mixed || (marks > 1 && !value.contains(['"', '\'']))
 }
 
 /// Whether an unquoted value is code: a call, or a variable with the name of a secret.

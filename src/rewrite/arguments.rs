@@ -133,7 +133,7 @@ mod tests {
         let document = read(source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
         let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
-        let early = truncation.early_edits(transcript, &tally, &policy());
+        let early = truncation.edits(transcript, truncation.old_messages(transcript, &tally, &policy()));
         let late = truncation.edits(transcript, 1);
         crate::rewrite::apply(source, if truncation.sizes.is_some() { &early } else { &late })
     }

@@ -29,7 +29,7 @@ pub(super) fn compare_plan(case: &Case<'_>, settings: &Settings, source: &str, b
         .policy
         .truncation
         .as_ref()
-        .map(|truncation| truncation.early_edits(transcript, &tally, &settings.policy.cut));
+        .map(|truncation| truncation.edits(transcript, truncation.old_messages(transcript, &tally, &settings.policy.cut)));
     let source = crate::rewrite::apply(source, &truncated.unwrap_or_default());
     let document = read(&source, settings.input.from, None).expect("a transcript");
     let transcript = &document.transcripts[0];
