@@ -280,8 +280,8 @@ impl<'t> Assignment<'t> {
             let start = at + quote.map_or(0, |(backslashes, _)| backslashes + 1);
             let element = Assignment { name: self.name.clone(), start, quote, ..*self };
             let is_secret = |value: &str| match quote {
-                Some(_) => is_secret_in_quotes(class, label, value),
-                None => values::is_random(value, 6) && !values::is_nothing(value) && !values::is_code(value),
+                Some(_) => is_secret_element(class, label, value),
+                None => values::is_dense(value, 6) && !values::is_code(value) && is_secret_element(class, label, value),
             };
             let range = match quote {
                 Some((backslashes, quote)) => element.closing_quote(backslashes, quote)?,
@@ -295,34 +295,38 @@ impl<'t> Assignment<'t> {
 
     /// Returns the secrets in the indented lines below the name, if the value is there: a block or a list in YAML.
     fn block(&self, class: NameClass, label: &str) -> Option<Vec<Range<usize>>> {
-        let rest = &self.text[self.start..];
-        let header = rest.lines().next().unwrap_or_default().trim_end();
+        let header = self.line();
         let is_block = header.starts_with(['|', '>']) && header[1..].bytes().all(|byte| b"+-0123456789".contains(&byte));
-        if self.operator != Operator::Colon || !(is_block || header.is_empty()) {
+        let mut at = self.start + header.len();
+        at += usize::from(self.text[at..].starts_with('\r'));
+        let is_below = (is_block || header.trim_end().is_empty()) && self.text[at..].starts_with('\n');
+        if self.operator != Operator::Colon || !is_below {
             return None;
         }
-        let line = self.text[..self.name.start].rfind('\n').map_or(0, |line| line + 1);
-        let indent = self.text[line..].bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        at += 1;
+        let before = self.text.as_bytes()[..self.name.start].iter().rev().take(LONGEST_NAME);
+        let indent = before.take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         let mut lines: Vec<Range<usize>> = Vec::new();
-        let mut at = self.start + rest.find('\n')? + 1;
         for line in self.text[at..self.text.floor_char_boundary(at + LONGEST_VALUE)].split_inclusive('\n') {
-            let value = line.trim_start();
+            let mut value = line.trim_start();
             let own = line.len() - value.len();
-            let is_item = value.starts_with("- ") && own >= indent;
-            if !value.is_empty() && !(if is_block { own > indent } else { is_item }) {
+            let item = value.strip_prefix("- ").filter(|_| own >= indent);
+            let is_part = if is_block { own > indent } else { item.is_some() };
+            if !value.is_empty() && !is_part {
                 break;
             }
-            let value = if is_block { value } else { value.strip_prefix("- ").unwrap_or_default() };
-            let value = value.trim_end().trim_matches(['"', '\'']);
-            let start = at + (value.as_ptr() as usize - line.as_ptr() as usize);
-            lines.push(start..start + value.len());
+            value = item.filter(|_| !is_block).unwrap_or(value).trim_start_matches(['"', '\'']);
+            let start = at + line.len() - value.len();
+            value = value.trim_end().trim_end_matches(['"', '\'']);
+            if !value.is_empty() {
+                lines.push(start..start + value.len());
+            }
             at += line.len();
         }
-        lines.retain(|range| !range.is_empty());
         let is_secret = |range: &Range<usize>| {
             let value = &self.text[range.clone()];
             let is_map = value.contains(": ") || value.ends_with(':');
-            !is_map && is_secret_in_quotes(class, label, value) && (class == NameClass::Password || !values::is_code(value))
+            !is_map && is_secret_element(class, label, value)
         };
         if !is_block {
             lines.retain(is_secret);
@@ -332,6 +336,12 @@ impl<'t> Assignment<'t> {
             lines.clear();
         }
         Some(lines)
+    }
+
+    /// Returns the rest of the line.
+    fn line(&self) -> &'t str {
+        let rest = &self.text[self.start..self.text.floor_char_boundary(self.start + LONGEST_VALUE)];
+        &rest[..rest.find(['\n', '\r']).unwrap_or(rest.len())]
     }
 
     /// Returns the secret in the value.
@@ -368,12 +378,13 @@ impl<'t> Assignment<'t> {
         }
         let is_connection = self.is_connection(name);
         let first = self.text.as_bytes().get(self.start).copied();
+        let is_property = self.is_line_start() && !self.line().contains(['=', ' ']);
         let ends = |byte: u8| match byte {
             b' ' => !is_connection,
             b'<' => !is_environment && first != Some(b'<'),
             b'>' => !is_environment,
             // These end a value in a URL, a form, a connection string or a command, but not in a sentence.
-            b';' | b'&' | b'|' => !is_environment && self.operator != Operator::Colon,
+            b';' | b'&' | b'|' => !is_environment && self.operator != Operator::Colon && !is_property,
             _ => is_delimiter(byte),
         };
         let end = self.bare_end(placeholders, ends);
@@ -390,10 +401,10 @@ impl<'t> Assignment<'t> {
     /// Returns the rest of the line, if it is a value of several words: behind a command that sets a variable, and in
     /// YAML.
     fn words(&self, class: NameClass, is_environment: bool) -> Option<Range<usize>> {
-        let line = self.text[self.start..].lines().next()?;
+        let line = self.line();
         let ends = [" #", " //", " &&", " ||", " | ", "; ", "\\n"];
         let end = ends.iter().filter_map(|end| line.find(end)).min().unwrap_or(line.len());
-        let value = line[..end.min(line.floor_char_boundary(LONGEST_VALUE))].trim_end();
+        let value = line[..end].trim_end();
         let is_line = match self.operator {
             Operator::Command => true,
             Operator::Colon => self.is_line_start() && !is_environment && !self.quoted_name,
@@ -539,6 +550,17 @@ fn is_secret_in_quotes(class: NameClass, name: &str, value: &str) -> bool {
         NameClass::Ambiguous => looks_random(value),
         NameClass::Authorization | NameClass::Cookie => false,
     }
+}
+
+/// Whether one of several values is secret.
+fn is_secret_element(class: NameClass, name: &str, value: &str) -> bool {
+    let is_key = || values::is_random(value, 8) && values::is_dense(value, 6) && !values::is_code(value);
+    is_secret_in_quotes(class, name, value) && (is_password(class, name) || is_key())
+}
+
+/// Whether a name means a password and not a key.
+fn is_password(class: NameClass, name: &str) -> bool {
+    class == NameClass::Password && !name.to_ascii_lowercase().contains("key")
 }
 
 fn is_number(value: &str) -> bool {
