@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use crate::exit::Failure;
-use crate::rewrite::Edit;
 use crate::redact::{Masked, Redactor};
+use crate::rewrite::Edit;
 use crate::transcript::Transcript;
 use crate::transcript::view::{Arena, view};
 

@@ -275,3 +275,6 @@ fn stays(transcript: &Transcript<'_>, plan: &Plan, edit: &Edit) -> bool {
     let index = after.saturating_sub(1);
     index >= plan.cutoff || plan.pinned.binary_search(&index).is_ok()
 }
+
+#[cfg(test)]
+mod cut_tests;

@@ -277,7 +277,8 @@ impl HttpClient {
             body.extend_from_slice(&chunk);
             if body.len() > LARGEST_ANSWER {
                 // A retry would be paid for again, and be as large.
-                let failed = failed(FailureKind::Odd, "it is larger than 2 MiB, and no summary is that long".to_owned());
+                let failed =
+                    failed(FailureKind::Odd, "it is larger than 2 MiB, and no summary is that long".to_owned());
                 return Err(FailedAttempt { advised: Some(false), ..failed });
             }
         }

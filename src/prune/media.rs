@@ -12,6 +12,7 @@ use crate::transcript::{Content, Part, PartKind};
 use crate::prune::note::note;
 use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
 use crate::prune::scene::{Age, Scene, ToolResult};
+use crate::redact::beginning;
 
 pub(super) const KIND: Kind = Kind {
     name: "media",
@@ -66,7 +67,12 @@ fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) ->
     parts.into_iter().filter_map(|medium| replace(scene, medium)).chain(attached).collect()
 }
 
-fn add<'a>(message: usize, (part, original): (&Part<'a>, &Part<'a>), list: Option<Json<'a>>, media: &mut Vec<Medium<'a>>) {
+fn add<'a>(
+    message: usize,
+    (part, original): (&Part<'a>, &Part<'a>),
+    list: Option<Json<'a>>,
+    media: &mut Vec<Medium<'a>>,
+) {
     let kind = match (&part.kind, &original.kind) {
         (PartKind::Image, _) => "image",
         (PartKind::Media, _) => "file",
@@ -141,7 +147,7 @@ fn describe(medium: &Medium<'_>) -> (String, Option<OffloadedFile>) {
         return (medium.kind.to_owned(), None);
     };
     if ["http://", "https://", "gs://", "s3://", "file://"].iter().any(|scheme| text.starts_with(scheme)) {
-        let shown: String = text.chars().take(LONGEST_ADDRESS).collect();
+        let shown = beginning(&text, LONGEST_ADDRESS);
         return (format!("{} at {shown}", medium.kind), None);
     }
     let strings = named_strings(medium.original);

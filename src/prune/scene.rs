@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use crate::plan::size::Size;
 use crate::redact::Masked;
+use crate::redact::beginning;
 use crate::rewrite::elements;
 use crate::tokens::{Counter, MEDIA_TOKENS, Tally};
 use crate::transcript::edit::Edit;
@@ -180,7 +181,7 @@ impl<'s, 'a> ToolResult<'s, 'a> {
 
     /// Returns the name of the tool.
     pub(super) fn tool(&self) -> String {
-        let name = self.call.and_then(|call| call.name).map(|name| name.decode().chars().take(LONGEST_NAME).collect());
+        let name = self.call.and_then(|call| call.name).map(|name| beginning(&name.decode(), LONGEST_NAME).to_owned());
         name.filter(|name: &String| !name.is_empty()).unwrap_or_else(|| "tool".to_owned())
     }
 

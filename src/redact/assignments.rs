@@ -42,8 +42,7 @@ static NAME_BEHIND: LazyLock<Regex> =
 /// The member with the name of the variable whose value another member has.
 const LABEL: &str = r#"(?i)\b(?:name|key|variable|var)(?:\\*["']?\s*[:=]\s*\\*["']?|>)([a-z_][\w.-]{1,63})"#;
 /// What precedes the name of a variable that a command sets.
-const COMMANDS: [&str; 8] =
-    ["ENV ", "setenv ", "SetEnv ", "setx ", "set -x ", "set -gx ", "set -Ux ", "#define "];
+const COMMANDS: [&str; 8] = ["ENV ", "setenv ", "SetEnv ", "setx ", "set -x ", "set -gx ", "set -Ux ", "#define "];
 
 /// The operator between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -296,7 +295,8 @@ impl<'t> Assignment<'t> {
     /// Returns the secrets in the indented lines below the name, if the value is there: a block or a list in YAML.
     fn block(&self, class: NameClass, label: &str) -> Option<Vec<Range<usize>>> {
         let header = self.line();
-        let is_block = header.starts_with(['|', '>']) && header[1..].bytes().all(|byte| b"+-0123456789".contains(&byte));
+        let is_block =
+            header.starts_with(['|', '>']) && header[1..].bytes().all(|byte| b"+-0123456789".contains(&byte));
         let mut at = self.start + header.len();
         at += usize::from(self.text[at..].starts_with('\r'));
         let is_below = (is_block || header.trim_end().is_empty()) && self.text[at..].starts_with('\n');
@@ -389,7 +389,8 @@ impl<'t> Assignment<'t> {
         };
         let end = self.bare_end(placeholders, ends);
         let value = self.text.get(self.start..end)?;
-        let mut last = value.trim_end_matches(if is_environment { &[',', ';'][..] } else { &['.', ',', ':', ';', ')', ']', '}'] });
+        let mut last =
+            value.trim_end_matches(if is_environment { &[',', ';'][..] } else { &['.', ',', ':', ';', ')', ']', '}'] });
         // A bracket that the value opens belongs to it.
         let opens = [('(', ')'), ('[', ']'), ('{', '}')].into_iter().find(|(open, _)| last.contains(*open));
         if let Some((_, close)) = opens.filter(|(_, close)| value[last.len()..].starts_with(*close)) {
@@ -579,4 +580,10 @@ fn kind(class: NameClass, name: &str) -> &'static str {
         NameClass::Password if !name.to_ascii_lowercase().ends_with("secret") => PASSWORD,
         _ => SECRET,
     }
+}
+
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    vec![&*NAMES, &*NEXT_ELEMENT, &*NAME_BEFORE, &*NAME_BEHIND]
 }

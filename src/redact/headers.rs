@@ -132,3 +132,9 @@ pub(super) fn commands(text: &str, found: &mut Vec<SecretSpan>) {
         }
     }
 }
+
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    vec![&*SCHEMES, &*COMMANDS]
+}

@@ -322,8 +322,8 @@ pub(super) const SHAPES: &[Shape] = &[
     ),
     row("age-key", &["AGE-SECRET-KEY-1"], Capitals, 50),
     // Base64 of `-----BEGIN ` and the words that may come before `PRIVATE KEY`.
-    row(PRIVATE_KEY, &["LS0tLS1CRUdJTiBQUklW", "LS0tLS1CRUdJTiBSU0Eg", "LS0tLS1CRUdJTiBFQyBQ"], Encoded, 60),
-    row(PRIVATE_KEY, &["LS0tLS1CRUdJTiBPUEVO", "LS0tLS1CRUdJTiBFTkNS", "LS0tLS1CRUdJTiBEU0Eg"], Encoded, 60),
-    row(PRIVATE_KEY, &["LS0tLS1CRUdJTiBQR1AgUFJJ"], Encoded, 60),
+    row(PRIVATE_KEY, &["LS0tLS1CRUdJTiBQUklW", "LS0tLS1CRUdJTiBSU0Eg", "LS0tLS1CRUdJTiBFQyBQ"], Encoded, 36),
+    row(PRIVATE_KEY, &["LS0tLS1CRUdJTiBPUEVO", "LS0tLS1CRUdJTiBFTkNS", "LS0tLS1CRUdJTiBEU0Eg"], Encoded, 36),
+    row(PRIVATE_KEY, &["LS0tLS1CRUdJTiBQR1AgUFJJ"], Encoded, 36),
     Shape { needs: Needs::Dense, ..row(SECRET, SMALL, Dotted, 26) },
 ];

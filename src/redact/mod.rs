@@ -11,6 +11,7 @@ mod masked;
 mod names;
 mod shapes;
 mod values;
+mod whole;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +30,7 @@ use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Message, Transcript};
 
 pub(crate) use masked::Masked;
+pub(crate) use whole::{beginning, cut_before, cut_behind};
 
 /// Placeholders with a higher number are ordinary text: no conversation has so many secrets.
 const HIGHEST_NUMBER: u64 = 1_000_000;
@@ -148,7 +150,8 @@ impl Redactor {
                         mut container => {
                             let range = scalar.span();
                             let member = container.as_deref().map_or(Member::Unnamed, Open::member);
-                            let is_data = tool_data.iter().any(|data| data.start <= range.start && range.end <= data.end);
+                            let is_data =
+                                tool_data.iter().any(|data| data.start <= range.start && range.end <= data.end);
                             let value = text.decode();
                             edits.extend(self.edit(&value, member.in_data(is_data), range.clone(), depth));
                             container.iter_mut().for_each(|container| container.pass_text(&value, &range));
@@ -365,9 +368,28 @@ fn around_placeholders(text: &str, secret: SecretSpan, placeholders: &[Range<usi
     pieces.into_iter().filter(has_something).map(|range| SecretSpan { range, kind: secret.kind }).collect()
 }
 
+/// The patterns of this room that are no static of their own: one of all prefixes, and those of rows with parts.
+#[cfg(test)]
+pub(crate) const ROWS_WITH_PATTERNS: usize = {
+    let (mut count, mut at) = (1, 0);
+    while at < kinds::SHAPES.len() {
+        count += kinds::SHAPES[at].parts.is_some() as usize;
+        at += 1;
+    }
+    count
+};
+
+/// Builds the patterns of this room.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    let rest =
+        [assignments::patterns(), headers::patterns(), names::patterns(), shapes::patterns(), values::patterns()];
+    rest.into_iter().flatten().chain([&*PLACEHOLDERS]).collect()
+}
+
 #[cfg(test)]
 mod name_tests;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 #[cfg(test)]
 mod token_tests;

@@ -101,7 +101,8 @@ const FRAMES: &[(&str, &[&str])] = &[
 fn values(pattern: &str, runner: &mut TestRunner) -> [String; 2] {
     let strategy = string_regex(pattern).expect("a pattern");
     let of_sentence = |value: &String| value.split(' ').all(|word| word.len() > 4);
-    let strategy = strategy.prop_filter("no words of sentences", move |value| !value.contains(' ') || of_sentence(value));
+    let strategy =
+        strategy.prop_filter("no words of sentences", move |value| !value.contains(' ') || of_sentence(value));
     [(); 2].map(|()| strategy.new_tree(runner).expect("a value").current())
 }
 

@@ -50,9 +50,7 @@ static VARIABLES: LazyLock<Regex> =
     LazyLock::new(|| ending("(?:^|_)(?:pass|token)|_(?:key|pat|salt|pin|dsn|auth|pw)|pass|apikey"));
 /// Names that may mean a secret.
 static AMBIGUOUS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        "(?:^|_)(?:token|auth|pass|pw|secret)(?:_|$)|(?:_key|passw(?:or)?d|passphrase|secret|credential)(?:_|s?$)",
-    )
+    pattern("(?:^|_)(?:token|auth|pass|pw|secret)(?:_|$)|(?:_key|passw(?:or)?d|passphrase|secret|credential)(?:_|s?$)")
 });
 /// The names of headers with a secret, in their own spelling.
 static HEADERS: LazyLock<Regex> = LazyLock::new(|| {
@@ -121,6 +119,12 @@ pub(super) fn is_structural(name: &str) -> bool {
 /// Whether a member of this name is opaque: bytes that its provider verifies.
 pub(super) fn is_sealed(name: &str) -> bool {
     ["encrypted_content", "redactedContent", "signature", "thoughtSignature", "thought_signature"].contains(&name)
+}
+
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    vec![&*NOT_SECRET, &*PASSWORDS, &*KEYS, &*VARIABLES, &*AMBIGUOUS, &*HEADERS]
 }
 
 #[cfg(test)]

@@ -60,9 +60,7 @@ const BETWEEN: &str = concat!(
 );
 /// The private lines of a PuTTY key; the last may be followed by the first word of `Private-MAC`.
 static PUTTY: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"Private-Lines: [0-9]+(?:\s|\\+[nr])+([A-Za-z0-9+/]{4,}={0,2}(?:(?:\s|\\+[nr])+[A-Za-z0-9+/]{4,}={0,2})*)",
-    )
+    pattern(r"Private-Lines: [0-9]+(?:\s|\\+[nr])+([A-Za-z0-9+/]{4,}={0,2}(?:(?:\s|\\+[nr])+[A-Za-z0-9+/]{4,}={0,2})*)")
 });
 
 struct Beginnings {
@@ -192,7 +190,11 @@ fn escape_letters(before: &[u8], first: usize) -> usize {
 
 /// Returns the length of a pattern's match at the start of a text.
 fn parts_end(rest: &str, parts: &str, regex: &OnceLock<Regex>) -> Option<usize> {
-    regex.get_or_init(|| pattern(&format!("^(?-u:{parts})"))).find(rest).map(|found| found.end())
+    part_pattern(parts, regex).find(rest).map(|found| found.end())
+}
+
+fn part_pattern<'r>(parts: &str, regex: &'r OnceLock<Regex>) -> &'r Regex {
+    regex.get_or_init(|| pattern(&format!("^(?-u:{parts})")))
 }
 
 /// Whether a secret can begin at `start`: no letter or digit precedes it, unless it belongs to an escape or a terminal
@@ -314,4 +316,11 @@ fn urls(text: &str, found: &mut Vec<SecretSpan>) {
             found.push(SecretSpan { range: password, kind: URL_PASSWORD });
         }
     }
+}
+
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    let parts = SHAPES.iter().zip(&PARTS).filter_map(|(shape, regex)| Some(part_pattern(shape.parts?, regex)));
+    parts.chain([&BEGINNINGS.regex, &*CUT_KEY, &*WRAPPED, &*PUTTY]).collect()
 }

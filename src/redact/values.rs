@@ -30,21 +30,18 @@ static REFERENCES: LazyLock<Regex> = LazyLock::new(|| {
     pattern(&format!(r"^(?i:[*x.•…_?\#=-]*$|{variables}|{places}|{others})"))
 });
 /// Parts of such values, and marks of a cut.
-static STAND_INS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?i)[-_]your[-_]|change[-_]?me|placeholder|redacted|replace[-_]?me|[-_]goes[-_]here")
-});
+static STAND_INS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)[-_]your[-_]|change[-_]?me|placeholder|redacted|replace[-_]?me|[-_]goes[-_]here"));
 /// A file path.
 static PATHS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"^(?:~|\.\.?)?/(?:[\w. -]{1,32}/)+[\w. -]{0,32}$|^(?:~|\.\.?)?/[\w-]{1,32}\.[a-z]{1,5}$")
 });
 /// A call, an element, or an attribute of something.
-static CALLS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^[&*!@]*[A-Za-z_][\w.:?]*[(\[<]|^[&*!@]*[A-Za-z_]+(?:[.:?]+[A-Za-z_]+\d{0,2})+$")
-});
+static CALLS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^[&*!@]*[A-Za-z_][\w.:?]*[(\[<]|^[&*!@]*[A-Za-z_]+(?:[.:?]+[A-Za-z_]+\d{0,2})+$"));
 /// A variable with the name of a secret.
-static VARIABLES: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^(?i)[&*!@]*[a-z_]*(?:passw(?:or)?d|pwd|secret|token|key|credential)[a-z_]*\d{0,2}$")
-});
+static VARIABLES: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?i)[&*!@]*[a-z_]*(?:passw(?:or)?d|pwd|secret|token|key|credential)[a-z_]*\d{0,2}$"));
 
 /// Whether a value refers to the place of a secret, or stands in for one: dots, crosses, `your-key`.
 pub(super) fn is_reference(value: &str) -> bool {
@@ -95,7 +92,8 @@ pub(super) fn is_call(value: &str) -> bool {
 fn is_random_in_brackets(value: &str) -> bool {
     let word = value.trim_start_matches(['(', '[', '{', '<', '$']);
     let word = &word[..word.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(word.len())];
-    let changes = word.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit()).count();
+    let changes =
+        word.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit()).count();
     let is_mixed = changes >= 2 && word.bytes().any(|byte| byte.is_ascii_uppercase()) && !word.contains("64");
     let marks = value.bytes().filter(|byte| b"!#%^~@$&;?".contains(byte)).count();
     is_mixed || (marks > 1 && !value.contains(['"', '\'']))
@@ -119,4 +117,10 @@ pub(super) fn is_random(value: &str, least: usize) -> bool {
     let cases = value.len() >= 20 && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'_' | b'e'));
     value.chars().count() >= least && !is_number && letters && (has(u8::is_ascii_digit) || marks || cases)
+}
+
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    vec![&*NOTHING, &*REFERENCES, &*STAND_INS, &*PATHS, &*CALLS, &*VARIABLES]
 }

@@ -11,6 +11,7 @@ use crate::transcript::json::Json;
 use crate::transcript::source::Source;
 use crate::transcript::{Arguments, Call, Role, Transcript};
 
+use crate::redact::beginning;
 use crate::rewrite::Edit;
 
 /// The characters that stay of a cut argument.
@@ -96,7 +97,7 @@ impl Truncation {
     fn cut_values(&self, object: Json<'_>, kept: usize) -> Vec<Edit> {
         let long = object.entries().filter_map(|(_, value)| {
             let text = value.text().filter(|text| text.code_point_count() > self.longest)?;
-            let shorter = text.decode().chars().take(kept).collect::<String>() + self.mark;
+            let shorter = beginning(&text.decode(), kept).to_owned() + self.mark;
             // DeepAgents cuts what is too long by its own measure, even if the mark makes it longer.
             let gains = self.sizes.is_some() || shorter.chars().count() < text.code_point_count();
             gains.then(|| Edit { range: value.span(), text: Value::from(shorter).to_string() })

@@ -238,6 +238,12 @@ fn trigrams(text: &str) -> impl Iterator<Item = [String; 3]> {
     (2..words.len()).map(move |end| [words[end - 2].clone(), words[end - 1].clone(), words[end].clone()])
 }
 
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    vec![&*DECLINING, &*CONVERSING]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

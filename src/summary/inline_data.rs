@@ -65,6 +65,12 @@ fn data_size(run: &str) -> Option<usize> {
     }
 }
 
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    vec![&*RUNS]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -33,6 +33,12 @@ static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(&format!(r"(?:{}){NUMBER}|{NUMBER} maximum context length", before.join("|")))
 });
 
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    vec![&*NAMED]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
