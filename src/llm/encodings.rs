@@ -50,7 +50,7 @@ const READINGS: [Reading; 4] = [
 /// not matter, and neither does reversed order. A shorter word is found whole.
 pub(super) fn find(text: &str, word: &str) -> Vec<Range<usize>> {
     // No answer has four gigabytes. Of one that has, nothing is shown.
-    let Ok(_) = u32::try_from(text.len()) else { return Vec::from([0..text.len()]) };
+    let Ok(_) = u32::try_from(text.len()) else { return vec![Range { start: 0, end: text.len() }] };
     let mut found = Vec::new();
     search(&units(text), &Parts::of(word), PACKED_TWICE, &mut found);
     found.sort_by_key(|range: &Range<usize>| range.start);
@@ -74,7 +74,7 @@ impl Parts {
     fn of(word: &str) -> Self {
         let forwards = word.to_ascii_lowercase().into_bytes();
         let backwards: Vec<u8> = forwards.iter().rev().copied().collect();
-        let length = forwards.len().min(PART).max(1);
+        let length = forwards.len().clamp(1, PART);
         let parts = [forwards, backwards].iter().flat_map(|word| word.windows(length).map(<[u8]>::to_vec)).collect();
         Parts { length, parts }
     }

@@ -1,8 +1,8 @@
 //! Finds secrets by the name before them: `.env` lines, assignments in code, YAML, JSON and XML, command flags,
 //! headers.
 //!
-//! The text may be of any kind and cut anywhere, so nothing is parsed. After a name for a secret, the search looks for
-//! an assignment operator, and from there for the end of the value. Its distance is bounded, so the time is linear.
+//! There is one scanner for all of them: the names of secrets, the operator behind each, and the value. Whether the
+//! value is secret depends on the name, the operator and the place.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -10,27 +10,18 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::pattern::pattern;
-
 use crate::redact::kinds::{ENV_SECRET, PASSWORD, SECRET};
 use crate::redact::names::{self, NameClass};
+use crate::redact::operators::{
+    Assignment, LONGEST_LABEL, LONGEST_NAME, Operator, assignment, name_around, placeholder_at, skip_spaces,
+};
 use crate::redact::{SecretSpan, headers, is_delimiter, values};
-
-/// The most bytes of a name on either side of the matched word.
-const LONGEST_NAME: usize = 64;
-/// The most bytes between a value and its name in another member.
-const LONGEST_LABEL: usize = 200;
-/// The most bytes of a value.
-const LONGEST_VALUE: usize = 4096;
-/// The most spaces around an operator.
-const MOST_SPACES: usize = 16;
 
 /// Matches a part of every name for a secret.
 static NAMES: LazyLock<Regex> = LazyLock::new(|| {
     pattern("(?i-u:pass|pwd|secret|token|key|credential|auth|cookie|bearer|_pw|_pat|_pin|salt|dsn|value)")
 });
 
-/// The end of the element with a name, and the tag of the next.
-static NEXT_ELEMENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"^</(?:key|name)>\s{0,64}<(?:string|value|data)>"));
 /// The name of the member called `value` that follows.
 static NAME_BEFORE: LazyLock<Regex> = LazyLock::new(|| {
     let other = r#"(?:\w+\\*["']?\s*[:=]\s*[^\s,{}]{1,40}[\s,]+)?"#;
@@ -41,40 +32,6 @@ static NAME_BEHIND: LazyLock<Regex> =
     LazyLock::new(|| pattern(&format!(r#"^\\*["']?(?:[\s,;-]|\\+[nrt]){{1,40}}\\*["']?{LABEL}"#)));
 /// The member with the name of the variable whose value another member has.
 const LABEL: &str = r#"(?i)\b(?:name|key|variable|var)(?:\\*["']?\s*[:=]\s*\\*["']?|>)([a-z_][\w.-]{1,63})"#;
-/// What precedes the name of a variable that a command sets.
-const COMMANDS: [&str; 8] = ["ENV ", "setenv ", "SetEnv ", "setx ", "set -x ", "set -gx ", "set -Ux ", "#define "];
-
-/// The operator between a name and its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operator {
-    /// `=` without spaces, or the end of an XML tag.
-    Tight,
-    /// `=`, `:=` or `=>`.
-    Equals,
-    /// `:`
-    Colon,
-    /// `?=`, `+=` and the like in a makefile.
-    Make,
-    /// A space after a flag.
-    Space,
-    /// A space after a command that sets a variable: `ENV K V`.
-    Command,
-    /// A comma between the arguments of a call: `define("K", "v")`.
-    Comma,
-}
-
-/// A name with the start of its value.
-struct Assignment<'t> {
-    text: &'t str,
-    name: Range<usize>,
-    operator: Operator,
-    /// Whether the name is in quotes.
-    quoted_name: bool,
-    /// Where the value begins, after its opening quote.
-    start: usize,
-    /// The number of backslashes and the quote before the value, if it is in quotes.
-    quote: Option<(usize, u8)>,
-}
 
 /// Finds all of them in a text, in no particular order; `placeholders` are those in the text.
 pub(super) fn find(text: &str, placeholders: &[Range<usize>], found: &mut Vec<SecretSpan>) {
@@ -110,27 +67,6 @@ pub(super) fn in_member(name: &str, value: &str) -> Option<SecretSpan> {
     }
 }
 
-/// Returns the placeholder that contains a byte.
-fn placeholder_at(placeholders: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
-    let index = placeholders.partition_point(|range| range.end <= at);
-    placeholders.get(index).filter(|range| range.start <= at)
-}
-
-/// Extends a match to the whole name, without the letter of an escape before it.
-fn name_around(text: &str, part: Range<usize>) -> Range<usize> {
-    let bytes = text.as_bytes();
-    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    let before = bytes[..part.start].iter().rev().take(LONGEST_NAME).take_while(is_name).count();
-    let after = bytes[part.end..].iter().take(LONGEST_NAME).take_while(is_name).count();
-    let mut start = part.start - before;
-    let is_escape = start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't');
-    start += usize::from(is_escape && start < part.start);
-    let whole = &text[start..part.end + after];
-    let name = whole.trim_start_matches(['-', '.']);
-    start += whole.len() - name.len();
-    start..start + name.trim_end_matches(['-', '.']).len()
-}
-
 /// Classifies a name, which may be two words.
 fn classify_name(text: &str, name: Range<usize>) -> Option<(Range<usize>, NameClass)> {
     let whole = |range: Range<usize>| names::classify(&text[range.clone()]).map(|class| (range, class));
@@ -139,88 +75,6 @@ fn classify_name(text: &str, name: Range<usize>) -> Option<(Range<usize>, NameCl
         let word = before.iter().rev().take(LONGEST_NAME).take_while(|byte| byte.is_ascii_alphabetic()).count();
         if word > 0 { whole(before.len() - word..name.end) } else { None }
     })
-}
-
-/// Returns the number of backslashes and the quote at an offset.
-fn quote_at(bytes: &[u8], at: usize) -> Option<(usize, u8)> {
-    let backslashes = bytes[at..].iter().take(16).take_while(|byte| **byte == b'\\').count();
-    let quote = *bytes.get(at + backslashes)?;
-    matches!(quote, b'"' | b'\'' | b'`').then_some((backslashes, quote))
-}
-
-fn skip_spaces(bytes: &[u8], at: usize) -> usize {
-    at + bytes[at..].iter().take(MOST_SPACES).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
-}
-
-/// Parses the assignment to a name, if there is one.
-fn assignment(text: &str, name: Range<usize>) -> Option<Assignment<'_>> {
-    let bytes = text.as_bytes();
-    // Asterisks make the name bold in Markdown.
-    let skip_stars = |at: usize| at + bytes[at..].iter().take(2).take_while(|byte| **byte == b'*').count();
-    let mut at = skip_stars(name.end);
-    let closing_quote = quote_at(bytes, at);
-    if let Some((backslashes, _)) = closing_quote {
-        at += backslashes + 1;
-        at += usize::from(bytes.get(at) == Some(&b']'));
-    }
-    at += usize::from(bytes.get(at) == Some(&b'?') && bytes.get(at + 1) != Some(&b'='));
-    let before = &text[..name.start];
-    let (operator, end) = match element_text(text, name.clone(), at) {
-        Some(end) => (Operator::Tight, end),
-        None => operator(before, bytes, at, closing_quote.is_some())?,
-    };
-    let mut start = skip_spaces(bytes, skip_stars(end));
-    if operator == Operator::Colon {
-        start = behind_type(bytes, start);
-    }
-    let quote = quote_at(bytes, start);
-    start += quote.map_or(0, |(backslashes, _)| backslashes + 1);
-    Some(Assignment { text, name, operator, quoted_name: closing_quote.is_some(), start, quote })
-}
-
-/// Returns the operator behind a name that ends at `at`, and where it ends.
-fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -> Option<(Operator, usize)> {
-    let spaced = skip_spaces(bytes, at);
-    let is_command = || spaced > at && COMMANDS.iter().any(|command| before.ends_with(command));
-    let (operator, length) = match &bytes[spaced..] {
-        [b':', b':', b'=', ..] | [b'?', b'?', b'=', ..] | [b'|', b'|', b'=', ..] => (Operator::Make, 3),
-        [b':', b':', ..] | [b'=', b'=' | b'~', ..] => return None,
-        [b'?' | b'+', b'=', ..] => (Operator::Make, 2),
-        [b':', b'=', ..] | [b'=', b'>', ..] | [b'<', b'-', ..] => (Operator::Equals, 2),
-        [b':', ..] => (Operator::Colon, 1),
-        [b'=', next, ..] if spaced == at && !matches!(next, b' ' | b'\t') => (Operator::Tight, 1),
-        [b'=', ..] => (Operator::Equals, 1),
-        [b',', ..] if is_quoted && before.trim_end_matches(['"', '\'', '\\']).ends_with('(') => (Operator::Comma, 1),
-        [_, ..] if before.ends_with("--") && spaced > at => (Operator::Space, 0),
-        [_, ..] if is_command() => (Operator::Command, 0),
-        _ => return None,
-    };
-    Some((operator, spaced + length))
-}
-
-/// Returns where the text of an XML element begins that a name labels: as its tag, as an attribute of its tag, or as the
-/// element before it.
-fn element_text(text: &str, name: Range<usize>, at: usize) -> Option<usize> {
-    let rest = text.get(at..text.floor_char_boundary(at + 160))?;
-    let before = &text[..name.start];
-    let labels = before.ends_with('<') || before.ends_with("=\"") || before.ends_with("='");
-    if before.ends_with("<key>") || before.ends_with("<name>") {
-        return NEXT_ELEMENT.find(rest).map(|found| at + found.end());
-    }
-    let end = rest.find(['<', '>', '\n']).filter(|end| labels && rest[*end..].starts_with('>'))?;
-    let is_tag = end == 0 || rest.starts_with(' ') || !before.ends_with('<');
-    (is_tag && !rest[..end].ends_with('/')).then_some(at + end + 1)
-}
-
-/// Skips a type and `=`: `: str = "…"`.
-fn behind_type(bytes: &[u8], at: usize) -> usize {
-    let is_type = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_<>[]&|. ".contains(byte);
-    let end = at + bytes[at..].iter().take(LONGEST_NAME).take_while(is_type).count();
-    if end == at || !bytes[end..].starts_with(b"=") || bytes[end - 1] != b' ' {
-        return at;
-    }
-    let assigned = skip_spaces(bytes, end + 1);
-    if quote_at(bytes, assigned).is_some() { assigned } else { at }
 }
 
 impl<'t> Assignment<'t> {
@@ -257,91 +111,6 @@ impl<'t> Assignment<'t> {
         })?;
         let label = label.get(1)?.as_str();
         Some((self.name.clone(), label, names::classify(label)?))
-    }
-
-    /// Returns the secrets in a list, if the value is one.
-    fn elements(&self, class: NameClass, label: &str) -> Option<Vec<Range<usize>>> {
-        let bytes = self.text.as_bytes();
-        let close = match bytes.get(self.start)? {
-            b'[' => b']',
-            b'(' if self.operator != Operator::Colon => b')',
-            _ => return None,
-        };
-        let most = bytes.len().min(self.start + LONGEST_VALUE);
-        let mut found = Vec::new();
-        let mut at = self.start + 1;
-        while at < most && bytes[at] != close {
-            if bytes[at].is_ascii_whitespace() || bytes[at] == b',' {
-                at += 1;
-                continue;
-            }
-            let quote = quote_at(bytes, at);
-            let start = at + quote.map_or(0, |(backslashes, _)| backslashes + 1);
-            let element = Assignment { name: self.name.clone(), start, quote, ..*self };
-            let is_secret = |value: &str| match quote {
-                Some(_) => is_secret_element(class, label, value),
-                None => values::is_dense(value, 6) && !values::is_code(value) && is_secret_element(class, label, value),
-            };
-            let range = match quote {
-                Some((backslashes, quote)) => element.closing_quote(backslashes, quote)?,
-                None => start..element.bare_end(&[], |byte| byte == b',' || byte == close || is_delimiter(byte)),
-            };
-            at = range.end + start - at + usize::from(quote.is_none() && range.is_empty());
-            found.extend(self.text.get(range.clone()).filter(|value| is_secret(value)).map(|_| range));
-        }
-        Some(found)
-    }
-
-    /// Returns the secrets in the indented lines below the name, if the value is there: a block or a list in YAML.
-    fn block(&self, class: NameClass, label: &str) -> Option<Vec<Range<usize>>> {
-        let header = self.line();
-        let is_block =
-            header.starts_with(['|', '>']) && header[1..].bytes().all(|byte| b"+-0123456789".contains(&byte));
-        let mut at = self.start + header.len();
-        at += usize::from(self.text[at..].starts_with('\r'));
-        let is_below = (is_block || header.trim_end().is_empty()) && self.text[at..].starts_with('\n');
-        if self.operator != Operator::Colon || !is_below {
-            return None;
-        }
-        at += 1;
-        let before = self.text.as_bytes()[..self.name.start].iter().rev().take(LONGEST_NAME);
-        let indent = before.take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-        let mut lines: Vec<Range<usize>> = Vec::new();
-        for line in self.text[at..self.text.floor_char_boundary(at + LONGEST_VALUE)].split_inclusive('\n') {
-            let mut value = line.trim_start();
-            let own = line.len() - value.len();
-            let item = value.strip_prefix("- ").filter(|_| own >= indent);
-            let is_part = if is_block { own > indent } else { item.is_some() };
-            if !value.is_empty() && !is_part {
-                break;
-            }
-            value = item.filter(|_| !is_block).unwrap_or(value).trim_start_matches(['"', '\'']);
-            let start = at + line.len() - value.len();
-            value = value.trim_end().trim_end_matches(['"', '\'']);
-            if !value.is_empty() {
-                lines.push(start..start + value.len());
-            }
-            at += line.len();
-        }
-        let is_secret = |range: &Range<usize>| {
-            let value = &self.text[range.clone()];
-            let is_map = value.contains(": ") || value.ends_with(':');
-            !is_map && is_secret_element(class, label, value)
-        };
-        if !is_block {
-            lines.retain(is_secret);
-        } else if lines.iter().any(is_secret) {
-            lines = lines.first().zip(lines.last()).map(|(first, last)| first.start..last.end).into_iter().collect();
-        } else {
-            lines.clear();
-        }
-        Some(lines)
-    }
-
-    /// Returns the rest of the line.
-    fn line(&self) -> &'t str {
-        let rest = &self.text[self.start..self.text.floor_char_boundary(self.start + LONGEST_VALUE)];
-        &rest[..rest.find(['\n', '\r']).unwrap_or(rest.len())]
     }
 
     /// Returns the secret in the value.
@@ -413,53 +182,6 @@ impl<'t> Assignment<'t> {
         };
         let is_words = is_line && class == NameClass::Password && value.contains(' ');
         (is_words && values::is_phrase(value)).then(|| self.start..self.start + value.len())
-    }
-
-    /// Returns the span of a quoted value if the quotes close on the same line, and in the same string if the text is
-    /// JSON.
-    fn in_quotes(&self) -> Option<Range<usize>> {
-        let (backslashes, quote) = self.quote?;
-        let range = self.closing_quote(backslashes, quote)?;
-        let value = self.text.get(range.clone())?;
-        let is_between = |c: char| c.is_whitespace() || matches!(c, ',' | ':' | '{' | '}' | '[' | ']');
-        (!value.contains('"') || !value.contains(is_between)).then_some(range)
-    }
-
-    fn closing_quote(&self, backslashes: usize, quote: u8) -> Option<Range<usize>> {
-        let bytes = self.text.as_bytes();
-        let mut at = self.start;
-        let end = bytes.len().min(self.start + LONGEST_VALUE);
-        while at < end {
-            let escapes = bytes[at..end].iter().take_while(|byte| **byte == b'\\').count();
-            let next = bytes.get(at + escapes)?;
-            match next {
-                b'\n' | b'\r' => return None,
-                // Fewer backslashes than before the value close the string around it.
-                byte if *byte == quote && escapes <= backslashes => return Some(self.start..at),
-                b'n' | b'r' if escapes > 0 && escapes <= backslashes => return None,
-                _ => {}
-            }
-            // In a plain string, pairs of backslashes before a quote escape each other.
-            if *next == quote && backslashes == 0 && escapes % 2 == 0 {
-                return Some(self.start..at + escapes);
-            }
-            at += escapes + 1;
-        }
-        None
-    }
-
-    /// Returns where an unquoted value ends: before a byte that ends it, or the escape of one.
-    fn bare_end(&self, placeholders: &[Range<usize>], ends: impl Fn(u8) -> bool) -> usize {
-        let bytes = self.text.as_bytes();
-        let mut at = self.start;
-        let most = bytes.len().min(self.start + LONGEST_VALUE);
-        while at < most && !ends(bytes[at]) {
-            if bytes[at] == b'\\' && bytes.get(at + 1).is_some_and(|next| b"nrt\"'\\u".contains(next)) {
-                break;
-            }
-            at = placeholder_at(placeholders, at).map_or(at + 1, |placeholder| placeholder.end);
-        }
-        self.text.floor_char_boundary(at)
     }
 
     /// Whether the value belongs to an environment variable or a flag, so that it is no code.
@@ -536,7 +258,7 @@ impl<'t> Assignment<'t> {
 }
 
 /// Whether a quoted value is secret.
-fn is_secret_in_quotes(class: NameClass, name: &str, value: &str) -> bool {
+pub(super) fn is_secret_in_quotes(class: NameClass, name: &str, value: &str) -> bool {
     let is_environment = names::is_environment(name);
     if values::is_nothing(value) || (!is_environment && values::is_own_name(name, value)) {
         return false;
@@ -551,17 +273,6 @@ fn is_secret_in_quotes(class: NameClass, name: &str, value: &str) -> bool {
         NameClass::Ambiguous => looks_random(value),
         NameClass::Authorization | NameClass::Cookie => false,
     }
-}
-
-/// Whether one of several values is secret.
-fn is_secret_element(class: NameClass, name: &str, value: &str) -> bool {
-    let is_key = || values::is_random(value, 8) && values::is_dense(value, 6) && !values::is_code(value);
-    is_secret_in_quotes(class, name, value) && (is_password(class, name) || is_key())
-}
-
-/// Whether a name means a password and not a key.
-fn is_password(class: NameClass, name: &str) -> bool {
-    class == NameClass::Password && !name.to_ascii_lowercase().contains("key")
 }
 
 fn is_number(value: &str) -> bool {
@@ -585,5 +296,5 @@ fn kind(class: NameClass, name: &str) -> &'static str {
 /// Builds the patterns of this file.
 #[cfg(test)]
 pub(crate) fn patterns() -> Vec<&'static Regex> {
-    vec![&*NAMES, &*NEXT_ELEMENT, &*NAME_BEFORE, &*NAME_BEHIND]
+    vec![&*NAMES, &*crate::redact::operators::NEXT_ELEMENT, &*NAME_BEFORE, &*NAME_BEHIND]
 }

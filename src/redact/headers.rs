@@ -8,7 +8,6 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::pattern::pattern;
-
 use crate::redact::kinds::{AUTHORIZATION, COOKIE, PASSWORD};
 use crate::redact::{SecretSpan, is_delimiter, values};
 

@@ -9,6 +9,8 @@ mod headers;
 mod kinds;
 mod masked;
 mod names;
+mod operators;
+mod several;
 mod shapes;
 mod values;
 mod whole;
@@ -195,7 +197,8 @@ impl Redactor {
             return None;
         }
         let source = Source::of_arguments(text)?;
-        let edits = self.edits_in(source.first()?, &[0..text.len()], depth + 1);
+        let all = Range { start: 0, end: text.len() };
+        let edits = self.edits_in(source.first()?, &[all], depth + 1);
         (!edits.is_empty()).then(|| apply(text, &edits))
     }
 

@@ -13,7 +13,6 @@ use memchr::memmem;
 use regex::Regex;
 
 use crate::pattern::pattern;
-
 use crate::redact::kinds::{Class, JWT, PRIVATE_KEY, SHAPES, Shape, URL_PASSWORD};
 use crate::redact::{SecretSpan, is_delimiter, values};
 

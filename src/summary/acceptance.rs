@@ -8,7 +8,6 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::pattern::pattern;
-
 use crate::summary::exchange::THOUGHTS;
 use crate::summary::exchange::{Reply, Stop, Usage};
 use crate::summary::prompt::words;
