@@ -96,7 +96,7 @@ pub(crate) fn archive_contents(
     }
     for (mut section, way) in sections.into_iter().zip(restore_infos(source, &apply(source, edits), &changes)) {
         // Strings and numbers do not fail to serialize.
-        let way = serde_json::to_value(way).unwrap_or_default();
+        let way = serde_json::to_value(way).expect("strings and numbers");
         if let (Section::Record(Value::Object(record)), Value::Object(way)) = (&mut section, way) {
             record.extend(way);
         }
