@@ -171,17 +171,19 @@ impl<'t> Assignment<'t> {
     /// Returns the rest of the line, if it is a value of several words: behind a command that sets a variable, and in
     /// YAML.
     fn words(&self, class: NameClass, is_environment: bool) -> Option<Range<usize>> {
-        let line = self.line();
-        let ends = [" #", " //", " &&", " ||", " | ", "; ", "\\n"];
-        let end = ends.iter().filter_map(|end| line.find(end)).min().unwrap_or(line.len());
-        let value = line[..end].trim_end();
         let is_line = match self.operator {
             Operator::Command => true,
             Operator::Colon => self.is_line_start() && !is_environment && !self.quoted_name,
             _ => false,
         };
-        let is_words = is_line && class == NameClass::Password && value.contains(' ');
-        (is_words && values::is_phrase(value)).then(|| self.start..self.start + value.len())
+        if !is_line || class != NameClass::Password {
+            return None;
+        }
+        let line = self.line();
+        let ends = [" #", " //", " &&", " ||", " | ", "; ", "\\n"];
+        let end = ends.iter().filter_map(|end| line.find(end)).min().unwrap_or(line.len());
+        let value = line[..end].trim_end();
+        (value.contains(' ') && values::is_phrase(value)).then(|| self.start..self.start + value.len())
     }
 
     /// Whether the value belongs to an environment variable or a flag, so that it is no code.

@@ -15,6 +15,10 @@ pub(super) const LONGEST_NAME: usize = 64;
 pub(super) const LONGEST_LABEL: usize = 200;
 /// The most bytes of a value.
 pub(super) const LONGEST_VALUE: usize = 4096;
+/// The most bytes of a line of words.
+pub(super) const LONGEST_LINE: usize = 512;
+/// The most bytes of a list.
+pub(super) const LONGEST_LIST: usize = 1024;
 /// The most spaces around an operator.
 pub(super) const MOST_SPACES: usize = 16;
 /// The end of the element with a name, and the tag of the next.
@@ -162,7 +166,7 @@ pub(super) fn behind_type(bytes: &[u8], at: usize) -> usize {
 impl<'t> Assignment<'t> {
     /// Returns the rest of the line.
     pub(super) fn line(&self) -> &'t str {
-        let rest = &self.text[self.start..self.text.floor_char_boundary(self.start + LONGEST_VALUE)];
+        let rest = &self.text[self.start..self.text.floor_char_boundary(self.start + LONGEST_LINE)];
         &rest[..rest.find(['\n', '\r']).unwrap_or(rest.len())]
     }
 

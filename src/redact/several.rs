@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::redact::assignments::is_secret_in_quotes;
 use crate::redact::names::NameClass;
-use crate::redact::operators::{Assignment, LONGEST_NAME, LONGEST_VALUE, Operator, quote_at};
+use crate::redact::operators::{Assignment, LONGEST_LIST, LONGEST_NAME, LONGEST_VALUE, Operator, quote_at};
 use crate::redact::{is_delimiter, values};
 
 impl Assignment<'_> {
@@ -16,7 +16,7 @@ impl Assignment<'_> {
             b'(' if self.operator != Operator::Colon => b')',
             _ => return None,
         };
-        let most = bytes.len().min(self.start + LONGEST_VALUE);
+        let most = bytes.len().min(self.start + LONGEST_LIST);
         let mut found = Vec::new();
         let mut at = self.start + 1;
         while at < most && bytes[at] != close {
@@ -43,13 +43,16 @@ impl Assignment<'_> {
 
     /// Returns the secrets in the indented lines below the name, if the value is there: a block or a list in YAML.
     pub(super) fn block(&self, class: NameClass, label: &str) -> Option<Vec<Range<usize>>> {
+        if self.operator != Operator::Colon {
+            return None;
+        }
         let header = self.line();
         let is_block =
             header.starts_with(['|', '>']) && header[1..].bytes().all(|byte| b"+-0123456789".contains(&byte));
         let mut at = self.start + header.len();
         at += usize::from(self.text[at..].starts_with('\r'));
         let is_below = (is_block || header.trim_end().is_empty()) && self.text[at..].starts_with('\n');
-        if self.operator != Operator::Colon || !is_below {
+        if !is_below {
             return None;
         }
         at += 1;

@@ -406,6 +406,27 @@ fn a_seal_is_one_only_where_the_format_puts_it() {
     assert_eq!(serde_json::from_str::<Value>(&masked).expect("JSON"), expected);
 }
 
+#[test]
+fn a_hostile_text_takes_no_longer_than_another() {
+    const SIZE: usize = 1 << 15;
+    for part in [
+        "password: value = { key: | secret token [ \"a\", ( name= \\n ",
+        "value=\"x\" ",
+        "keys: [",
+        "password:\n  - a\n",
+        "password: |\n ",
+        "<password a=\"",
+        "ENV PASSWORD a b ",
+        "-----BEGIN PRIVATE KEY-----\n1 ",
+        "LS0tLS1CRUdJTiBSU0Eg",
+        "[jwt-",
+    ] {
+        let started = std::time::Instant::now();
+        let _ = masked(&part.repeat(SIZE / part.len()));
+        assert!(started.elapsed() < std::time::Duration::from_secs(20), "{part:?}: {:?}", started.elapsed());
+    }
+}
+
 /// Generates text from the pieces that decisions depend on, in every order.
 fn pieces() -> impl Strategy<Value = String> {
     let fixed = concat!(

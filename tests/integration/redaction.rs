@@ -178,13 +178,13 @@ fn a_cut_leaves_no_part_of_a_secret_in_any_output() {
         &["--prune", "results:0", "--summarizer-cmd", "cat"],
         &["--truncate-args", "60", "--summarizer-cmd", "cat"],
         &["--truncate-args", "60", "-m", "none", "--diff"],
-        &["--prune", "all,cap:40", "--emit", "summary"],
+        &["--prune", "all", "--prune", "cap:40", "--emit", "summary"],
         &["--fit", "tokens:300"],
         &["--trim-tokens", "60", "--summarizer-cmd", "cat"],
         &["--prune", "cap:40", "--html", &page],
     ];
     for (secret, part) in [(&token, &token[2..]), (&key, line.as_str())] {
-        for before in (0..90).step_by(9) {
+        for before in (0..90).step_by(15) {
             let text = format!("{} {secret} {}", ".".repeat(before), "z ".repeat(400));
             let arguments = json!({"text": text}).to_string();
             let call = json!({"id": "c", "type": "function", "function": {"name": "cat", "arguments": arguments}});
