@@ -258,7 +258,7 @@ impl Settings {
         let nothing_to_mask = self.policy.redact && summary.summarizer == SummarizerKind::Off;
         let nothing_to_mask = nothing_to_mask.then(|| {
             "--redact masks what a summarizer is sent and the summary; with --model none there is neither, and \
-             messages that stay keep their secrets"
+             messages that stay keep their secrets, except in texts that are cut"
                 .to_owned()
         });
         let of_model = [never, unencrypted, reader, unknown.filter(|_| !same)];

@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, Command, ValueHint};
 
 use crate::cli::{command, is_variable_name};
 use crate::diagnostic::quoted;
-use crate::rewrite::redaction::Redactor;
+use crate::redact::Redactor;
 use crate::sanitize::is_control;
 
 /// The start of a line with a command to try. Only flags may follow, and prose after a comma.

@@ -91,7 +91,7 @@ pub(crate) fn archive_contents(records: bool, source: &str, changed: Vec<Changed
     }
     for (mut section, way) in sections.into_iter().zip(restore_infos(source, &changes)) {
         // Strings and numbers do not fail to serialize.
-        let way = serde_json::to_value(way).unwrap_or_default();
+        let way = serde_json::to_value(way).expect("strings and numbers");
         if let (Section::Record(Value::Object(record)), Value::Object(way)) = (&mut section, way) {
             record.extend(way);
         }

@@ -18,6 +18,7 @@ use anyhow::Result;
 use crate::plan::size::Size;
 use crate::plan::{self, Plan, Policy, total};
 use crate::prune::{Account, Pruned, Rule, Scene, prune};
+use crate::redact::Masked;
 use crate::rewrite::thinking::{self, Removal, message_at};
 use crate::rewrite::{Edit, sort};
 use crate::tokens::Tally;
@@ -42,6 +43,8 @@ const SPARE: u64 = 20;
 pub(crate) struct FittedPlan<'t> {
     /// The original conversation, from which the result is made.
     pub(crate) transcript: &'t Transcript<'t>,
+    /// The conversation with its secrets masked, from which texts are cut, with `--redact`.
+    pub(crate) masked: Option<Masked<'t>>,
     /// The conversation that was counted and cut: with the early edits applied.
     pub(crate) view: &'t Transcript<'t>,
     /// The early edits, in order. The result has those that fall into messages that stay.
@@ -68,11 +71,12 @@ pub(crate) struct FittedPlan<'t> {
 
 /// Turns a decision into a plan.
 pub(crate) fn fit<'t>(decision: Decision<'t>, policy: &CompactionPolicy) -> FittedPlan<'t> {
-    let Decision { transcript, view, edits, tally, plan } = decision;
+    let Decision { transcript, masked, view, edits, tally, plan } = decision;
     let (pruned, thinking) = (Pruned::default(), Removal::default());
     let kept_from = plan.cutoff;
     let mut fitted = FittedPlan {
         transcript,
+        masked,
         view,
         edits,
         tally,
@@ -334,6 +338,7 @@ impl<'t> FittedPlan<'t> {
         scene.context_window = policy.cut.context_window;
         scene.except = &policy.pruning.except;
         scene.archive = archive.as_deref();
+        scene.read_masked(self.masked.as_ref());
         prune(&scene, rules, goal)
     }
 

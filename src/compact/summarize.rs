@@ -11,8 +11,9 @@ use std::cell::RefCell;
 use anyhow::Result;
 
 use crate::plan::carried::{self, Carried, carried};
-use crate::rewrite::redaction::Redactor;
-use crate::rewrite::{self, Placed};
+use crate::redact::{Masked, Redactor};
+use crate::rewrite::thinking::message_at;
+use crate::rewrite::{self, Edit, Placed};
 use crate::summary::acceptance::{self, Refusal};
 use crate::summary::buffer::Buffer;
 use crate::summary::exchange::{Bill, Reply, SummaryBackend};
@@ -97,15 +98,13 @@ pub(super) struct Attempt {
 /// Asks for a summary of the messages that a plan removes.
 pub(super) fn summarize(context: &CompactionContext<'_>, source: &str, fitted: &FittedPlan<'_>) -> Attempt {
     let CompactionContext { policy, .. } = *context;
-    let redactor = policy.redact.then(|| RefCell::new(redactor(fitted.transcript)));
+    let masked = || fitted.masked.as_ref().map_or_else(|| redactor(fitted.transcript), Masked::redactor);
+    let redactor = policy.redact.then(|| RefCell::new(masked()));
     let mut attempt = Attempt::default();
     if let Err(failure) = run(context, source, fitted, redactor.as_ref(), &mut attempt) {
         attempt.failure = Some(failure);
     }
     attempt.redactor = redactor.map(RefCell::into_inner);
-    if let Some(redactor) = &attempt.redactor {
-        (context.listen)(source, CompactionEvent::Redacted(redactor.counts()));
-    }
     attempt
 }
 
@@ -129,6 +128,10 @@ fn run(
         false => edited(transcript, &history_edits, &arena)?,
     };
     let masks = redactor.map(|masks| masks.borrow_mut().edits(unmasked, &summarized)).unwrap_or_default();
+    if let Some(redactor) = redactor {
+        let is_sent = |edit: &&Edit| summarized.binary_search(&message_at(transcript, edit)).is_ok();
+        history_edits.iter().filter(is_sent).for_each(|edit| redactor.borrow_mut().count_masks(&edit.text));
+    }
     let history = edited(unmasked, &masks, &arena)?;
     let summarization = Summarization {
         policy,

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use crate::redact::{cut_before, cut_behind};
 use crate::wording::one_line;
 
 /// The mark of what is left out.
@@ -36,8 +37,8 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
     if text.len() <= MOST_BYTES {
         add_pieces(text, 0..text.len(), &mut found);
     } else {
-        add_pieces(text, 0..text.floor_char_boundary(MOST_BYTES / 2), &mut found);
-        add_pieces(text, text.ceil_char_boundary(text.len() - MOST_BYTES / 2)..text.len(), &mut found);
+        add_pieces(text, 0..cut_before(text, MOST_BYTES / 2), &mut found);
+        add_pieces(text, cut_behind(text, text.len() - MOST_BYTES / 2)..text.len(), &mut found);
     }
     found.retain(|piece| !piece.range.is_empty());
     found
@@ -78,7 +79,7 @@ fn add_chunks(text: &str, range: Range<usize>, kind: PieceKind, found: &mut Vec<
     }
     let mut start = range.start;
     while range.end - start > LONGEST {
-        let most = text.floor_char_boundary(start + LONGEST);
+        let most = cut_before(text, start + LONGEST);
         let blank = text[start..most].rfind(char::is_whitespace).filter(|cut| *cut > LONGEST / 2);
         let end = blank.map_or(most, |cut| start + cut);
         found.push(Piece { range: trimmed(text, start..end), kind });
@@ -203,7 +204,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
     }
-    let head = &text[..text.floor_char_boundary(most.saturating_sub(" …".len()))];
+    let head = &text[..cut_before(text, most.saturating_sub(" …".len()))];
     let end = head.rfind(char::is_whitespace).filter(|end| *end > head.len() / 2).unwrap_or(head.len());
     format!("{} {GAP}", head[..end].trim_end())
 }
@@ -217,7 +218,7 @@ pub(super) fn beginning(text: &str, fits: impl Fn(&str) -> bool) -> Option<Strin
     let start = |end: usize| format!("{} {GAP}", text[..end].trim_end());
     let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).take(LONGEST).collect();
     let fitting = ends.partition_point(|&end| fits(&start(end)));
-    fitting.checked_sub(1).map(|last| start(ends[last]))
+    fitting.checked_sub(1).map(|last| start(cut_before(text, ends[last])))
 }
 
 /// Returns a text on one line, with its middle left out where it is longer than `most` bytes.
@@ -225,7 +226,7 @@ pub(super) fn middle_cut(text: &str, most: usize) -> String {
     // Of a huge text not all is brought on one line.
     let long = most.saturating_mul(4);
     let line = if text.len() > 2 * long {
-        let (head, tail) = (text.floor_char_boundary(long), text.ceil_char_boundary(text.len() - long));
+        let (head, tail) = (cut_before(text, long), cut_behind(text, text.len() - long));
         one_line(&[&text[..head], " … ", &text[tail..]].concat())
     } else {
         one_line(text)
@@ -233,8 +234,8 @@ pub(super) fn middle_cut(text: &str, most: usize) -> String {
     if line.len() <= most {
         return line;
     }
-    let head = line.floor_char_boundary(most * 3 / 5);
-    let tail = line.ceil_char_boundary(line.len() - most.saturating_sub(most * 3 / 5 + " … ".len()));
+    let head = cut_before(&line, most * 3 / 5);
+    let tail = cut_behind(&line, line.len() - most.saturating_sub(most * 3 / 5 + " … ".len()));
     format!("{} {GAP} {}", line[..head].trim_end(), line[tail..].trim_start())
 }
 

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use crate::plan::size::Size;
 use crate::plan::summaries::mark_summaries;
 use crate::plan::{Policy, plan, total};
-use crate::rewrite::redaction::Redactor;
+use crate::redact::Redactor;
 use crate::rewrite::{self, Edit, Placed};
 use crate::tokens::{Counter, Tally};
 use crate::transcript::Transcript;

@@ -28,8 +28,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 const SAME_MOMENT: Duration = Duration::from_millis(100);
 const TOO_SLOW: &str = "it took longer than --timeout";
-/// The most bytes that are read of an answer. A summary has a few thousand.
-const LARGEST_ANSWER: usize = 16 << 20;
+/// The most bytes that are read of an answer. A summary has a few thousand, and reasoning some hundred thousand.
+const LARGEST_ANSWER: usize = 2 << 20;
 /// The longest address of a redirect that is shown, in characters.
 const SHOWN: usize = 200;
 
@@ -277,7 +277,8 @@ impl HttpClient {
             body.extend_from_slice(&chunk);
             if body.len() > LARGEST_ANSWER {
                 // A retry would be paid for again, and be as large.
-                let failed = failed(FailureKind::Odd, format!("it has more than {LARGEST_ANSWER} bytes"));
+                let failed =
+                    failed(FailureKind::Odd, "it is larger than 2 MiB, and no summary is that long".to_owned());
                 return Err(FailedAttempt { advised: Some(false), ..failed });
             }
         }

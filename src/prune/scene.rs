@@ -2,8 +2,11 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::ops::Range;
 
 use crate::plan::size::Size;
+use crate::redact::Masked;
+use crate::redact::beginning;
 use crate::rewrite::elements;
 use crate::tokens::{Counter, MEDIA_TOKENS, Tally};
 use crate::transcript::edit::Edit;
@@ -14,8 +17,11 @@ use crate::transcript::{Arguments, Call, Content, Part, PartKind, Transcript};
 
 /// A conversation as the rules see it.
 pub(crate) struct Scene<'s, 'a> {
-    /// The conversation.
+    /// The conversation as the rules read it, with its secrets masked where they are.
     pub(crate) transcript: &'s Transcript<'a>,
+    /// The conversation of the source.
+    pub(super) original: &'s Transcript<'a>,
+    masked: Option<&'s Masked<'a>>,
     /// The sizes of its messages.
     pub(crate) tally: &'s Tally<'s, 'a>,
     /// The context window, in tokens, where it is known.
@@ -58,6 +64,8 @@ impl<'s, 'a> Scene<'s, 'a> {
     pub(crate) fn new(transcript: &'s Transcript<'a>, tally: &'s Tally<'s, 'a>, touchable: Vec<bool>) -> Self {
         Scene {
             transcript,
+            original: transcript,
+            masked: None,
             tally,
             context_window: None,
             touchable,
@@ -65,6 +73,25 @@ impl<'s, 'a> Scene<'s, 'a> {
             archive: None,
             results: OnceCell::new(),
         }
+    }
+
+    /// Makes the rules read the conversation with its secrets masked. What they change is changed in the source.
+    pub(crate) fn read_masked(&mut self, masked: Option<&'s Masked<'a>>) {
+        self.masked = masked;
+        self.transcript = masked.map_or(self.original, |masked| masked.transcript);
+    }
+
+    /// Returns edits that a rule proposes as edits of the source.
+    pub(super) fn in_source(&self, edits: Vec<Edit>) -> Vec<Edit> {
+        match self.masked {
+            Some(masked) => masked.edits_in_source(edits),
+            None => edits,
+        }
+    }
+
+    /// Returns the place of a value in the source.
+    pub(super) fn span_in_source(&self, span: Range<usize>) -> Range<usize> {
+        self.masked.map_or(span.clone(), |masked| masked.span_in_source(span))
     }
 
     /// Returns the counter of tokens.
@@ -150,7 +177,7 @@ impl<'s, 'a> ToolResult<'s, 'a> {
 
     /// Returns the name of the tool.
     pub(super) fn tool(&self) -> String {
-        let name = self.call.and_then(|call| call.name).map(|name| name.decode().chars().take(LONGEST_NAME).collect());
+        let name = self.call.and_then(|call| call.name).map(|name| beginning(&name.decode(), LONGEST_NAME).to_owned());
         name.filter(|name: &String| !name.is_empty()).unwrap_or_else(|| "tool".to_owned())
     }
 

@@ -7,7 +7,6 @@ pub(crate) mod arguments;
 pub(crate) mod elements;
 pub(crate) mod media;
 pub(crate) mod reasoning;
-pub(crate) mod redaction;
 pub(crate) mod repair;
 pub(crate) mod restoring;
 pub(crate) mod results;

@@ -7,6 +7,7 @@ use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
 
+use crate::redact::{cut_before, cut_behind};
 use crate::summary::inline_data::without_data;
 use crate::transcript::fence::{opened, without_tags};
 
@@ -45,8 +46,10 @@ pub(super) fn truncate_middle(text: &str, max_chars: usize) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let at = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-    let (head, tail) = (max_chars.div_ceil(2), max_chars / 2);
-    Cow::Owned(format!("{}[… {} characters …]{}", &text[..at(head)], count - max_chars, &text[at(count - tail)..]))
+    let head = cut_before(text, at(max_chars.div_ceil(2)));
+    let tail = cut_behind(text, at(count - max_chars / 2));
+    let left_out = text[head..tail].chars().count();
+    Cow::Owned(format!("{}[… {left_out} characters …]{}", &text[..head], &text[tail..]))
 }
 
 /// Writes one message of which only the end is shown: its texts and calls, cut by `truncate`.

@@ -4,6 +4,7 @@
 use crate::wording::grouped;
 use std::fmt::Write;
 
+use crate::redact::{cut_before, cut_behind};
 use crate::sanitize::is_control;
 
 /// Escapes a text for use between tags and in a quoted attribute. Line ends and tabs stay. Controls become their
@@ -51,8 +52,8 @@ pub(super) fn block(text: &str, most: usize) -> String {
     let left_out = grouped((characters - head - tail) as u64);
     format!(
         "{}<p class=\"left-out\">… {left_out} characters are left out here …</p>\n{}",
-        block(&text[..at(head)]),
-        block(&text[at(characters - tail)..])
+        block(&text[..cut_before(text, at(head))]),
+        block(&text[cut_behind(text, at(characters - tail))..])
     )
 }
 

@@ -34,11 +34,9 @@ pub(super) fn compare_plan(case: &Case<'_>, settings: &Settings, source: &str, b
             let _ = writeln!(out, "total {found} and not {expected}");
         }
     }
-    let truncated = settings
-        .policy
-        .truncation
-        .as_ref()
-        .map(|truncation| truncation.early_edits(transcript, &tally, &settings.policy.cut));
+    let truncated = settings.policy.truncation.as_ref().map(|truncation| {
+        truncation.edits(transcript, truncation.old_messages(transcript, &tally, &settings.policy.cut))
+    });
     let source = crate::rewrite::apply(source, &truncated.unwrap_or_default());
     let mut document = read(&source, settings.input.from, None).expect("a transcript");
     mark(&mut document, settings);

@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 
-use crate::rewrite::apply;
-use crate::rewrite::redaction::*;
+use crate::redact::*;
+use crate::transcript::edit::apply;
 use crate::transcript::framing::tests::read;
 
 fn masked(text: &str) -> String {
@@ -29,7 +29,7 @@ fn digits(count: usize) -> String {
 }
 
 /// Returns a secret of every shape, except shapes of several parts.
-fn of_shapes() -> Vec<(&'static str, String)> {
+pub(crate) fn of_shapes() -> Vec<(&'static str, String)> {
     let fill = |class: kinds::Class, count: usize| match class {
         kinds::Class::Digits => digits(count),
         kinds::Class::Hex => hex(count),
@@ -46,7 +46,6 @@ fn of_shapes() -> Vec<(&'static str, String)> {
 
 #[test]
 fn patterns_compile() {
-    assert!(PLACEHOLDERS.is_some());
     let mut redactor = Redactor::new();
     assert_eq!(
         redactor.mask(&format!("password=hunter2 {}{}", "ghp_", random(36))),
@@ -352,6 +351,80 @@ fn keys_say_what_their_values_are() {
     let (masked, _) = edited(source, &[0]);
     assert_eq!(masked, expected);
     assert_eq!(edited(&masked, &[0]).0, masked);
+}
+
+#[test]
+fn a_private_key_goes_whole_behind_numbers_times_and_in_base64() {
+    let lines: Vec<String> = (0..5).map(|at| random(64 + at).split_off(at)).collect();
+    let key = |end: &str| format!("-----BEGIN RSA PRIVATE KEY-----\n{}\n{end}", lines.join("\n"));
+    let prefixed = |prefix: &dyn Fn(usize) -> String, key: &str| {
+        let lines = key.lines().enumerate().map(|(at, line)| prefix(at + 1) + line);
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let prefixes: [&dyn Fn(usize) -> String; 9] = [
+        &|_| String::new(),
+        &|at| format!("{at:>6}\t"),
+        &|at| format!("{at}: "),
+        &|at| format!("{at:>6}→"),
+        &|at| format!("  {at} | "),
+        &|at| format!("2026-01-01T00:00:{at:02}Z "),
+        &|at| format!("[2026-01-01 00:00:{at:02},123] INFO "),
+        &|_| "app_1  | ".to_owned(),
+        &|_| "    ".to_owned(),
+    ];
+    for end in ["-----END RSA PRIVATE KEY-----\n", "", "and then words"] {
+        for prefix in prefixes {
+            let masked = masked(&format!("a\n{}\nb", prefixed(prefix, &key(end))));
+            assert!(lines.iter().all(|line| !masked.contains(&line[20..28])), "{masked}");
+            assert!(masked.starts_with("a\n") && masked.ends_with("\nb"), "{masked}");
+            assert!(masked.contains("[private-key-1]"), "{masked}");
+        }
+    }
+    for base64 in ["LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0t", "LS0tLS1CRUdJTiBQR1AgUFJJVkFURSBLRVkgQkxP"] {
+        let wrapped = format!("{base64}{}\n{}\n{}", &lines[0][..36], lines[1], lines[2]);
+        assert_eq!(masked(&format!("key:\n{wrapped}\n\nb")), "key:\n[private-key-1]\n\nb");
+    }
+}
+
+#[test]
+fn a_seal_is_one_only_where_the_format_puts_it() {
+    let token = format!("{}{}", "ghp_", random(36));
+    let parts = |text: &str| {
+        serde_json::json!([
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "so", "signature": text},
+                {"type": "tool_use", "id": "t", "name": "f", "input": {"signature": text, "encrypted_content": text}},
+            ]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [
+                {"type": "text", "text": serde_json::json!({"thoughtSignature": text}).to_string()},
+            ]}]},
+        ])
+    };
+    let (masked, _) = edited(&parts(&token).to_string(), &[0, 1]);
+    let mut expected = parts("[github-token-1]");
+    expected[0]["content"][0]["signature"] = Value::from(token);
+    assert_eq!(serde_json::from_str::<Value>(&masked).expect("JSON"), expected);
+}
+
+#[test]
+fn a_hostile_text_takes_no_longer_than_another() {
+    const SIZE: usize = 1 << 15;
+    for part in [
+        "password: value = { key: | secret token [ \"a\", ( name= \\n ",
+        "value=\"x\" ",
+        "keys: [",
+        "password:\n  - a\n",
+        "password: |\n ",
+        "<password a=\"",
+        "ENV PASSWORD a b ",
+        "-----BEGIN PRIVATE KEY-----\n1 ",
+        "LS0tLS1CRUdJTiBSU0Eg",
+        "[jwt-",
+    ] {
+        let started = std::time::Instant::now();
+        let _ = masked(&part.repeat(SIZE / part.len()));
+        assert!(started.elapsed() < std::time::Duration::from_secs(20), "{part:?}: {:?}", started.elapsed());
+    }
 }
 
 /// Generates text from the pieces that decisions depend on, in every order.
