@@ -89,7 +89,9 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
         interrupt::disable_core_dumps();
     }
     let output = &settings.output;
-    if !settings.is_embedded() || output.destination != Destination::Stdout || output.html.is_some() {
+    let writes_files =
+        output.destination != Destination::Stdout || output.html.is_some() || settings.policy.archive.is_some();
+    if !settings.is_embedded() || writes_files {
         interrupt::exit_on_signals();
     }
     let done = batch::run(settings, &inputs, journal, cache);

@@ -13,6 +13,7 @@ use crate::exit::{Exit, Failure};
 use crate::files::input;
 use crate::files::{append, output};
 use crate::hash::sha256;
+use crate::interrupt;
 use crate::report::reporter::Reporter;
 use crate::rewrite::restoring::{self, Record, RestoreError, without_end};
 use crate::settings::{RestoreSettings, Volume};
@@ -43,6 +44,9 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
     output::check(output)?;
     if output.is_some_and(|output| output::same_place(archive, output)) {
         return Err(Failure::usage(format!("--output {shown} is the archive; write to another file")).into());
+    }
+    if output.is_some() {
+        interrupt::exit_on_signals();
     }
     let mut archive = Archive::open(archive)?;
     let input = input::read(path)?;

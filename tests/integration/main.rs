@@ -37,6 +37,8 @@ mod reports;
 mod restoring;
 mod secrets;
 mod server;
+#[cfg(unix)]
+mod signals;
 mod streams;
 mod thinking;
 mod unsteady;
