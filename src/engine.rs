@@ -152,6 +152,7 @@ fn open_cache(settings: &Settings, inputs: &Inputs, pending: Option<&(PathBuf, P
         }
         (None, _) => None,
     };
+    let cache = cache.map(|cache| cache.readable_by(inputs.readers()));
     Ok(RunCache { cache, is_for_lines: false })
 }
 
@@ -196,7 +197,7 @@ fn check_side_outputs(settings: &Settings, inputs: &Inputs) -> Result<()> {
         }
     }
     if let Some(report) = &settings.output.report {
-        json::check(report, &others)?;
+        json::check(report, &others, inputs.readers())?;
     }
     let others: Vec<&Path> = others.into_iter().chain(settings.output.report.as_deref()).collect();
     settings.output.html.as_ref().map_or(Ok(()), |page| page::check(page, &others))

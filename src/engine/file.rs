@@ -21,6 +21,7 @@ use crate::files::identity::Stamp;
 use crate::files::input::ReadHash;
 use crate::files::links;
 use crate::files::output::{self, Output};
+use crate::files::readers::Readers;
 use crate::report::html;
 use crate::settings::{Action, Destination, Settings, archive_among};
 use crate::sync::lock;
@@ -64,6 +65,8 @@ pub(super) struct Job<'b> {
     state: Mutex<State>,
     /// The metadata of the file before it was read.
     metadata: Option<Metadata>,
+    /// Who may read what is made from it.
+    readers: Readers,
 }
 
 /// The result of an input so far.
@@ -104,7 +107,9 @@ impl<'b> Job<'b> {
         // Links in a directory are not followed.
         let metadata_of = |path: &Path| if entry.named { fs::metadata(path) } else { fs::symlink_metadata(path) };
         let metadata = entry.path.as_deref().and_then(|path| metadata_of(path).ok());
-        Job { index, entry, inputs, settings, policy, ordered: OrderedOutput::from(index), failed, state, metadata }
+        let readers = Readers::of([entry.path.as_deref()]);
+        let ordered = OrderedOutput::from(index);
+        Job { index, entry, inputs, settings, policy, ordered, failed, state, metadata, readers }
     }
 
     /// Returns its name for reports.
@@ -165,6 +170,11 @@ impl<'b> Job<'b> {
         (state.compression, state.read_hash) = (compression, read_hash);
     }
 
+    /// Returns who may read the archive, which is that of all inputs where the user chose it.
+    fn archive_readers(&self) -> &Readers {
+        if self.settings.output.archive_chosen { self.inputs.readers() } else { &self.readers }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
@@ -177,7 +187,7 @@ impl<'b> Job<'b> {
         state.totals.idle.join(&outcome.idle);
         state.add(self.settings, outcome.conversations);
         // The archive comes first: if the result cannot be written, the messages exist twice rather than nowhere.
-        archive::write(self.settings, &self.policy, &outcome.archived, self.entry.path.as_deref())?;
+        archive::write(self.settings, &self.policy, &outcome.archived, self.archive_readers())?;
         if self.needs_writing(&state) {
             self.output(&mut state)?.write_parts(outcome.content.pieces(input))?;
         }
@@ -198,7 +208,7 @@ impl<'b> Job<'b> {
             state.compacted |= outcome.compacted;
             state.totals.idle.join(&outcome.idle);
             state.add(self.settings, outcome.conversations);
-            archive::write(self.settings, &self.policy, &outcome.archived, self.entry.path.as_deref())?;
+            archive::write(self.settings, &self.policy, &outcome.archived, self.archive_readers())?;
             if self.settings.action == Action::Check {
                 return Ok(true);
             }
@@ -250,9 +260,7 @@ impl<'b> Job<'b> {
                 if path.is_some() {
                     self.refuse_links()?;
                 }
-                let in_files =
-                    matches!(self.settings.output.destination, Destination::Folder(_) | Destination::InPlace(_));
-                Output::begin(path, compression, self.metadata.as_ref().filter(|_| in_files))?
+                Output::begin(path, compression, &self.readers)?
             }
         };
         Ok(state.output.insert(output))

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use crate::events::Event;
 use crate::exit::{Exit, Failure};
 use crate::files::input;
+use crate::files::readers::Readers;
 use crate::files::{append, output};
 use crate::hash::sha256;
 use crate::interrupt;
@@ -57,7 +58,7 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
     if text == input.text {
         return Err(Failure::unreadable(archive.no_record_message(&name)).into());
     }
-    output::write(&text, output)?;
+    output::write(&text, output, &Readers::of([Some(archive.path), path]))?;
     if settings.volume > Volume::Quiet {
         let all = text.lines().filter(|line| !line.trim().is_empty()).count();
         let damaged = archive.damaged();

@@ -9,10 +9,11 @@ use crate::exit::Failure;
 use crate::wording;
 use anyhow::Result;
 
-use crate::files::atomic::{AtomicFile, as_private_as, folder};
+use crate::files::atomic::{AtomicFile, folder};
 use crate::files::compression::{Compression, Compressor};
 use crate::files::hash::hash_of;
 use crate::files::identity::FileId;
+use crate::files::readers::Readers;
 
 /// Refuses an output that is the input itself, which is standard input if there is no path. The error suggests `--in-place`
 /// if that `can_replace` a file.
@@ -64,12 +65,12 @@ pub(crate) fn print(text: &str) -> Result<()> {
     write_stdout(text.as_bytes()).map(drop)
 }
 
-/// Writes to a file, compressed by its extension, or to standard output if there is no path.
+/// Writes to a file for `readers`, compressed by its extension, or to standard output if there is no path.
 ///
 /// # Errors
 /// It cannot be written. A closed pipe is no error.
-pub(crate) fn write(text: &str, path: Option<&Path>) -> Result<()> {
-    let mut output = Output::begin(path, path.and_then(Compression::of_name), None)?;
+pub(crate) fn write(text: &str, path: Option<&Path>, readers: &Readers) -> Result<()> {
+    let mut output = Output::begin(path, path.and_then(Compression::of_name), readers)?;
     output.write(text.as_bytes())?;
     output.end(None, |_| Ok(()))
 }
@@ -99,22 +100,18 @@ enum Sink {
 }
 
 impl Output {
-    /// Begins a result: for a file, compressed with `compression` and as private as `like`; without a path, for
-    /// standard output.
+    /// Begins a result: for a file, compressed with `compression` and for `readers`; without a path, for standard
+    /// output.
     ///
     /// # Errors
     /// The file cannot be created.
-    pub(crate) fn begin(
-        path: Option<&Path>,
-        compression: Option<Compression>,
-        like: Option<&Metadata>,
-    ) -> Result<Self> {
+    pub(crate) fn begin(path: Option<&Path>, compression: Option<Compression>, readers: &Readers) -> Result<Self> {
         let Some(path) = path else { return Ok(Output { sink: Sink::Stdout, path: PathBuf::new() }) };
         let begun = || {
             Ok(match Target::of(path)? {
                 Target::Device(path) => Sink::Device(OpenOptions::new().write(true).open(path)?),
                 Target::File(target) => {
-                    let file = AtomicFile::beside(&target, like)?;
+                    let file = AtomicFile::beside(&target, readers)?;
                     let packing = compression.map(|compression| compression.writer(file.file.as_file().try_clone()?));
                     Sink::File(file, packing.transpose()?)
                 }
@@ -167,17 +164,6 @@ impl Output {
         Ok(written.map(|()| true).map_err(|error| unwritable(&self.path, &error))?)
     }
 
-    /// Puts the file in its place, as private as each of `files`. The permissions of the earlier file do not count.
-    ///
-    /// # Errors
-    /// It cannot take its place; the earlier file stays unchanged.
-    pub(crate) fn end_as_private_as(self, files: &[&Path]) -> Result<()> {
-        self.end(None, |page| {
-            let page = File::open(page)?;
-            files.iter().try_for_each(|file| as_private_as(&page, Some(file)))
-        })
-    }
-
     /// Puts the file in its place, with the mode and times of `like`. Calls `then` before, with the path that the file
     /// has until then.
     ///
@@ -201,8 +187,8 @@ pub(crate) fn copy(from: &Path, to: &Path, then: impl FnOnce(&Path) -> io::Resul
     let copied = || {
         let Target::File(target) = Target::of(to)? else { return fs::copy(from, to).map(drop) };
         let like = fs::metadata(from)?;
-        let file = AtomicFile::beside(&target, Some(&like))?;
-        fs::copy(from, file.file.path())?;
+        let file = AtomicFile::beside(&target, &Readers::of_file(Some(&like)))?;
+        io::copy(&mut File::open(from)?, &mut file.file.as_file())?;
         file.replace(Some(&like), then)
     };
     Ok(copied().map_err(|error| unwritable(to, &error))?)
@@ -227,8 +213,8 @@ pub(crate) fn keep_copy(from: &Path, to: &Path) -> Result<()> {
     let kept = || match fs::symlink_metadata(to) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let like = fs::metadata(from)?;
-            let file = AtomicFile::beside(to, Some(&like))?;
-            fs::copy(from, file.file.path())?;
+            let file = AtomicFile::beside(to, &Readers::of_file(Some(&like)))?;
+            io::copy(&mut File::open(from)?, &mut file.file.as_file())?;
             file.finish(Some(&like))?;
             file.persist_new()
         }
@@ -279,11 +265,11 @@ fn end_of_links(path: &Path) -> PathBuf {
     path
 }
 
-/// Creates a new file with the content that `fill` writes. A file that appears meanwhile is not replaced.
-pub(super) fn create(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let mut file = AtomicFile::beside(path, None)?;
-    fill(file.file.as_file_mut())?;
-    file.file.as_file().sync_all()?;
+/// Creates a new file for `readers`. A file that appears meanwhile is not replaced.
+pub(super) fn create(path: &Path, bytes: &[u8], readers: &Readers) -> io::Result<()> {
+    let mut file = AtomicFile::beside(path, readers)?;
+    file.file.write_all(bytes)?;
+    file.finish(None)?;
     file.persist_new()
 }
 
@@ -336,7 +322,7 @@ mod tests {
         let place = folder.path().join("a");
         let sizes = [0, 1, 1 << 15, 1 << 15, 1, 1 << 16, 0, (1 << 16) + 1, 7, 1 << 20, 1 << 17, 9];
         let parts: Vec<Vec<u8>> = (b'a'..).zip(sizes).map(|(byte, size)| vec![byte; size]).collect();
-        let mut output = Output::begin(Some(&place), None, None).expect("begun");
+        let mut output = Output::begin(Some(&place), None, &Readers::default()).expect("begun");
         assert!(output.write_parts(parts.iter().map(Vec::as_slice)).expect("written"));
         output.end(None, |_| Ok(())).expect("in its place");
         assert!(fs::read(&place).expect("there") == parts.concat());

@@ -28,6 +28,8 @@ mod pages;
 mod peers;
 mod presets;
 mod preview;
+#[cfg(unix)]
+mod privacy;
 mod program;
 mod providers;
 mod purity;
