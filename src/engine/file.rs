@@ -439,9 +439,13 @@ fn interrupted_stream(failure: &anyhow::Error, is_read_only: bool) -> anyhow::Er
     broken.reported(is_reported(failure)).into()
 }
 
-/// Refuses an output file that is the only input itself, or that cannot be written.
+/// Refuses an output that is the only input itself, or that cannot be written.
 pub(super) fn check(settings: &Settings, inputs: &Inputs) -> Result<()> {
     let only = inputs.entries.first().filter(|_| !inputs.many);
+    let to_stdout = settings.output.destination == Destination::Stdout || settings.action.is_read_only();
+    if to_stdout && settings.action != Action::Check {
+        output::check(None)?;
+    }
     match (&settings.output.destination, only) {
         (Destination::File(file), Some(entry)) if !settings.action.is_read_only() => {
             let can_replace = settings.policy.emit == Emit::Messages;

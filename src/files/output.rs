@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::quoted;
 use crate::exit::Failure;
+use crate::standard_streams::check_stdout;
 use crate::wording;
 use anyhow::Result;
 
@@ -38,12 +39,13 @@ pub(crate) fn refuse_input(input: Option<&Path>, output: &Path, can_replace: boo
     Err(Failure::usage(message).about("output").try_next(format!("tcompact --in-place{file}")).into())
 }
 
-/// Refuses an output that cannot be written, before anything is done or paid for.
+/// Refuses an output that cannot be written, which is standard output if there is no path, before anything is done or
+/// paid for.
 ///
 /// # Errors
 /// That it cannot.
 pub(crate) fn check(output: Option<&Path>) -> Result<()> {
-    let Some(output) = output else { return Ok(()) };
+    let Some(output) = file(output) else { return Ok(check_stdout().map_err(|error| unwritable_stdout(&error))?) };
     match Target::of(output) {
         // The file for the test is removed.
         Ok(Target::File(path)) => Ok(can_make_files_in(folder(&path)).map_err(|error| unwritable(output, &error))?),
@@ -55,6 +57,11 @@ pub(crate) fn check(output: Option<&Path>) -> Result<()> {
 /// Returns the error that a file cannot be written.
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
     Failure::unreadable(wording::unwritable(path.display(), error))
+}
+
+/// Returns the error that standard output cannot be written.
+fn unwritable_stdout(error: &io::Error) -> Failure {
+    Failure::unreadable(wording::unwritable("standard output", error))
 }
 
 /// Writes to standard output.
@@ -78,10 +85,10 @@ pub(crate) fn write(text: &str, path: Option<&Path>, readers: &Readers) -> Resul
 /// Writes to standard output and flushes it. Returns whether it still has a reader.
 fn write_stdout(bytes: &[u8]) -> Result<bool> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+    match check_stdout().and_then(|()| stdout.write_all(bytes)).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::unreadable(wording::unwritable("standard output", &error)).into()),
+        Err(error) => Err(unwritable_stdout(&error).into()),
     }
 }
 
@@ -106,7 +113,7 @@ impl Output {
     /// # Errors
     /// The file cannot be created.
     pub(crate) fn begin(path: Option<&Path>, compression: Option<Compression>, readers: &Readers) -> Result<Self> {
-        let Some(path) = path else { return Ok(Output { sink: Sink::Stdout, path: PathBuf::new() }) };
+        let Some(path) = file(path) else { return Ok(Output { sink: Sink::Stdout, path: PathBuf::new() }) };
         let begun = || {
             Ok(match Target::of(path)? {
                 Target::Device(path) => Sink::Device(OpenOptions::new().write(true).open(path)?),
@@ -249,6 +256,12 @@ impl Target {
             _ => Ok(Target::File(path.to_owned())),
         }
     }
+}
+
+/// Returns the path of a result; nothing if it is a name of standard output.
+fn file(output: Option<&Path>) -> Option<&Path> {
+    const STDOUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+    output.filter(|output| !STDOUT.iter().any(|name| *output == Path::new(name)))
 }
 
 /// Follows a chain of links to a file that need not exist.
