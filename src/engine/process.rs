@@ -25,8 +25,8 @@ use crate::report::diff::{Diff, RepairDiff};
 use crate::report::json::{self, Count};
 use crate::report::terminal;
 use crate::rewrite::{self, Edit};
-use crate::sanitize::sanitize_name;
-use crate::settings::{Action, Explain, Volume};
+use crate::sanitize::{sanitize, sanitize_name};
+use crate::settings::{Action, Destination, Explain, Volume};
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
 use crate::transcript::framing::Document;
@@ -166,10 +166,19 @@ impl InputTask<'_> {
         let summary = compaction.and_then(|compaction| Some((compaction, compaction.summary.as_ref()?)));
         Some(match (self.settings.output.json, summary) {
             (false, None) => String::new(),
-            (false, Some((_, summary))) => format!("{}\n", summary.text.trim_end()),
+            (false, Some((_, summary))) => format!("{}\n", self.readable(&summary.text).trim_end()),
             (true, None) => "null\n".to_owned(),
             (true, Some((compaction, summary))) => json::summary(&compaction.plan, summary),
         })
+    }
+
+    /// Returns a text as a terminal may show it, if the result goes to one. Programs get it as it is.
+    fn readable<'s>(&self, text: &'s str) -> Cow<'s, str> {
+        let output = match &self.settings.output.destination {
+            Destination::File(file) => Some(file.as_path()),
+            _ => None,
+        };
+        if terminal::shows(output) { Cow::Owned(sanitize(text)) } else { Cow::Borrowed(text) }
     }
 
     /// Prints the tokens of each conversation.

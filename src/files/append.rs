@@ -11,6 +11,7 @@ use anyhow::Result;
 
 use crate::files::output;
 use crate::files::readers::Readers;
+use crate::sanitize::reveal;
 
 pub(crate) use crate::compact::{Section, is_lines};
 
@@ -49,7 +50,7 @@ pub(crate) fn check(file: &Path, others: &[Option<&Path>]) -> Result<()> {
 pub(crate) fn sections(file: &Path, sections: &[Section], readers: &Readers) -> Result<()> {
     let now = now();
     let written = |section: &Section| match section {
-        Section::Text(text) => format!("## Summarized at {now}\n\n{text}\n\n"),
+        Section::Text(text) => format!("## Summarized at {now}\n\n{}\n\n", reveal(text)),
         Section::Record(record) => {
             let mut record = record.clone();
             record["summarized_at"] = now.as_str().into();

@@ -42,6 +42,8 @@ mod server;
 #[cfg(unix)]
 mod signals;
 mod streams;
+#[cfg(unix)]
+mod terminal;
 mod thinking;
 mod unsteady;
 mod welcome;

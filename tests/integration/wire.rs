@@ -195,6 +195,24 @@ fn a_proxy_of_the_environment_is_used() {
     assert_eq!(proxy.requests().len(), 2);
 }
 
+/// Ollama and its like listen on this machine, where no proxy of a company leads.
+#[test]
+fn a_server_on_this_machine_is_asked_without_a_proxy() {
+    let server = Server::start(vec![completion("By no way at all.", "stop")]);
+    let proxy = Server::start(vec![status(500, "")]);
+    let port = server.url.trim_end_matches("/v1").rsplit(':').next().expect("a port").to_owned();
+    let variables = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
+    for (host, variable) in ["127.0.0.1", "localhost", "127.1", "127.0.0.1"].into_iter().zip(variables) {
+        let mut command = tcompact();
+        let url = format!("http://{host}:{port}/v1");
+        command.args(["--model", "openai:m", "--base-url", &url, "--keep", "messages:2", "--retries", "0"]);
+        command.arg("openai-chat/plain.json").env(variable, proxy.url.trim_end_matches("/v1"));
+        let asked = run(&mut command, b"");
+        assert!(summary_of(&asked).contains("By no way at all."), "{host} {variable}: {asked:?}");
+    }
+    assert!(proxy.requests().is_empty());
+}
+
 #[test]
 fn waits_are_told_where_they_are_asked_for() {
     let server = Server::start(vec![status(429, "slow down"), completion("", "stop"), completion("At last.", "stop")]);
