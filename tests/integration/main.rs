@@ -7,6 +7,8 @@ mod batch;
 mod benches;
 mod browser;
 mod cases;
+#[cfg(unix)]
+mod ci;
 mod clock;
 mod compactions;
 mod completions;
