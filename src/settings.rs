@@ -243,7 +243,9 @@ impl Settings {
         let reader = unlisted_reader.as_deref().filter(|_| cut.context_window.is_none() && is_done);
         let same = reader == Some(summary.name.as_str());
         let reader = reader.map(unlisted);
-        let unknown = unlisted_summarizer(&summary.name, summary.summarizer, summary.model).filter(|_| asks);
+        // Most models of own servers are in no table, and run all the same.
+        let tells = asks && self.stderr.volume == Volume::Verbose;
+        let unknown = unlisted_summarizer(&summary.name, summary.summarizer, summary.model).filter(|_| tells);
         let no_place = summary
             .template
             .has_no_place()

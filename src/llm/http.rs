@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::llm::adapt::{Adaptation, Adaptations, MOST_CHANGES};
 use crate::llm::change::Change;
 use crate::llm::error_response::parameter::{RejectedParameter, Rejection, is_given, rejected_parameter};
-use crate::llm::error_response::{failure_kind, kind_of_answer, requested_wait, server_message, window};
+use crate::llm::error_response::{failure_kind, is_page, kind_of_answer, requested_wait, server_message, window};
 use crate::llm::limiter::{Changed, Limiter, MOST_IN_A_ROW};
 use crate::llm::providers::Endpoint;
 use crate::llm::rate_limiter::RateLimiter;
@@ -203,7 +203,9 @@ impl HttpClient {
         match endpoint.response(&answer) {
             Ok(reply) => Ok(reply),
             Err(what) => {
-                let message = server_message(&answer, endpoint.key.as_ref());
+                // The title of a page says less than the question that goes with it.
+                let message =
+                    if is_page(&answer) { String::new() } else { server_message(&answer, endpoint.key.as_ref()) };
                 let kind = kind_of_answer(&answer, persistence);
                 let complaint = rejected_parameter(&answer, body, &endpoint.request_json)
                     .filter(|_| kind == FailureKind::BadRequest);
