@@ -442,6 +442,9 @@ fn interrupted_stream(failure: &anyhow::Error, is_read_only: bool) -> anyhow::Er
 /// Refuses an output that is the only input itself, or that cannot be written.
 pub(super) fn check(settings: &Settings, inputs: &Inputs) -> Result<()> {
     let only = inputs.entries.first().filter(|_| !inputs.many);
+    for named in inputs.entries.iter().filter(|entry| entry.named) {
+        output::refuse_emptied(named.path.as_deref())?;
+    }
     let to_stdout = settings.output.destination == Destination::Stdout || settings.action.is_read_only();
     if to_stdout && settings.action != Action::Check {
         output::check(None)?;

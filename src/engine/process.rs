@@ -384,7 +384,7 @@ impl InputTask<'_> {
         self.settings.stderr.explain.then_some(explain)
     }
 
-    fn is_one_of_several(&self, document: &Document<'_>) -> bool {
+    pub(super) fn is_one_of_several(&self, document: &Document<'_>) -> bool {
         self.many || self.input.as_lines || document.transcripts.len() > 1
     }
 }

@@ -43,6 +43,7 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
     }
     output.map_or(Ok(()), |output| output::refuse_input(path, output, false))?;
     output::check(output)?;
+    output::refuse_emptied(path)?;
     if output.is_some_and(|output| output::same_place(archive, output)) {
         return Err(Failure::usage(format!("--output {shown} is the archive; write to another file")).into());
     }

@@ -52,6 +52,8 @@ pub(crate) enum Event<'e> {
     NoSuchTool { source: &'e str, name: &'e str },
     /// A step of the compaction of a conversation.
     Compacting { source: &'e str, what: CompactionEvent<'e>, reader: Option<&'e str> },
+    /// A dry run prints 0, and a real run would prune so many tokens.
+    OnlyPruned { source: &'e str, tokens: u64 },
     /// The summary that a real run with the same flags would use.
     Previewed { source: &'e str, summary: &'e str },
     /// The cache could not keep a summary.

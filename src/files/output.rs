@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::quoted;
 use crate::exit::Failure;
-use crate::standard_streams::check_stdout;
+use crate::standard_streams::{self, check_stdout};
 use crate::wording;
 use anyhow::Result;
 
@@ -37,6 +37,25 @@ pub(crate) fn refuse_input(input: Option<&Path>, output: &Path, can_replace: boo
     let file = if input.is_none() { format!(" {}", quoted(&name.to_string())) } else { String::new() };
     let message = format!("--output {name} is {what}; --in-place replaces a file");
     Err(Failure::usage(message).about("output").try_next(format!("tcompact --in-place{file}")).into())
+}
+
+/// Refuses an input that is standard output too, by the shell's `>`: the shell empties it before tcompact can read it.
+///
+/// # Errors
+/// It is, and what to do instead.
+pub(crate) fn refuse_emptied(input: Option<&Path>) -> Result<()> {
+    let empty = standard_streams::metadata_of_stdout().filter(|stdout| stdout.is_file() && stdout.len() == 0);
+    let Some(emptied) = empty.as_ref().and_then(FileId::of) else { return Ok(()) };
+    let (read, name) = match input {
+        Some(input) => (fs::metadata(input).ok(), input.display().to_string()),
+        None => (standard_streams::metadata_of_stdin(), "standard input".to_owned()),
+    };
+    if read.as_ref().and_then(FileId::of) != Some(emptied) {
+        return Ok(());
+    }
+    let message = format!("{name} is also standard output, and the shell emptied it first; --in-place replaces a file");
+    let file = if input.is_none() { " FILE" } else { "" };
+    Err(Failure::unreadable(message).try_next(format!("tcompact --in-place{file}")).into())
 }
 
 /// Refuses an output that cannot be written, which is standard output if there is no path, before anything is done or
@@ -304,14 +323,12 @@ pub(crate) fn same_place(a: &Path, b: &Path) -> bool {
 pub(crate) fn is_standard_stream(path: &Path, too: bool) -> bool {
     #[cfg(unix)]
     {
-        use std::os::fd::AsFd;
         use std::os::unix::fs::FileTypeExt;
-        let (stdin, stdout) = (io::stdin(), io::stdout());
-        let streams = [Some(stdin.as_fd()), too.then(|| stdout.as_fd())];
-        let of = |fd: std::os::fd::BorrowedFd<'_>| File::from(fd.try_clone_to_owned().ok()?).metadata().ok();
+        let stdout = || standard_streams::metadata_of_stdout().filter(|_| too);
         let Ok(there) = fs::metadata(path) else { return false };
-        let same = |stream: fs::Metadata| FileId::of(&stream) == FileId::of(&there);
-        !there.file_type().is_char_device() && streams.into_iter().flatten().filter_map(of).any(same)
+        let same = |stream: Metadata| FileId::of(&stream) == FileId::of(&there);
+        !there.file_type().is_char_device()
+            && standard_streams::metadata_of_stdin().into_iter().chain(stdout()).any(same)
     }
     #[cfg(not(unix))]
     {

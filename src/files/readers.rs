@@ -6,6 +6,9 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+#[cfg(unix)]
+use crate::standard_streams::metadata_of_stdin;
+
 /// The permissions of the files that go into another file.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Readers {
@@ -22,7 +25,7 @@ impl Readers {
         for file in files {
             let metadata = match file.filter(|file| file.as_os_str() != "-") {
                 Some(file) => fs::metadata(file).ok(),
-                None => of_stdin(),
+                None => metadata_of_stdin(),
             };
             metadata.iter().for_each(|metadata| readers.add(metadata));
         }
@@ -93,13 +96,6 @@ fn kept_mode(mode: u32, keeps_owner: bool, keeps_group: bool) -> u32 {
     // What the group may not do, its members could do as others.
     let others = mode & 0o7 & (mode >> 3);
     mode & !0o2077 | others
-}
-
-/// Returns the metadata of standard input.
-#[cfg(unix)]
-fn of_stdin() -> Option<Metadata> {
-    use std::os::fd::AsFd;
-    File::from(io::stdin().as_fd().try_clone_to_owned().ok()?).metadata().ok()
 }
 
 /// Permissions have no groups there.

@@ -23,7 +23,7 @@ use crate::rewrite::thinking::Removal;
 use crate::sanitize::{sanitize, sanitize_line};
 use crate::settings::Volume;
 use crate::transcript::view::Arena;
-use crate::wording::{counted, readable_source, reason};
+use crate::wording::{counted, grouped, readable_source, reason};
 
 /// Reports events on standard error, as many as the volume allows.
 #[derive(Debug, Clone, Copy)]
@@ -113,6 +113,9 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
         },
         Event::NoSuchTool { source, name } => {
             (Usual, of(source, format!("no call is of the tool {name}, which --prune-except names")))
+        }
+        Event::OnlyPruned { source, tokens } => {
+            (Usual, of(source, format!("nothing would be summarized; {} tokens would be pruned", grouped(tokens))))
         }
         Event::NotCached(error) => {
             (Usual, format!("the summary could not be kept in --cache: {}; it is used all the same", reason(error)))

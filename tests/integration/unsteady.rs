@@ -199,6 +199,39 @@ fn a_closed_standard_stream_is_no_success() {
     assert!(closed.code == 1 && closed.stderr.contains("standard input cannot be read: it is closed"), "{closed:?}");
 }
 
+/// The shell empties a file before the program that reads it starts.
+#[test]
+fn an_input_that_the_shell_emptied_is_named_as_that() {
+    for (line, named) in [
+        ("tcompact a.json > a.json", true),
+        ("tcompact --keep messages:2 ./a.json > a.json", true),
+        ("tcompact < a.json > a.json", true),
+        ("tcompact --lines conversations a.json > a.json", true),
+        ("tcompact -n a.json b.json > a.json", true),
+        ("ln -s a.json link.json; tcompact link.json > a.json", true),
+        ("tcompact --restore cut.jsonl a.json > a.json", true),
+        ("tcompact --count . > counts.json", false),
+        ("tcompact a.json > other.json", false),
+        (": > empty.json; tcompact empty.json > other.json", false),
+        (": > empty.json; tcompact empty.json", false),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let source = Path::new(FIXTURES).join("openai-chat/plain.json");
+        for name in ["a.json", "b.json"] {
+            fs::copy(&source, folder.path().join(name)).expect("copied");
+        }
+        fs::write(folder.path().join("cut.jsonl"), "").expect("written");
+        let run = crate::program::run(&mut crate::program::shell(line, folder.path()), b"");
+        let says =
+            run.stderr.contains("is also standard output, and the shell emptied it first; --in-place replaces a file");
+        assert_eq!(says, named, "{line}: {run:?}");
+        if named {
+            assert_eq!(run.code, 1, "{line}: {run:?}");
+            assert!(run.stderr.contains("try: tcompact") && run.stderr.contains("--in-place"), "{line}: {run:?}");
+        }
+    }
+}
+
 /// If nothing can be written, no request is sent. Only root can create such a place; elsewhere the test prints that it
 /// was skipped.
 #[cfg(target_os = "linux")]
