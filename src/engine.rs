@@ -76,7 +76,7 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
         Volume::Usual => settings.summarizer.backend.listen(reporter::report_long_waits),
     }
     let inputs = inputs::find(settings)?;
-    file::check(settings, &inputs)?;
+    preconditions::check_output(settings, &inputs)?;
     check_side_outputs(settings, &inputs)?;
     let journal_home = inputs.home.as_ref().filter(|_| inputs.keeps_journal);
     let journal = journal_home.map(|home| Journal::open(home, &settings.rules)).transpose()?;
@@ -123,6 +123,9 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
     let prints_totals = is_many_files && settings.action == Action::Compact;
     if prints_totals {
         notify(&reporter, Event::AllDone(&totals));
+    }
+    if let Some(ending) = totals.ending.as_ref().filter(|_| !inputs.keeps_journal) {
+        notify(&reporter, Event::Ended(ending));
     }
     if exit == Exit::Success && totals.compacted == 0 && !prints_totals {
         notify(&reporter, Event::NothingDone(&totals.idle));

@@ -16,6 +16,7 @@ mod request_json;
 pub(crate) mod summarizer;
 mod value;
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -167,6 +168,8 @@ pub(crate) struct StderrSettings {
     pub(crate) volume: Volume,
     /// When to show progress.
     pub(crate) progress: When,
+    /// Whether to say at the end what became of the only conversation: a person looks on.
+    pub(crate) closes: bool,
     /// Whether to draw conversations.
     pub(crate) explain: bool,
     /// Notes on the settings themselves, a line each.
@@ -267,7 +270,10 @@ impl Settings {
 
     /// Whether savings and costs are reported.
     pub(crate) fn needs_costs(&self) -> bool {
-        self.output.has_report() || self.stderr.volume == Volume::Verbose || self.action.is_preview()
+        self.output.has_report()
+            || self.stderr.closes
+            || self.stderr.volume == Volume::Verbose
+            || self.action.is_preview()
     }
 
     /// Whether the embedded summarizer writes the summaries, or nobody does.
@@ -294,8 +300,9 @@ impl Settings {
         let destination = destination(&arguments)?;
         let from = find_format(&arguments.from)?;
         let backend = Arc::new(summarizer(&arguments, asks, &preset.recipe, variable)?);
+        let action = action(&arguments, preview);
         Ok(Settings {
-            action: action(&arguments, preview),
+            action,
             policy,
             summarizer: SummarizerSettings {
                 backend,
@@ -314,6 +321,7 @@ impl Settings {
             stderr: StderrSettings {
                 volume: volume(&arguments),
                 progress: arguments.progress,
+                closes: action == Action::Compact && volume(&arguments) > Volume::Quiet && io::stderr().is_terminal(),
                 explain: arguments.explain,
                 notices: Vec::new(),
                 origins: Vec::new(),

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use anyhow::Result;
 
-use crate::compact::{CompactionPolicy, Emit};
+use crate::compact::CompactionPolicy;
 use crate::engine::inputs::{Entry, Inputs, copy_of};
 use crate::engine::journal::Journal;
 use crate::engine::ordered_output::{FirstFailed, OrderedOutput};
@@ -363,7 +363,11 @@ impl<'b> Job<'b> {
     pub(super) fn take_totals(&self, status: &FileStatus) -> Totals {
         let totals = std::mem::take(&mut self.state().totals);
         let lost = matches!(status, FileStatus::Failed(_)) && !self.is_printed();
-        if lost { Totals { saved: 0, largest: Largest::default(), idle: Idle::default(), ..totals } } else { totals }
+        if lost {
+            Totals { saved: 0, ending: None, largest: Largest::default(), idle: Idle::default(), ..totals }
+        } else {
+            totals
+        }
     }
 
     /// Describes the place of its result, for people.
@@ -437,24 +441,4 @@ fn interrupted_stream(failure: &anyhow::Error, is_read_only: bool) -> anyhow::Er
     let done = if is_read_only { "printed" } else { "written" };
     let broken = Failure::new(Exit::SomeFailed, format!("{failure}; what came before it is {done}"));
     broken.reported(is_reported(failure)).into()
-}
-
-/// Refuses an output that is the only input itself, or that cannot be written.
-pub(super) fn check(settings: &Settings, inputs: &Inputs) -> Result<()> {
-    let only = inputs.entries.first().filter(|_| !inputs.many);
-    for named in inputs.entries.iter().filter(|entry| entry.named) {
-        output::refuse_emptied(named.path.as_deref())?;
-    }
-    let to_stdout = settings.output.destination == Destination::Stdout || settings.action.is_read_only();
-    if to_stdout && settings.action != Action::Check {
-        output::check(None)?;
-    }
-    match (&settings.output.destination, only) {
-        (Destination::File(file), Some(entry)) if !settings.action.is_read_only() => {
-            let can_replace = settings.policy.emit == Emit::Messages;
-            output::refuse_input(entry.path.as_deref(), file, can_replace)?;
-            output::check(Some(file))
-        }
-        _ => Ok(()),
-    }
 }

@@ -14,7 +14,7 @@ use crate::compact::{
     Archived, ChangedConversation, Compaction, CompactionContext, CompactionEvent, Decision, Emit, FittedPlan,
     archive_contents, certain_files, decide, economy, masked, redactor,
 };
-use crate::events::{Conversation, Drawn, Event, Idle, Saving, Status};
+use crate::events::{Conversation, Drawn, Ending, Event, Idle, Saving, Status};
 use crate::exit::Failure;
 use crate::fault::{self, Part};
 use crate::files::append;
@@ -297,7 +297,12 @@ impl InputTask<'_> {
         let page = self.draw_page(source, &mut compaction);
         let row = report_row(self.settings, self.policy, source, &compaction, began.elapsed());
         let saving = saving.map(|one| Saving { saved: row.saved, ..one });
-        conversations.push(Conversation { saving, page, ..row });
+        let is_alone = !self.input.as_lines && document.transcripts.len() == 1;
+        let sizes = compaction.account.tokens_before.zip(row.tokens_after);
+        let sizes = sizes.filter(|_| self.settings.stderr.closes && is_alone && row.status == Status::Compacted);
+        let cutoff = if row.summary_tokens.is_some() { compaction.plan.cutoff } else { 0 };
+        let ending = sizes.map(|sizes| Ending { source: source.to_owned(), sizes, cutoff });
+        conversations.push(Conversation { saving, page, ending, ..row });
         match compaction.failure.take().map(anyhow::Error::downcast::<Failure>) {
             None => Ok(compaction),
             Some(Ok(failure)) => Err(failure.reported(true).into()),

@@ -137,6 +137,7 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             None => return Vec::new(),
         },
         Event::AllDone(totals) => (Usual, totals.sentence()),
+        Event::Ended(ending) => (Usual, ending.sentence()),
         _ => return Vec::new(),
     };
     vec![line]

@@ -6,12 +6,14 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::json;
 
 use crate::hostile::{CONTROLS, assert_has_no_controls};
-use crate::program::tcompact;
+use crate::program::{FIXTURES, run, tcompact};
+use crate::server::{Server, Step, completion};
 
 /// What a run printed.
 #[derive(Debug)]
@@ -81,5 +83,51 @@ fn a_terminal_obeys_no_summary() {
         let shown = on_terminal(&[shown, &["--keep", "messages:1", "--color", "never", &file]].concat(), true);
         assert_eq!(shown.code, 0, "{shown:?}");
         assert_has_no_controls(&shown.terminal, false);
+    }
+}
+
+/// A run of one file ends with a line for whoever looks on, and shows that it waits for a model.
+#[test]
+fn a_terminal_shows_what_is_waited_for_and_what_became_of_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = crate::program::path(folder.path(), "chat.json");
+    let restore = || std::fs::copy(format!("{FIXTURES}/agent-session.json"), &file).map(drop).expect("copied");
+    let out = crate::program::path(folder.path(), "out.json");
+    let Step::Answer(_, _, body) = completion("They looked for the cause, and found it.", "stop") else {
+        unreachable!()
+    };
+    let server = Server::start(vec![Step::Slow(Duration::from_millis(400), body)]);
+    let model = ["-m", "openai:m", "--base-url", &server.url];
+    let command = ["--summarizer-cmd", "cat > /dev/null; sleep 0.4; echo They found it."];
+    let ending =
+        regex::Regex::new(r"tcompact: \S+chat\.json: 10,655 → \d,\d{3} tokens, cut at 51\n$").expect("a pattern");
+    for (summarizer, name) in [(&model[..], "openai:m"), (&command, "command"), (&[], "")] {
+        for (place, both) in [(&["-o", &out][..], false), (&["-i"], false), (&[], false), (&[], true)] {
+            restore();
+            let arguments = [&["--keep", "messages:10", &file], summarizer, place].concat();
+            let shown = on_terminal(&arguments, both);
+            assert_eq!(shown.code, 0, "{shown:?}");
+            assert!(ending.is_match(&shown.terminal), "{place:?} {both}: {shown:?}");
+            let waits = shown.terminal.contains("writes the summary") && shown.terminal.contains(name);
+            assert_eq!(waits, !name.is_empty(), "{place:?} {both}: {shown:?}");
+            restore();
+            let quiet = on_terminal(&[&arguments[..], &["-q"]].concat(), false);
+            assert_eq!((quiet.code, quiet.terminal.as_str()), (0, ""));
+            restore();
+            let piped = run(tcompact().args(&arguments), b"");
+            assert_eq!((piped.code, piped.stderr.as_str()), (0, ""), "a pipe is told nothing");
+        }
+    }
+    restore();
+    let never = on_terminal(&[&["--keep", "messages:10", "--progress", "never", &file], &model[..]].concat(), false);
+    assert!(ending.is_match(&never.terminal) && !never.terminal.contains("writes"), "{never:?}");
+    // What is only pruned, what stays as it is, and what is only looked at.
+    let pruned = on_terminal(&["--fit", "tokens:7000", &file], false);
+    assert!(pruned.terminal.ends_with(" → 6,995 tokens, nothing summarized\n"), "{pruned:?}");
+    for other in
+        [&["--keep", "messages:100"][..], &["-n", "--keep", "messages:10"], &["--diff", "--keep", "messages:10"]]
+    {
+        let shown = on_terminal(&[other, &[&file]].concat(), false);
+        assert!(shown.code == 0 && !shown.terminal.contains('→'), "{shown:?}");
     }
 }

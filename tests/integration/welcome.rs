@@ -48,12 +48,15 @@ fn a_run_that_changes_nothing_says_why_and_what_would() {
 /// 0 is no cut, and yet a real run does something.
 #[test]
 fn a_dry_run_says_what_would_only_be_pruned() {
-    for arguments in [&["--fit", "tokens:4000"][..], &["--prune", "results", "-m", "none", "--keep", "messages:2"]] {
-        let arguments = [arguments, &["--trigger", "tokens:100"], &[SESSION]].concat();
+    for arguments in [
+        &["--fit", "tokens:7000"][..],
+        &["--fit", "tokens:9000"],
+        &["--prune", "results", "-m", "none"],
+        &["--prune", "all", "-m", "none", "--keep", "messages:2"],
+    ] {
+        let arguments = [arguments, &[SESSION]].concat();
         let dry = with(&[&["-n"], &arguments[..]].concat());
-        if dry.stdout != "0\n" {
-            continue;
-        }
+        assert_eq!(dry.stdout, "0\n", "{arguments:?}");
         let count =
             |text: &str| crate::program::piped(&["--count"], text).stdout.trim().parse::<u64>().expect("a number");
         let before = fs::read_to_string(format!("{FIXTURES}/{SESSION}")).expect("a fixture");

@@ -82,7 +82,7 @@ fn a_server_that_never_answers_is_given_up() {
 fn answers_that_are_none() {
     for (body, words) in [
         ("", "no JSON object"),
-        ("<html>busy</html>", "no JSON object: a page and not JSON"),
+        ("<html>busy</html>", "the server sent a web page"),
         ("{\"choices\":[]}", "no choices"),
         ("{\"error\":\"odd\"}", "no chat completion"),
     ] {
