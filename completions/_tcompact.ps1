@@ -73,7 +73,7 @@ Register-ArgumentCompleter -Native -CommandName 'tcompact' -ScriptBlock {
             [CompletionResult]::new('-j', '-j', [CompletionResultType]::ParameterName, 'How many conversations to process at once [default: one for each core; 8 with a model or a command]')
             [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'How many conversations to process at once [default: one for each core; 8 with a model or a command]')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to color messages on standard error, and --diff; `auto`: on a terminal, unless `NO_COLOR` is set')
-            [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When progress is shown on standard error, which must be a terminal for it: `auto`, for several files, unless --quiet is given')
+            [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When progress is shown on standard error, which must be a terminal for it: `auto`, for several files and while a summarizer is asked, unless --quiet is given')
             [CompletionResult]::new('--list', '--list', [CompletionResultType]::ParameterName, 'Print a table and exit')
             [CompletionResult]::new('--generate', '--generate', [CompletionResultType]::ParameterName, 'Print the completion script of a shell, or the manual page, and exit')
             [CompletionResult]::new('--redact', '--redact', [CompletionResultType]::ParameterName, 'Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in the text for the summarizer and in the summary, each by a placeholder such as [github-token-1]')

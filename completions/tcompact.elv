@@ -70,7 +70,7 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand -j 'How many conversations to process at once [default: one for each core; 8 with a model or a command]'
             cand --jobs 'How many conversations to process at once [default: one for each core; 8 with a model or a command]'
             cand --color 'When to color messages on standard error, and --diff; `auto`: on a terminal, unless `NO_COLOR` is set'
-            cand --progress 'When progress is shown on standard error, which must be a terminal for it: `auto`, for several files, unless --quiet is given'
+            cand --progress 'When progress is shown on standard error, which must be a terminal for it: `auto`, for several files and while a summarizer is asked, unless --quiet is given'
             cand --list 'Print a table and exit'
             cand --generate 'Print the completion script of a shell, or the manual page, and exit'
             cand --redact 'Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in the text for the summarizer and in the summary, each by a placeholder such as [github-token-1]'

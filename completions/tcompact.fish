@@ -62,7 +62,7 @@ complete -c tcompact -s j -l jobs -d 'How many conversations to process at once 
 complete -c tcompact -l color -d 'When to color messages on standard error, and --diff; `auto`: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c tcompact -l progress -d 'When progress is shown on standard error, which must be a terminal for it: `auto`, for several files, unless --quiet is given' -r -f -a "auto\t'On a terminal'
+complete -c tcompact -l progress -d 'When progress is shown on standard error, which must be a terminal for it: `auto`, for several files and while a summarizer is asked, unless --quiet is given' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
 complete -c tcompact -l list -d 'Print a table and exit' -r -f -a "formats\t'The formats that are read and written'

@@ -398,8 +398,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
     pub(crate) color: When,
 
-    /// When progress is shown on standard error, which must be a terminal for it: `auto`, for several files, unless
-    /// --quiet is given.
+    /// When progress is shown on standard error, which must be a terminal for it: `auto`, for several files and
+    /// while a summarizer is asked, unless --quiet is given.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
     pub(crate) progress: When,
 

@@ -76,7 +76,7 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
         Volume::Usual => settings.summarizer.backend.listen(reporter::report_long_waits),
     }
     let inputs = inputs::find(settings)?;
-    file::check(settings, &inputs)?;
+    preconditions::check_output(settings, &inputs)?;
     check_side_outputs(settings, &inputs)?;
     let journal_home = inputs.home.as_ref().filter(|_| inputs.keeps_journal);
     let journal = journal_home.map(|home| Journal::open(home, &settings.rules)).transpose()?;
@@ -89,7 +89,9 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
         interrupt::disable_core_dumps();
     }
     let output = &settings.output;
-    if !settings.is_embedded() || output.destination != Destination::Stdout || output.html.is_some() {
+    let writes_files =
+        output.destination != Destination::Stdout || output.html.is_some() || settings.policy.archive.is_some();
+    if !settings.is_embedded() || writes_files {
         interrupt::exit_on_signals();
     }
     let done = batch::run(settings, &inputs, journal, cache);
@@ -116,7 +118,7 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
         let paths: Vec<String> = settings.input.paths.iter().map(|path| path.display().to_string()).collect();
         notify(&reporter, Event::Notice(&format!("{}: no transcripts found", paths.join(", "))));
     }
-    if totals.pruned_only.conversations > 0 {
+    if totals.pruned_only.conversations > u64::from(!inputs.many) {
         notify(&reporter, Event::PrunedOnly(totals.pruned_only));
     }
     report_counted(settings, &totals.counted, &reporter)?;
@@ -125,6 +127,9 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
     let prints_totals = is_many_files && settings.action == Action::Compact;
     if prints_totals {
         notify(&reporter, Event::AllDone(&totals));
+    }
+    if let Some(ending) = totals.ending.as_ref().filter(|_| !inputs.keeps_journal) {
+        notify(&reporter, Event::Ended(ending));
     }
     if exit == Exit::Success && totals.compacted == 0 && !prints_totals {
         notify(&reporter, Event::NothingDone(&totals.idle));
@@ -167,6 +172,7 @@ fn open_cache(settings: &Settings, inputs: &Inputs, pending: Option<&(PathBuf, P
         }
         (None, _) => None,
     };
+    let cache = cache.map(|cache| cache.readable_by(inputs.readers()));
     Ok(RunCache { cache, is_for_lines: false })
 }
 
@@ -211,7 +217,7 @@ fn check_side_outputs(settings: &Settings, inputs: &Inputs) -> Result<()> {
         }
     }
     if let Some(report) = &settings.output.report {
-        json::check(report, &others)?;
+        json::check(report, &others, inputs.readers())?;
     }
     let others: Vec<&Path> = others.into_iter().chain(settings.output.report.as_deref()).collect();
     settings.output.html.as_ref().map_or(Ok(()), |page| page::check(page, &others))

@@ -113,6 +113,8 @@ mod rewrite;
 mod sanitize;
 #[cfg(feature = "cli")]
 mod settings;
+#[cfg(feature = "cli")]
+mod standard_streams;
 mod summary;
 #[cfg(feature = "cli")]
 mod sync;

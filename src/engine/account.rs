@@ -52,6 +52,7 @@ pub(super) fn report_row(
         elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
         error: account.error.clone(),
         saved: summary.as_ref().map_or(0, |summary| summary.saved) + compaction.pruned_tokens(),
+        ending: None,
         saving: None,
         page: None,
         plan,

@@ -250,7 +250,8 @@ impl<'b> Batch<'b> {
     /// Returns the summarizer, with a cache for its answers.
     fn backend<'s>(&'s self, cache: Option<&'s Cache>) -> RunBackend<'s> {
         let summarizer = &*self.settings.summarizer.backend;
-        RunBackend { summarizer, cores: &self.cores, cache, listener: &self.records.listeners }
+        let alone = (self.inputs.entries.len() == 1).then_some(self.settings.policy.summary.name.as_str());
+        RunBackend { summarizer, cores: &self.cores, cache, listener: &self.records.listeners, alone }
     }
 
     fn task<'s>(&'s self, job: &'s Job<'b>, input: &'s Input, backend: &'s RunBackend<'s>) -> InputTask<'s> {
@@ -262,7 +263,9 @@ impl<'b> Batch<'b> {
     /// Computes an outcome while holding a core, which the summarizer releases while it waits.
     fn compute(&self, job: &Job<'b>, input: &Input) -> Result<Outcome, Failed> {
         let RunCache { cache, is_for_lines } = &self.cache;
-        let backend = self.backend(cache.as_ref().filter(|_| input.as_lines || !is_for_lines));
+        let mut backend = self.backend(cache.as_ref().filter(|_| input.as_lines || !is_for_lines));
+        // Of a stream, the bar shows how far it came.
+        backend.alone = backend.alone.filter(|_| !input.as_lines);
         let mut conversations = Vec::new();
         let work = || self.cores.with(|| self.task(job, input, &backend).run(&mut conversations));
         // A panic in one input must not end the others.

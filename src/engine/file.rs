@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use anyhow::Result;
 
-use crate::compact::{CompactionPolicy, Emit};
+use crate::compact::CompactionPolicy;
 use crate::engine::inputs::{Entry, Inputs, copy_of};
 use crate::engine::journal::Journal;
 use crate::engine::ordered_output::{FirstFailed, OrderedOutput};
@@ -21,6 +21,7 @@ use crate::files::identity::Stamp;
 use crate::files::input::ReadHash;
 use crate::files::links;
 use crate::files::output::{self, Output};
+use crate::files::readers::Readers;
 use crate::report::html;
 use crate::settings::{Action, Destination, Settings, archive_among};
 use crate::sync::lock;
@@ -67,6 +68,8 @@ pub(super) struct Job<'b> {
     state: Mutex<State>,
     /// The metadata of the file before it was read.
     metadata: Option<Metadata>,
+    /// Who may read what is made from it.
+    readers: Readers,
 }
 
 /// The result of an input so far.
@@ -107,7 +110,9 @@ impl<'b> Job<'b> {
         // Links in a directory are not followed.
         let metadata_of = |path: &Path| if entry.named { fs::metadata(path) } else { fs::symlink_metadata(path) };
         let metadata = entry.path.as_deref().and_then(|path| metadata_of(path).ok());
-        Job { index, entry, inputs, settings, policy, ordered: OrderedOutput::from(index), failed, state, metadata }
+        let readers = Readers::of([entry.path.as_deref()]);
+        let ordered = OrderedOutput::from(index);
+        Job { index, entry, inputs, settings, policy, ordered, failed, state, metadata, readers }
     }
 
     /// Returns its name for reports.
@@ -168,6 +173,11 @@ impl<'b> Job<'b> {
         (state.compression, state.read_hash) = (compression, read_hash);
     }
 
+    /// Returns who may read the archive, which is that of all inputs where the user chose it.
+    fn archive_readers(&self) -> &Readers {
+        if self.settings.output.archive_chosen { self.inputs.readers() } else { &self.readers }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
@@ -182,7 +192,7 @@ impl<'b> Job<'b> {
         state.totals.pruned_only.join(outcome.pruned_only);
         state.add(self.settings, outcome.conversations);
         // The archive comes first: if the result cannot be written, the messages exist twice rather than nowhere.
-        archive::write(self.settings, &self.policy, &outcome.archived, self.entry.path.as_deref())?;
+        archive::write(self.settings, &self.policy, &outcome.archived, self.archive_readers())?;
         if self.needs_writing(&state) {
             self.output(&mut state)?.write_parts(outcome.content.pieces(input))?;
         }
@@ -205,7 +215,7 @@ impl<'b> Job<'b> {
             state.totals.counted.join(&outcome.counted);
             state.totals.pruned_only.join(outcome.pruned_only);
             state.add(self.settings, outcome.conversations);
-            archive::write(self.settings, &self.policy, &outcome.archived, self.entry.path.as_deref())?;
+            archive::write(self.settings, &self.policy, &outcome.archived, self.archive_readers())?;
             if self.settings.action == Action::Check {
                 return Ok(true);
             }
@@ -257,9 +267,7 @@ impl<'b> Job<'b> {
                 if path.is_some() {
                     self.refuse_links()?;
                 }
-                let in_files =
-                    matches!(self.settings.output.destination, Destination::Folder(_) | Destination::InPlace(_));
-                Output::begin(path, compression, self.metadata.as_ref().filter(|_| in_files))?
+                Output::begin(path, compression, &self.readers)?
             }
         };
         Ok(state.output.insert(output))
@@ -362,7 +370,11 @@ impl<'b> Job<'b> {
     pub(super) fn take_totals(&self, status: &FileStatus) -> Totals {
         let totals = std::mem::take(&mut self.state().totals);
         let lost = matches!(status, FileStatus::Failed(_)) && !self.is_printed();
-        if lost { Totals { saved: 0, largest: Largest::default(), idle: Idle::default(), ..totals } } else { totals }
+        if lost {
+            Totals { saved: 0, ending: None, largest: Largest::default(), idle: Idle::default(), ..totals }
+        } else {
+            totals
+        }
     }
 
     /// Describes the place of its result, for people.
@@ -449,23 +461,4 @@ fn interrupted_stream(failure: &anyhow::Error, is_read_only: bool) -> anyhow::Er
     let done = if is_read_only { "printed" } else { "written" };
     let broken = Failure::new(Exit::SomeFailed, format!("{failure}; what came before it is {done}"));
     broken.reported(is_reported(failure)).into()
-}
-
-/// Refuses an output that is an input itself, or that cannot be written.
-pub(super) fn check(settings: &Settings, inputs: &Inputs) -> Result<()> {
-    let can_replace = settings.policy.emit == Emit::Messages && settings.action == Action::Compact;
-    if settings.action.is_read_only() || settings.output.destination == Destination::Stdout {
-        // A directory may hold the file of the output.
-        for entry in inputs.entries.iter().filter(|entry| entry.named) {
-            output::refuse_standard_output(entry.path.as_deref(), can_replace)?;
-        }
-        return Ok(());
-    }
-    match (&settings.output.destination, inputs.entries.first().filter(|_| !inputs.many)) {
-        (Destination::File(file), Some(entry)) => {
-            output::refuse_input(entry.path.as_deref(), file, can_replace)?;
-            output::check(Some(file))
-        }
-        _ => Ok(()),
-    }
 }

@@ -148,7 +148,10 @@ fn open_locked(home: &Path) -> io::Result<Option<File>> {
         links::refuse(home, &path)?;
         fs::create_dir_all(home)?;
         make_own(&folder)?;
-        OpenOptions::new().read(true).append(true).create(true).open(&path)
+        let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.read(true).append(true).create(true).open(&path)
     };
     loop {
         let file = match open() {

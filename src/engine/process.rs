@@ -14,7 +14,7 @@ use crate::compact::{
     Archived, ChangedConversation, Compaction, CompactionContext, CompactionEvent, Decision, Emit, FittedPlan,
     archive_contents, certain_files, decide, economy, masked, redactor,
 };
-use crate::events::{Conversation, Counted, Drawn, Event, Idle, Saving, Status};
+use crate::events::{Conversation, Counted, Drawn, Ending, Event, Idle, Saving, Status};
 use crate::exit::Failure;
 use crate::fault::{self, Part};
 use crate::files::append;
@@ -25,8 +25,8 @@ use crate::report::diff::{Diff, RepairDiff};
 use crate::report::json::{self, Count};
 use crate::report::terminal;
 use crate::rewrite::{self, Edit};
-use crate::sanitize::sanitize_name;
-use crate::settings::{Action, Explain, Volume};
+use crate::sanitize::{sanitize, sanitize_name};
+use crate::settings::{Action, Destination, Explain, Volume};
 use crate::tokens::Categories;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
@@ -167,10 +167,19 @@ impl InputTask<'_> {
         let summary = compaction.and_then(|compaction| Some((compaction, compaction.summary.as_ref()?)));
         Some(match (self.settings.output.json, summary) {
             (false, None) => String::new(),
-            (false, Some((_, summary))) => format!("{}\n", summary.text.trim_end()),
+            (false, Some((_, summary))) => format!("{}\n", self.readable(&summary.text).trim_end()),
             (true, None) => "null\n".to_owned(),
             (true, Some((compaction, summary))) => json::summary(&compaction.plan, summary),
         })
+    }
+
+    /// Returns a text as a terminal may show it, if the result goes to one. Programs get it as it is.
+    fn readable<'s>(&self, text: &'s str) -> Cow<'s, str> {
+        let output = match &self.settings.output.destination {
+            Destination::File(file) => Some(file.as_path()),
+            _ => None,
+        };
+        if terminal::shows(output) { Cow::Owned(sanitize(text)) } else { Cow::Borrowed(text) }
     }
 
     /// Prints the tokens of each conversation.
@@ -300,7 +309,12 @@ impl InputTask<'_> {
         let page = self.draw_page(source, &mut compaction);
         let row = report_row(self.settings, self.policy, source, &compaction, began.elapsed());
         let saving = saving.map(|one| Saving { saved: row.saved, ..one });
-        conversations.push(Conversation { saving, page, ..row });
+        let is_alone = !self.input.as_lines && document.transcripts.len() == 1;
+        let sizes = compaction.account.tokens_before.zip(row.tokens_after);
+        let sizes = sizes.filter(|_| self.settings.stderr.closes && is_alone && row.status == Status::Compacted);
+        let cutoff = if row.summary_tokens.is_some() { compaction.plan.cutoff } else { 0 };
+        let ending = sizes.map(|sizes| Ending { source: source.to_owned(), sizes, cutoff });
+        conversations.push(Conversation { saving, page, ending, ..row });
         match compaction.failure.take().map(anyhow::Error::downcast::<Failure>) {
             None => Ok(compaction),
             Some(Ok(failure)) => Err(failure.reported(true).into()),
@@ -387,7 +401,7 @@ impl InputTask<'_> {
         self.settings.stderr.explain.then_some(explain)
     }
 
-    fn is_one_of_several(&self, document: &Document<'_>) -> bool {
+    pub(super) fn is_one_of_several(&self, document: &Document<'_>) -> bool {
         self.many || self.input.as_lines || document.transcripts.len() > 1
     }
 }

@@ -12,8 +12,10 @@ use serde::Deserialize;
 use crate::events::Event;
 use crate::exit::{Exit, Failure};
 use crate::files::input;
+use crate::files::readers::Readers;
 use crate::files::{append, output};
 use crate::hash::{Hasher, sha256};
+use crate::interrupt;
 use crate::report::reporter::Reporter;
 use crate::rewrite::restoring::{self, Record, RestoreError, without_end};
 use crate::rewrite::{Edit, apply, pieces};
@@ -43,8 +45,12 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
     }
     output.map_or(Ok(()), |output| output::refuse_input(path, output, false))?;
     output::check(output)?;
+    output::refuse_emptied(path)?;
     if output.is_some_and(|output| output::same_place(archive, output)) {
         return Err(Failure::usage(format!("--output {shown} is the archive; write to another file")).into());
+    }
+    if output.is_some() {
+        interrupt::exit_on_signals();
     }
     let mut archive = Archive::open(archive)?;
     let input = input::read(path)?;
@@ -55,7 +61,7 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
     if edits.is_empty() && text == input.text {
         return Err(Failure::unreadable(archive.no_record_message(&name)).into());
     }
-    output::write(pieces(&text, &edits), output)?;
+    output::write(pieces(&text, &edits), output, &Readers::of([Some(archive.path), path]))?;
     if settings.volume > Volume::Quiet {
         let all = text.lines().filter(|line| !line.trim().is_empty()).count();
         let damaged = archive.damaged();

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::plan::economy::{Billed, Economy};
+use crate::wording::{grouped, readable_source};
 
 /// The status of a conversation at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -61,12 +62,35 @@ pub(crate) struct Conversation {
     /// Tokens saved.
     #[serde(skip)]
     pub(crate) saved: u64,
+    /// What became of it, if a person is told.
+    #[serde(skip)]
+    pub(crate) ending: Option<Ending>,
     /// The row in the table of savings.
     #[serde(skip)]
     pub(crate) saving: Option<Saving>,
     /// The drawing for the page.
     #[serde(skip)]
     pub(crate) page: Option<Arc<Drawn>>,
+}
+
+/// What became of a conversation that was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ending {
+    /// Its name.
+    pub(crate) source: String,
+    /// Tokens before and after.
+    pub(crate) sizes: (u64, u64),
+    /// The index of the first kept message; 0 if nothing was summarized.
+    pub(crate) cutoff: usize,
+}
+
+impl Ending {
+    /// Returns it as a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        let Ending { source, sizes: (before, after), cutoff } = self;
+        let cut = if *cutoff == 0 { "nothing summarized".to_owned() } else { format!("cut at {cutoff}") };
+        format!("{}: {} → {} tokens, {cut}", readable_source(source), grouped(*before), grouped(*after))
+    }
 }
 
 impl Conversation {
@@ -103,6 +127,7 @@ impl Conversation {
             elapsed_ms: 0,
             error,
             saved: 0,
+            ending: None,
             saving: None,
             page: None,
         }

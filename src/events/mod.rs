@@ -18,7 +18,7 @@ use crate::plan::economy::Economy;
 use crate::plan::pairs::Pairs;
 use crate::rewrite::repair::Repair;
 
-pub(crate) use conversation::{Conversation, Drawn, FinishedRow, RepairedBy, Saving, Status};
+pub(crate) use conversation::{Conversation, Drawn, Ending, FinishedRow, RepairedBy, Saving, Status};
 pub(crate) use idle::Idle;
 pub(crate) use totals::{Counted, Largest, PrunedOnly, Totals};
 
@@ -58,6 +58,12 @@ pub(crate) enum Event<'e> {
     NoSuchTool { source: &'e str, name: &'e str },
     /// A step of the compaction of a conversation.
     Compacting { source: &'e str, what: CompactionEvent<'e>, reader: Option<&'e str> },
+    /// A person waits for an answer of this summarizer; nothing when it has come.
+    Waiting(Option<&'e str>),
+    /// What became of the only conversation of a run.
+    Ended(&'e Ending),
+    /// A dry run prints 0, and a real run would prune so many tokens.
+    OnlyPruned { source: &'e str, tokens: u64 },
     /// The summary that a real run with the same flags would use.
     Previewed { source: &'e str, summary: &'e str },
     /// The cache could not keep a summary.

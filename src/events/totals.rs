@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::tokens::Categories;
 use crate::wording::counted;
 
-use crate::events::{Conversation, Idle, Saving, Status};
+use crate::events::{Conversation, Ending, Idle, Saving, Status};
 
 /// The most conversations in the table of savings.
 const MOST: usize = 10;
@@ -35,6 +35,8 @@ pub(crate) struct Totals {
     pub(crate) cached: u64,
     /// US dollars, as far as prices are known.
     pub(crate) cost: f64,
+    /// What became of a conversation, if a person is told.
+    pub(crate) ending: Option<Ending>,
     /// The conversations that lose most, for `--explain`.
     pub(crate) largest: Largest,
     /// The conversations that stayed unchanged, and why.
@@ -103,6 +105,7 @@ impl Totals {
             if conversation.status == Status::Compacted {
                 self.saved += conversation.saved;
             }
+            self.ending = conversation.ending.clone().or(self.ending.take());
             if let Some(saving) = conversation.saving.as_ref().filter(|_| conversation.status != Status::Failed) {
                 self.largest.add(saving);
             }
@@ -116,6 +119,7 @@ impl Totals {
         self.requests += other.requests;
         self.cached += other.cached;
         self.cost += other.cost;
+        self.ending = other.ending.clone().or(self.ending.take());
         self.largest.join(&other.largest);
         self.idle.join(&other.idle);
         self.counted.join(&other.counted);

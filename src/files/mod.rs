@@ -8,3 +8,4 @@ pub(crate) mod identity;
 pub(crate) mod input;
 pub(crate) mod links;
 pub(crate) mod output;
+pub(crate) mod readers;

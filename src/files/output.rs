@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::quoted;
 use crate::exit::Failure;
+use crate::standard_streams::{self, check_stdout};
 use crate::wording;
 use anyhow::Result;
 
-use crate::files::atomic::{AtomicFile, as_private_as, folder};
+use crate::files::atomic::{AtomicFile, folder};
 use crate::files::compression::{Compression, Compressor};
 use crate::files::hash::hash_of;
 use crate::files::identity::FileId;
+use crate::files::readers::Readers;
 
 /// Refuses an output that is the input itself, which is standard input if there is no path. The error suggests `--in-place`
 /// if that `can_replace` a file.
@@ -37,31 +39,32 @@ pub(crate) fn refuse_input(input: Option<&Path>, output: &Path, can_replace: boo
     Err(Failure::usage(message).about("output").try_next(format!("tcompact --in-place{file}")).into())
 }
 
-/// Refuses an input, none of which is standard input, that is also standard output: the shell empties it before it can
-/// be read, or the result would follow it.
+/// Refuses an input that is standard output too, by the shell's `>`: the shell empties it before tcompact can read it.
 ///
 /// # Errors
-/// That it is, and what to do.
-pub(crate) fn refuse_standard_output(input: Option<&Path>, can_replace: bool) -> Result<()> {
-    let (path, name) = match input {
-        Some(path) => (path, path.display().to_string()),
-        None => (Path::new("/dev/stdin"), "standard input".to_owned()),
+/// It is, and what to do instead.
+pub(crate) fn refuse_emptied(input: Option<&Path>) -> Result<()> {
+    let empty = standard_streams::metadata_of_stdout().filter(|stdout| stdout.is_file() && stdout.len() == 0);
+    let Some(emptied) = empty.as_ref().and_then(FileId::of) else { return Ok(()) };
+    let (read, name) = match input {
+        Some(input) => (fs::metadata(input).ok(), input.display().to_string()),
+        None => (standard_streams::metadata_of_stdin(), "standard input".to_owned()),
     };
-    let Some(file) = fs::metadata(path).ok().filter(|file| file.is_file() && is_standard_output(path)) else {
+    if read.as_ref().and_then(FileId::of) != Some(emptied) {
         return Ok(());
-    };
-    let emptied = if file.len() == 0 { ", and the shell emptied it first" } else { "" };
-    let next = if can_replace && input.is_some() { "use --in-place" } else { "write to another file" };
-    let failure = Failure::usage(format!("{name} is also standard output{emptied}; {next}"));
-    Err(if next == "use --in-place" { failure.try_next("tcompact --in-place") } else { failure }.into())
+    }
+    let message = format!("{name} is also standard output, and the shell emptied it first; --in-place replaces a file");
+    let file = if input.is_none() { " FILE" } else { "" };
+    Err(Failure::unreadable(message).try_next(format!("tcompact --in-place{file}")).into())
 }
 
-/// Refuses an output that cannot be written, before anything is done or paid for.
+/// Refuses an output that cannot be written, which is standard output if there is no path, before anything is done or
+/// paid for.
 ///
 /// # Errors
 /// That it cannot.
 pub(crate) fn check(output: Option<&Path>) -> Result<()> {
-    let Some(output) = output else { return Ok(()) };
+    let Some(output) = file(output) else { return Ok(check_stdout().map_err(|error| unwritable_stdout(&error))?) };
     match Target::of(output) {
         // The file for the test is removed.
         Ok(Target::File(path)) => Ok(can_make_files_in(folder(&path)).map_err(|error| unwritable(output, &error))?),
@@ -75,6 +78,11 @@ pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
     Failure::unreadable(wording::unwritable(path.display(), error))
 }
 
+/// Returns the error that standard output cannot be written.
+fn unwritable_stdout(error: &io::Error) -> Failure {
+    Failure::unreadable(wording::unwritable("standard output", error))
+}
+
 /// Writes to standard output.
 ///
 /// # Errors
@@ -83,12 +91,12 @@ pub(crate) fn print(text: &str) -> Result<()> {
     write_stdout(text.as_bytes()).map(drop)
 }
 
-/// Writes the pieces of a text to a file, compressed by its extension, or to standard output if there is no path.
+/// Writes the pieces of a text to a file for `readers`, compressed by its extension, or to standard output if there is no path.
 ///
 /// # Errors
 /// It cannot be written. A closed pipe is no error.
-pub(crate) fn write<'p>(pieces: impl Iterator<Item = &'p str>, path: Option<&Path>) -> Result<()> {
-    let mut output = Output::begin(path, path.and_then(Compression::of_name), None)?;
+pub(crate) fn write<'p>(pieces: impl Iterator<Item = &'p str>, path: Option<&Path>, readers: &Readers) -> Result<()> {
+    let mut output = Output::begin(path, path.and_then(Compression::of_name), readers)?;
     output.write_parts(pieces.map(str::as_bytes))?;
     output.end(None, |_| Ok(()))
 }
@@ -96,10 +104,10 @@ pub(crate) fn write<'p>(pieces: impl Iterator<Item = &'p str>, path: Option<&Pat
 /// Writes to standard output and flushes it. Returns whether it still has a reader.
 fn write_stdout(bytes: &[u8]) -> Result<bool> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+    match check_stdout().and_then(|()| stdout.write_all(bytes)).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::unreadable(wording::unwritable("standard output", &error)).into()),
+        Err(error) => Err(unwritable_stdout(&error).into()),
     }
 }
 
@@ -118,22 +126,18 @@ enum Sink {
 }
 
 impl Output {
-    /// Begins a result: for a file, compressed with `compression` and as private as `like`; without a path, for
-    /// standard output.
+    /// Begins a result: for a file, compressed with `compression` and for `readers`; without a path, for standard
+    /// output.
     ///
     /// # Errors
     /// The file cannot be created.
-    pub(crate) fn begin(
-        path: Option<&Path>,
-        compression: Option<Compression>,
-        like: Option<&Metadata>,
-    ) -> Result<Self> {
-        let Some(path) = path else { return Ok(Output { sink: Sink::Stdout, path: PathBuf::new() }) };
+    pub(crate) fn begin(path: Option<&Path>, compression: Option<Compression>, readers: &Readers) -> Result<Self> {
+        let Some(path) = file(path) else { return Ok(Output { sink: Sink::Stdout, path: PathBuf::new() }) };
         let begun = || {
             Ok(match Target::of(path)? {
                 Target::Device(path) => Sink::Device(OpenOptions::new().write(true).open(path)?),
                 Target::File(target) => {
-                    let file = AtomicFile::beside(&target, like)?;
+                    let file = AtomicFile::beside(&target, readers)?;
                     let packing = compression.map(|compression| compression.writer(file.file.as_file().try_clone()?));
                     Sink::File(file, packing.transpose()?)
                 }
@@ -186,17 +190,6 @@ impl Output {
         Ok(written.map(|()| true).map_err(|error| unwritable(&self.path, &error))?)
     }
 
-    /// Puts the file in its place, as private as each of `files`. The permissions of the earlier file do not count.
-    ///
-    /// # Errors
-    /// It cannot take its place; the earlier file stays unchanged.
-    pub(crate) fn end_as_private_as(self, files: &[&Path]) -> Result<()> {
-        self.end(None, |page| {
-            let page = File::open(page)?;
-            files.iter().try_for_each(|file| as_private_as(&page, Some(file)))
-        })
-    }
-
     /// Puts the file in its place, with the mode and times of `like`. Calls `then` before, with the path that the file
     /// has until then.
     ///
@@ -220,8 +213,8 @@ pub(crate) fn copy(from: &Path, to: &Path, then: impl FnOnce(&Path) -> io::Resul
     let copied = || {
         let Target::File(target) = Target::of(to)? else { return fs::copy(from, to).map(drop) };
         let like = fs::metadata(from)?;
-        let file = AtomicFile::beside(&target, Some(&like))?;
-        fs::copy(from, file.file.path())?;
+        let file = AtomicFile::beside(&target, &Readers::of_file(Some(&like)))?;
+        io::copy(&mut File::open(from)?, &mut file.file.as_file())?;
         file.replace(Some(&like), then)
     };
     Ok(copied().map_err(|error| unwritable(to, &error))?)
@@ -246,8 +239,8 @@ pub(crate) fn keep_copy(from: &Path, to: &Path) -> Result<()> {
     let kept = || match fs::symlink_metadata(to) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let like = fs::metadata(from)?;
-            let file = AtomicFile::beside(to, Some(&like))?;
-            fs::copy(from, file.file.path())?;
+            let file = AtomicFile::beside(to, &Readers::of_file(Some(&like)))?;
+            io::copy(&mut File::open(from)?, &mut file.file.as_file())?;
             file.finish(Some(&like))?;
             file.persist_new()
         }
@@ -284,6 +277,12 @@ impl Target {
     }
 }
 
+/// Returns the path of a result; nothing if it is a name of standard output.
+fn file(output: Option<&Path>) -> Option<&Path> {
+    const STDOUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+    output.filter(|output| !STDOUT.iter().any(|name| *output == Path::new(name)))
+}
+
 /// Follows a chain of links to a file that need not exist.
 fn end_of_links(path: &Path) -> PathBuf {
     /// Linux follows as many.
@@ -298,11 +297,11 @@ fn end_of_links(path: &Path) -> PathBuf {
     path
 }
 
-/// Creates a new file with the content that `fill` writes. A file that appears meanwhile is not replaced.
-pub(super) fn create(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let mut file = AtomicFile::beside(path, None)?;
-    fill(file.file.as_file_mut())?;
-    file.file.as_file().sync_all()?;
+/// Creates a new file for `readers`. A file that appears meanwhile is not replaced.
+pub(super) fn create(path: &Path, bytes: &[u8], readers: &Readers) -> io::Result<()> {
+    let mut file = AtomicFile::beside(path, readers)?;
+    file.file.write_all(bytes)?;
+    file.finish(None)?;
     file.persist_new()
 }
 
@@ -322,25 +321,20 @@ pub(crate) fn same_place(a: &Path, b: &Path) -> bool {
 /// Whether a path leads to the file or pipe behind standard input or, with `too`, standard output. Terminals and other
 /// devices can be shared.
 pub(crate) fn is_standard_stream(path: &Path, too: bool) -> bool {
-    is_behind(path, &io::stdin()) || too && is_standard_output(path)
-}
-
-/// Whether a path leads to the file or pipe behind standard output.
-pub(crate) fn is_standard_output(path: &Path) -> bool {
-    is_behind(path, &io::stdout())
-}
-
-#[cfg(unix)]
-fn is_behind(path: &Path, stream: &impl std::os::fd::AsFd) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    let Ok(there) = fs::metadata(path) else { return false };
-    let opened = stream.as_fd().try_clone_to_owned().and_then(|stream| File::from(stream).metadata());
-    !there.file_type().is_char_device() && opened.is_ok_and(|opened| FileId::of(&opened) == FileId::of(&there))
-}
-
-#[cfg(not(unix))]
-fn is_behind<S>(_: &Path, _: &S) -> bool {
-    false
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let stdout = || standard_streams::metadata_of_stdout().filter(|_| too);
+        let Ok(there) = fs::metadata(path) else { return false };
+        let same = |stream: Metadata| FileId::of(&stream) == FileId::of(&there);
+        !there.file_type().is_char_device()
+            && standard_streams::metadata_of_stdin().into_iter().chain(stdout()).any(same)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (path, too);
+        false
+    }
 }
 
 /// Whether a file can be created in an existing folder. The file for the test is removed.
@@ -358,7 +352,7 @@ mod tests {
         let place = folder.path().join("a");
         let sizes = [0, 1, 1 << 15, 1 << 15, 1, 1 << 16, 0, (1 << 16) + 1, 7, 1 << 20, 1 << 17, 9];
         let parts: Vec<Vec<u8>> = (b'a'..).zip(sizes).map(|(byte, size)| vec![byte; size]).collect();
-        let mut output = Output::begin(Some(&place), None, None).expect("begun");
+        let mut output = Output::begin(Some(&place), None, &Readers::default()).expect("begun");
         assert!(output.write_parts(parts.iter().map(Vec::as_slice)).expect("written"));
         output.end(None, |_| Ok(())).expect("in its place");
         assert!(fs::read(&place).expect("there") == parts.concat());

@@ -132,6 +132,9 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
         Event::NoSuchTool { source, name } => {
             (Usual, of(source, format!("no call is of the tool {name}, which --prune-except names")))
         }
+        Event::OnlyPruned { source, tokens } => {
+            (Usual, of(source, format!("nothing would be summarized; {} tokens would be pruned", grouped(tokens))))
+        }
         Event::NotCached(error) => {
             (Usual, format!("the summary could not be kept in --cache: {}; it is used all the same", reason(error)))
         }
@@ -152,6 +155,7 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             None => return Vec::new(),
         },
         Event::AllDone(totals) => (Usual, totals.sentence()),
+        Event::Ended(ending) => (Usual, ending.sentence()),
         _ => return Vec::new(),
     };
     vec![line]

@@ -145,8 +145,10 @@ fn a_dry_run_tells_what_would_be_pruned_where_nothing_is_summarized() {
         &["--prune", "results:2", "-m", "none", "--keep", "messages:9"],
     ] {
         let run = with(&[&["-n"], rules, &["agent-session.json"]].concat());
-        let rest =
-            run.stderr.strip_prefix("tcompact: nothing would be summarized; ").unwrap_or_else(|| panic!("{run:?}"));
+        let rest = run
+            .stderr
+            .strip_prefix("tcompact: agent-session.json: nothing would be summarized; ")
+            .unwrap_or_else(|| panic!("{run:?}"));
         let tokens: u64 = rest
             .trim_end()
             .strip_suffix(" tokens would be pruned")

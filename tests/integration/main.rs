@@ -7,6 +7,8 @@ mod batch;
 mod benches;
 mod browser;
 mod cases;
+#[cfg(unix)]
+mod ci;
 mod clock;
 mod compactions;
 mod completions;
@@ -28,6 +30,8 @@ mod pages;
 mod peers;
 mod presets;
 mod preview;
+#[cfg(unix)]
+mod privacy;
 mod program;
 mod providers;
 mod purity;
@@ -38,7 +42,11 @@ mod restoring;
 mod rows;
 mod secrets;
 mod server;
+#[cfg(unix)]
+mod signals;
 mod streams;
+#[cfg(unix)]
+mod terminal;
 mod thinking;
 mod unsteady;
 mod welcome;
