@@ -224,7 +224,7 @@ impl<'b> Batch<'b> {
                 };
                 let is_edited = outcome.as_ref().is_ok_and(|outcome| matches!(outcome.content, Content::Edited(_)));
                 let input = if is_edited { input.text } else { String::new() };
-                self.submit(&job, 0, WorkOutcome::Whole(outcome, input));
+                self.submit(&job, 0, WorkOutcome::Whole(Box::new(outcome), input));
             }
             // Only reading all lines would show whether one changes, and models would be paid until then.
             (Ok((Opened::Lines(_), _)), Some(error)) if !self.settings.is_embedded() => {
@@ -299,7 +299,7 @@ impl<'b> Batch<'b> {
         let status = match outcome {
             WorkOutcome::Ended(status) => Ok(status),
             WorkOutcome::Whole(outcome, input) => {
-                outcome.and_then(|outcome| job.write_whole(&self.records, outcome, &input))
+                (*outcome).and_then(|outcome| job.write_whole(&self.records, outcome, &input))
             }
             WorkOutcome::Lines(outcomes, is_last) => {
                 for outcome in outcomes {

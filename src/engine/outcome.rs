@@ -89,7 +89,7 @@ impl Content {
 /// The outcome of one piece of an input.
 pub(super) enum WorkOutcome {
     /// The outcome of an input that is one document, and its text if the outcome is edits of it.
-    Whole(Result<Outcome>, String),
+    Whole(Box<Result<Outcome>>, String),
     /// The outcomes of some lines, none of which need the text, and whether these lines are the last.
     Lines(Vec<Result<Outcome>>, bool),
     /// The input ended without an outcome.
@@ -101,7 +101,7 @@ impl WorkOutcome {
     pub(super) fn is_small(&self) -> bool {
         const SMALL: usize = 1 << 16;
         let (outcomes, input) = match self {
-            WorkOutcome::Whole(outcome, input) => (std::slice::from_ref(outcome), input.len()),
+            WorkOutcome::Whole(outcome, input) => (std::slice::from_ref(&**outcome), input.len()),
             WorkOutcome::Lines(outcomes, _) => (outcomes.as_slice(), 0),
             WorkOutcome::Ended(_) => return true,
         };
