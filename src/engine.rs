@@ -143,7 +143,9 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
 
 /// Prints what `--count` counted beyond a line for each conversation.
 fn report_counted(settings: &Settings, counted: &Counted, reporter: &Reporter) -> Result<()> {
-    output::print(&counted.sorted_lines())?;
+    if !counted.lines.is_empty() {
+        output::print(&counted.sorted_lines())?;
+    }
     if settings.stderr.explain && counted.conversations > 0 {
         let context_window = settings.policy.cut.context_window.filter(|_| counted.conversations == 1);
         notify(reporter, Event::Categories { counted, context_window });
