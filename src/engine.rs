@@ -33,9 +33,10 @@ use anyhow::Result;
 
 use crate::events::{Counted, Event};
 use crate::exit::{Exit, Failure};
-use crate::files::atomic::{folder, tidy};
+use crate::files::atomic::tidy;
 use crate::files::links;
 use crate::files::output;
+use crate::files::paths::folder;
 use crate::interrupt;
 use crate::llm::cache::Cache;
 use crate::report::json;
