@@ -119,8 +119,8 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
         let paths: Vec<String> = settings.input.paths.iter().map(|path| path.display().to_string()).collect();
         notify(&reporter, Event::Notice(&format!("{}: no transcripts found", paths.join(", "))));
     }
-    if totals.pruned_only.conversations > u64::from(!inputs.many) {
-        notify(&reporter, Event::PrunedOnly(totals.pruned_only));
+    if totals.pruned_only.conversations > 0 {
+        notify(&reporter, Event::PrunedOnly(&totals.pruned_only));
     }
     report_counted(settings, &totals.counted, &reporter)?;
     // A single file has no totals.
