@@ -55,13 +55,14 @@ complete -c tcompact -l archive -d 'Append the removed messages to FILE, and nam
 complete -c tcompact -l restore -d 'Restore the transcript from such an archive (`.jsonl`), byte for byte, however often it was compacted. In a file of one conversation a line, lines that the archive does not know stay unchanged. tcompact refuses if the hashes do not match' -r -F
 complete -c tcompact -l report -d 'Write a JSON object a line to FILE for each conversation: the keys of --dry-run --json, its status, its tokens afterwards, the provider\'s count and cost, and after how many turns that pays' -r -F
 complete -c tcompact -l html -d 'Write one page for a browser, which needs no network and no script: the conversation to click through, the summary, and tokens and money before and after. Several conversations get a table, and a drawing of those that shrink most' -r -F
+complete -c tcompact -l sort -d 'The order of the lines of --count: `size` prints the largest conversation first [default: as the inputs are given]' -r -f -a "size\t'The largest first'"
 complete -c tcompact -l repair -d 'Repair such violations first: remove calls without a result (`drop`), or add a result that says there is none, where the format can hold it (`synthesize`). tcompact removes results without a call, and moves misplaced results to their call' -r -f -a "drop\t'Remove them'
 synthesize\t'Add a result that says there is none'"
 complete -c tcompact -s j -l jobs -d 'How many conversations to process at once [default: one for each core; 8 with a model or a command]' -r -f
 complete -c tcompact -l color -d 'When to color messages on standard error, and --diff; `auto`: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c tcompact -l progress -d 'When progress is shown on standard error, which must be a terminal for it: `auto`, for several files, unless --quiet is given' -r -f -a "auto\t'On a terminal'
+complete -c tcompact -l progress -d 'When progress is shown on standard error, which must be a terminal for it: `auto`, for several files and while a summarizer is asked, unless --quiet is given' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
 complete -c tcompact -l list -d 'Print a table and exit' -r -f -a "formats\t'The formats that are read and written'
@@ -78,7 +79,7 @@ powershell\t'For PowerShell'
 elvish\t'For elvish'
 man\t'The manual page'"
 complete -c tcompact -l redact -d 'Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in the text for the summarizer and in the summary, each by a placeholder such as [github-token-1]'
-complete -c tcompact -l count -d 'Only print the tokens of each conversation; with --json, also by role, tool, thinking and media'
+complete -c tcompact -l count -d 'Only print the tokens of each conversation; with --json, also by role, tool, thinking and media. With --explain, draw these categories of all conversations together. On a terminal, the sum of several follows'
 complete -c tcompact -s n -l dry-run -d 'Only print the cutoff index: no request, no file. 0 means that nothing would be replaced. Several files print the path, a tab and the index; conversations on lines print PATH:LINE. With --cache and --model (or --summarizer-cmd) on the same command line, tcompact also requests the summary, shows it on standard error, and keeps it for the real run'
 complete -c tcompact -l explain -d 'Draw the conversation on standard error: roles, sizes, pins, pairs, the wanted cut and the actual one. Several conversations get a table of those that shrink most'
 complete -c tcompact -l diff -d 'Print the removed and the added messages, for people, instead of the transcript; writes nothing, not even an archive, except for --html'

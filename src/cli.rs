@@ -26,7 +26,7 @@ use crate::transcript::framing::Lines;
 pub(crate) use brief::BRIEF;
 pub(crate) use help::asks_briefly;
 pub(crate) use values::is_variable_name;
-pub(crate) use values::{Clause, Facts, Generated, RequestJson, Table, TrimTokens, When};
+pub(crate) use values::{Clause, Facts, Generated, RequestJson, Sort, Table, TrimTokens, When};
 use values::{
     keep_size, number, results_rule, seconds, shell_command, size_in_tokens, summary_size, tool_name, whole_or_none,
 };
@@ -319,12 +319,18 @@ pub(crate) struct Arguments {
     )]
     pub(crate) html: Option<PathBuf>,
 
-    /// Only print the tokens of each conversation; with --json, also by role, tool, thinking and media.
+    /// Only print the tokens of each conversation; with --json, also by role, tool, thinking and media. With --explain,
+    /// draw these categories of all conversations together. On a terminal, the sum of several follows.
     #[arg(
         long, help_heading = "Output",
-        conflicts_with_all = ["dry_run", "check", "diff", "explain", "emit", "repair", "report", "html", "exit_status", "archive"]
+        conflicts_with_all = ["dry_run", "check", "diff", "emit", "repair", "report", "html", "exit_status", "archive"]
     )]
     pub(crate) count: bool,
+
+    /// The order of the lines of --count: `size` prints the largest conversation first [default: as the inputs are
+    /// given].
+    #[arg(long, value_enum, value_name = "BY", requires = "count", conflicts_with_all = ["dry_run", "check", "diff"], help_heading = "Output")]
+    pub(crate) sort: Option<Sort>,
 
     /// Only print the cutoff index: no request, no file. 0 means that nothing would be replaced. Several files print
     /// the path, a tab and the index; conversations on lines print PATH:LINE. With --cache and --model (or
@@ -392,8 +398,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
     pub(crate) color: When,
 
-    /// When progress is shown on standard error, which must be a terminal for it: `auto`, for several files, unless
-    /// --quiet is given.
+    /// When progress is shown on standard error, which must be a terminal for it: `auto`, for several files and
+    /// while a summarizer is asked, unless --quiet is given.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
     pub(crate) progress: When,
 

@@ -26,16 +26,17 @@ mod task;
 mod tests;
 
 use std::fs;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::events::Event;
+use crate::events::{Counted, Event};
 use crate::exit::{Exit, Failure};
-use crate::files::atomic::{folder, tidy};
+use crate::files::atomic::tidy;
 use crate::files::links;
 use crate::files::output;
+use crate::files::paths::folder;
 use crate::interrupt;
 use crate::llm::cache::Cache;
 use crate::report::json;
@@ -76,7 +77,7 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
         Volume::Usual => settings.summarizer.backend.listen(reporter::report_long_waits),
     }
     let inputs = inputs::find(settings)?;
-    file::check(settings, &inputs)?;
+    preconditions::check_output(settings, &inputs)?;
     check_side_outputs(settings, &inputs)?;
     let journal_home = inputs.home.as_ref().filter(|_| inputs.keeps_journal);
     let journal = journal_home.map(|home| Journal::open(home, &settings.rules)).transpose()?;
@@ -89,7 +90,9 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
         interrupt::disable_core_dumps();
     }
     let output = &settings.output;
-    if !settings.is_embedded() || output.destination != Destination::Stdout || output.html.is_some() {
+    let writes_files =
+        output.destination != Destination::Stdout || output.html.is_some() || settings.policy.archive.is_some();
+    if !settings.is_embedded() || writes_files {
         interrupt::exit_on_signals();
     }
     let done = batch::run(settings, &inputs, journal, cache);
@@ -116,11 +119,18 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
         let paths: Vec<String> = settings.input.paths.iter().map(|path| path.display().to_string()).collect();
         notify(&reporter, Event::Notice(&format!("{}: no transcripts found", paths.join(", "))));
     }
+    if totals.pruned_only.conversations > 0 {
+        notify(&reporter, Event::PrunedOnly(&totals.pruned_only));
+    }
+    report_counted(settings, &totals.counted, &reporter)?;
     // A single file has no totals.
     let is_many_files = inputs.keeps_journal || inputs.many && settings.stderr.volume == Volume::Verbose;
     let prints_totals = is_many_files && settings.action == Action::Compact;
     if prints_totals {
         notify(&reporter, Event::AllDone(&totals));
+    }
+    if let Some(ending) = totals.ending.as_ref().filter(|_| !inputs.keeps_journal) {
+        notify(&reporter, Event::Ended(ending));
     }
     if exit == Exit::Success && totals.compacted == 0 && !prints_totals {
         notify(&reporter, Event::NothingDone(&totals.idle));
@@ -130,6 +140,21 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
     notify_origins();
     let nothing = settings.output.exit_status && totals.compacted == 0;
     Ok(if nothing && exit == Exit::Success { Exit::NothingCompacted } else { exit })
+}
+
+/// Prints what `--count` counted beyond a line for each conversation.
+fn report_counted(settings: &Settings, counted: &Counted, reporter: &Reporter) -> Result<()> {
+    if !counted.lines.is_empty() {
+        output::print(&counted.sorted_lines())?;
+    }
+    if settings.stderr.explain && counted.conversations > 0 {
+        let context_window = settings.policy.cut.context_window.filter(|_| counted.conversations == 1);
+        notify(reporter, Event::Categories { counted, context_window });
+    }
+    if counted.conversations > 1 && io::stderr().is_terminal() {
+        notify(reporter, Event::Counted(counted));
+    }
+    Ok(())
 }
 
 /// Opens the cache that keeps paid summaries, so that none is requested twice: the folder that the settings name; else
@@ -150,6 +175,7 @@ fn open_cache(settings: &Settings, inputs: &Inputs, pending: Option<&(PathBuf, P
         }
         (None, _) => None,
     };
+    let cache = cache.map(|cache| cache.readable_by(inputs.readers()));
     Ok(RunCache { cache, is_for_lines: false })
 }
 
@@ -194,7 +220,7 @@ fn check_side_outputs(settings: &Settings, inputs: &Inputs) -> Result<()> {
         }
     }
     if let Some(report) = &settings.output.report {
-        json::check(report, &others)?;
+        json::check(report, &others, inputs.readers())?;
     }
     let others: Vec<&Path> = others.into_iter().chain(settings.output.report.as_deref()).collect();
     settings.output.html.as_ref().map_or(Ok(()), |page| page::check(page, &others))

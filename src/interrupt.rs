@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
+#[cfg(unix)]
+use std::process::Stdio;
 use std::process::{Child, Command};
 use std::sync::Mutex;
 #[cfg(unix)]
@@ -28,13 +30,15 @@ pub(crate) fn report_at_end(line: String) {
     lock(&LAST_LINE).replace(line);
 }
 
-/// Makes SIGINT and SIGTERM end the program at once with [`Exit::Interrupted`]. Files are replaced whole or not at all,
-/// so what is written is whole. SIGHUP keeps its meaning, so that `nohup` works.
+/// Makes SIGINT, SIGTERM, SIGQUIT and SIGHUP end the program at once with [`Exit::Interrupted`]. Files are replaced whole
+/// or not at all, so what is written is whole. A SIGHUP that is ignored stays so: `nohup` asks for that.
 #[cfg(unix)]
 pub(crate) fn exit_on_signals() {
-    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    let hangup = if is_hangup_ignored() { None } else { Some(SIGHUP) };
+    let ending = [SIGINT, SIGTERM, SIGQUIT].into_iter().chain(hangup);
     // Without a handler the signals still end the program, with another code.
-    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
+    let Ok(mut signals) = signal_hook::iterator::Signals::new(ending) else { return };
     thread::spawn(move || {
         if signals.forever().next().is_some() {
             if let Some(line) = lock(&LAST_LINE).take() {
@@ -44,6 +48,29 @@ pub(crate) fn exit_on_signals() {
             exit_now(Exit::Interrupted);
         }
     });
+}
+
+/// Whether the program was started with SIGHUP ignored.
+#[cfg(unix)]
+fn is_hangup_ignored() -> bool {
+    let status = fs::read_to_string("/proc/self/status").ok();
+    status.and_then(|status| ignores_hangup(&status)).unwrap_or_else(child_ignores_hangup)
+}
+
+/// Whether a process ignores SIGHUP, by its status in `/proc`; nothing if that does not say.
+#[cfg(unix)]
+fn ignores_hangup(status: &str) -> Option<bool> {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+    let bit = 1 << (signal_hook::consts::SIGHUP - 1);
+    u64::from_str_radix(mask.trim(), 16).ok().map(|mask| mask & bit != 0)
+}
+
+/// Whether a child outlives SIGHUP. It inherits which signals are ignored, and not every system says that elsewhere.
+#[cfg(unix)]
+fn child_ignores_hangup() -> bool {
+    let mut child = Command::new("sh");
+    child.args(["-c", "kill -s HUP $$"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    child.status().is_ok_and(|status| status.success())
 }
 
 /// Ends the program at once, whatever its threads do. Removes unfinished files and kills commands.
@@ -137,3 +164,19 @@ pub(crate) fn kill_group(group: u32) {
 /// There are no process groups.
 #[cfg(not(unix))]
 pub(crate) fn kill_group(_group: u32) {}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_says_of_an_ignored_hangup_what_the_system_says() {
+        let mask = |mask: &str| ignores_hangup(&format!("Name:\tx\nSigIgn:\t{mask}\nSigCgt:\t0000000000000001\n"));
+        assert_eq!(mask("0000000000001000"), Some(false));
+        assert_eq!(mask("0000000000001001"), Some(true));
+        assert_eq!(ignores_hangup("Name:\tx\n"), None);
+        if let Ok(status) = fs::read_to_string("/proc/self/status") {
+            assert_eq!(ignores_hangup(&status), Some(child_ignores_hangup()));
+        }
+    }
+}

@@ -19,7 +19,7 @@
 //! # The modules follow the data
 //!
 //! ```text
-//! read -> transcript -> tokens -> plan -> digest -> summary -> rewrite -> write
+//! read -> transcript -> tokens -> plan -> redact -> digest -> summary -> rewrite -> write
 //! ```
 //!
 //! A module imports only modules above it in this list. No two modules import each other, except a registry and its rows.
@@ -30,10 +30,11 @@
 //! - `tokens`: the size of a transcript. LangChain's estimate, exact tokenizers, the table of models.
 //! - `plan`: where to cut. One pure function that cannot fail: triggers, what is kept, pairs, pins. Which rules of its
 //!   provider a transcript violates, what a compaction saves, and after how many turns it has paid.
+//! - `redact`: masks secrets, before any text is cut; and no cut parts a mask.
 //! - `digest`: what code can say of a history without a model: the embedded summary, and what stands beside a model's.
 //! - `summary`: a model's summary: the prompt, the exchange with summarizers, and whether an answer is accepted.
-//! - `rewrite`: the edits that replace a history by a summary, and their reversal; repairing violations; masking secrets;
-//!   the update of a LangGraph state.
+//! - `rewrite`: the edits that replace a history by a summary, and their reversal; repairing violations; the update of
+//!   a LangGraph state.
 //! - `prune`: what can be removed before anything is summarized, as edits: a file for each rule.
 //! - `compact`: takes one conversation through all of these: decide, fit, summarize, rewrite.
 //!
@@ -53,8 +54,8 @@
 //! `laws` checks the promises of all modules: in tests, and with the feature `laws` in `fuzz/` and `benches/`.
 //!
 //! Any module may import these: `exit` (exit codes and errors), `interrupt` (signals), `fault` (panics), `hash`, `sanitize`
-//! (characters that a terminal obeys), `diagnostic` (what is wrong with a text, and what was probably meant), `sync` (locks)
-//! and `wording`.
+//! (characters that a terminal obeys), `diagnostic` (what is wrong with a text, and what was probably meant), `sync` (locks),
+//! `pattern` (regular expressions) and `wording`.
 //!
 //! Nothing is written until all steps that can fail have succeeded. Tests check all rules on this page.
 //!
@@ -100,16 +101,20 @@ mod interrupt;
 pub mod laws;
 #[cfg(feature = "cli")]
 mod llm;
+mod pattern;
 mod plan;
 #[cfg(feature = "cli")]
 mod program;
 mod prune;
+mod redact;
 #[cfg(feature = "cli")]
 mod report;
 mod rewrite;
 mod sanitize;
 #[cfg(feature = "cli")]
 mod settings;
+#[cfg(feature = "cli")]
+mod standard_streams;
 mod summary;
 #[cfg(feature = "cli")]
 mod sync;

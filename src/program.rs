@@ -12,6 +12,8 @@ use crate::fault;
 use crate::sanitize::{sanitize, sanitize_line};
 use crate::settings::Mode;
 use crate::settings::layers::CommandLine;
+use crate::standard_streams::check_stdout;
+use crate::wording;
 
 /// Runs the program: parses the arguments, runs the mode, and turns an error into a message and an exit code.
 pub fn run_program() -> ExitCode {
@@ -39,12 +41,15 @@ pub fn run_program() -> ExitCode {
 /// Prints help to standard output, and an error of usage like any other error.
 fn not_understood(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        let printed =
-            if cli::asks_briefly(error) { write!(std::io::stdout(), "{}", cli::BRIEF) } else { error.print() };
-        return match printed {
+        let print =
+            || if cli::asks_briefly(error) { write!(std::io::stdout(), "{}", cli::BRIEF) } else { error.print() };
+        return match check_stdout().and_then(|()| print()) {
             Ok(()) => Exit::Success.into(),
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Success.into(),
-            Err(_) => Exit::Unreadable.into(),
+            Err(error) => {
+                complain(&wording::unwritable("standard output", &error));
+                Exit::Unreadable.into()
+            }
         };
     }
     complain(&cli::errors::describe(error, &words()));

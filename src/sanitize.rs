@@ -26,6 +26,25 @@ pub(crate) fn sanitize(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_control(*c)).collect()
 }
 
+/// Spells out the controls of a text that is kept for people to read, except for line ends and tabs: a terminal that
+/// shows the file obeys none, and nothing is lost. What only joins letters, or picks the form of an emoji, stays.
+#[cfg(feature = "cli")]
+pub(crate) fn reveal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let ends_line = c == '\r' && chars.peek() == Some(&'\n');
+        let is_shaping = matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}');
+        if is_control(c) && !(matches!(c, '\n' | '\t') || ends_line || is_shaping) {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// Removes the controls from a text, and puts it on one line. A file name can have line ends, but only tcompact begins
 /// a line.
 pub(crate) fn sanitize_line(text: &str) -> String {
@@ -68,6 +87,15 @@ mod tests {
             "e\u{301} 日本語 😀 ¿ß\u{a0}",
             "an accent belongs to its letter"
         );
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn what_is_kept_to_be_read_loses_nothing_and_directs_nothing() {
+        assert_eq!(reveal("a\tb\r\nc\rd\u{1b}]0;x\u{9b}2J\u{202e}"), "a\tb\r\nc\\u{d}d\\u{1b}]0;x\\u{9b}2J\\u{202e}");
+        for kept in ["می\u{200c}خواهم", "👩\u{200d}💻 ☎\u{fe0f}", "日本語 e\u{301}\n"] {
+            assert_eq!(reveal(kept), kept);
+        }
     }
 
     /// The Unicode tables agree on every character.

@@ -16,6 +16,7 @@ mod request_json;
 pub(crate) mod summarizer;
 mod value;
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -74,6 +75,8 @@ pub(crate) enum Action {
     Count {
         /// As JSON.
         json: bool,
+        /// The largest first.
+        sorted: bool,
     },
     /// Print the cutoff.
     DryRun {
@@ -158,6 +161,11 @@ impl OutputSettings {
     pub(crate) fn has_report(&self) -> bool {
         self.report.is_some() || self.html.is_some()
     }
+
+    /// Whether the rows are kept: for a report, or for the journal of a directory.
+    pub(crate) fn keeps_rows(&self) -> bool {
+        self.has_report() || matches!(self.destination, Destination::Folder(_) | Destination::InPlace(_))
+    }
 }
 
 /// The messages on standard error.
@@ -167,6 +175,8 @@ pub(crate) struct StderrSettings {
     pub(crate) volume: Volume,
     /// When to show progress.
     pub(crate) progress: When,
+    /// Whether to say at the end what became of the only conversation: a person looks on.
+    pub(crate) closes: bool,
     /// Whether to draw conversations.
     pub(crate) explain: bool,
     /// Notes on the settings themselves, a line each.
@@ -243,7 +253,9 @@ impl Settings {
         let reader = unlisted_reader.as_deref().filter(|_| cut.context_window.is_none() && is_done);
         let same = reader == Some(summary.name.as_str());
         let reader = reader.map(unlisted);
-        let unknown = unlisted_summarizer(&summary.name, summary.summarizer, summary.model).filter(|_| asks);
+        // Most models of own servers are in no table, and run all the same.
+        let tells = asks && self.stderr.volume == Volume::Verbose;
+        let unknown = unlisted_summarizer(&summary.name, summary.summarizer, summary.model).filter(|_| tells);
         let no_place = summary
             .template
             .has_no_place()
@@ -251,7 +263,7 @@ impl Settings {
         let nothing_to_mask = self.policy.redact && summary.summarizer == SummarizerKind::Off;
         let nothing_to_mask = nothing_to_mask.then(|| {
             "--redact masks what a summarizer is sent and the summary; with --model none there is neither, and \
-             messages that stay keep their secrets"
+             messages that stay keep their secrets, except in texts that are cut"
                 .to_owned()
         });
         let of_model = [never, unencrypted, reader, unknown.filter(|_| !same)];
@@ -265,7 +277,10 @@ impl Settings {
 
     /// Whether savings and costs are reported.
     pub(crate) fn needs_costs(&self) -> bool {
-        self.output.has_report() || self.stderr.volume == Volume::Verbose || self.action.is_preview()
+        self.output.keeps_rows()
+            || self.stderr.closes
+            || self.stderr.volume == Volume::Verbose
+            || self.action.is_preview()
     }
 
     /// Whether the embedded summarizer writes the summaries, or nobody does.
@@ -292,8 +307,9 @@ impl Settings {
         let destination = destination(&arguments)?;
         let from = find_format(&arguments.from)?;
         let backend = Arc::new(summarizer(&arguments, asks, &preset.recipe, variable)?);
+        let action = action(&arguments, preview);
         Ok(Settings {
-            action: action(&arguments, preview),
+            action,
             policy,
             summarizer: SummarizerSettings {
                 backend,
@@ -312,6 +328,7 @@ impl Settings {
             stderr: StderrSettings {
                 volume: volume(&arguments),
                 progress: arguments.progress,
+                closes: action == Action::Compact && volume(&arguments) > Volume::Quiet && io::stderr().is_terminal(),
                 explain: arguments.explain,
                 notices: Vec::new(),
                 origins: Vec::new(),
@@ -331,7 +348,7 @@ impl Settings {
 
 fn action(arguments: &Arguments, preview: bool) -> Action {
     match (arguments.check, arguments.diff, arguments.dry_run) {
-        _ if arguments.count => Action::Count { json: arguments.json },
+        _ if arguments.count => Action::Count { json: arguments.json, sorted: arguments.sort.is_some() },
         (true, ..) => Action::Check,
         (_, true, _) => Action::Diff,
         (.., true) => Action::DryRun { json: arguments.json, preview },

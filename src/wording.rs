@@ -10,6 +10,20 @@ pub(crate) fn counted<N: Display + PartialEq + From<u8>>(number: N, noun: &str) 
     format!("{number} {noun}{ending}")
 }
 
+/// Returns a number with a comma between thousands: `10,655`.
+#[cfg(feature = "cli")]
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
 /// Returns the name of a source for a sentence, with its line if it has one.
 pub(crate) fn readable_source(name: &str) -> Cow<'_, str> {
     match name.strip_prefix('-') {

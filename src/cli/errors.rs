@@ -44,7 +44,8 @@ const EXAMPLES: [(&str, &str); 27] = [
     ("--summarizer-cmd", "llm"),
 ];
 /// The flags that a flag needs beside it.
-const NEEDED: [(&str, &str); 5] = [
+const NEEDED: [(&str, &str); 6] = [
+    ("--sort", "--count"),
     ("--json", "--dry-run"),
     ("--resume", "--output-dir compacted"),
     ("--base-url", "--model openai:gpt-4o-mini"),
@@ -124,6 +125,13 @@ fn invalid_value(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
 
 fn unknown_flag(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
     let mut flag = text(error, ContextKind::InvalidArg)?;
+    if flag == "-=" {
+        return words
+            .iter()
+            .skip(1)
+            .find_map(|word| short_switch_with_value(word))
+            .map(|long| needless_value(&long, words));
+    }
     let mut meant = near_flag(&flag).map(|long| format!("--{long}"));
     if let Some((word, long)) = with_one_hyphen(&flag, words) {
         (flag, meant) = (word, Some(long));
@@ -139,6 +147,19 @@ fn unknown_flag(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
     }
     let next = meant.map_or(HELP.to_owned(), |name| attempt(&name, value_of(&flag, words), words));
     Some(vec![format!("there is no flag '{flag}'"), shown, carets, next])
+}
+
+/// Returns the long name of the switch in a word like `-n=true`.
+fn short_switch_with_value(word: &str) -> Option<String> {
+    let short = name(word.strip_prefix('-').filter(|_| word.contains('='))?).chars().next_back()?;
+    let command = command();
+    let arg = command.get_arguments().find(|arg| arg.get_short() == Some(short))?;
+    Some(format!("--{}", arg.get_long()?)).filter(|_| !arg.get_action().takes_values())
+}
+
+/// Describes a switch that was given a value.
+fn needless_value(switch: &str, words: &[String]) -> Vec<String> {
+    vec![format!("{switch} takes no value; give it alone or leave it out"), attempt(switch, None, words)]
 }
 
 /// Returns the flag that a misspelled or unfinished flag means; one letter of every four may be wrong.
@@ -264,10 +285,13 @@ fn other_error(error: &clap::Error, words: &[String]) -> Vec<String> {
         rendered.lines().filter(|line| !line.trim().is_empty() && !hints.iter().any(|hint| line.starts_with(hint)));
     let mut lines: Vec<String> = lines_of_clap.map(str::to_owned).collect();
     let flag = text(error, ContextKind::InvalidArg).filter(|_| {
-        // The flag lacks its value, or has one although it takes none.
+        // The flag lacks its value, or is a switch that was given one.
         use ErrorKind::{NoEquals, TooFewValues, TooManyValues, WrongNumberOfValues};
         matches!(error.kind(), NoEquals | TooFewValues | TooManyValues | WrongNumberOfValues)
     });
+    if let Some(switch) = flag.as_deref().map(name).filter(|_| error.kind() == ErrorKind::TooManyValues) {
+        return needless_value(switch, words);
+    }
     lines.push(flag.map_or(HELP.to_owned(), |flag| attempt(name(&flag), None, words)));
     lines
 }

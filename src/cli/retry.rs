@@ -7,6 +7,7 @@ use clap::{Arg, ArgAction, Command, ValueHint};
 
 use crate::cli::{command, is_variable_name};
 use crate::diagnostic::quoted;
+use crate::redact::Redactor;
 use crate::sanitize::is_control;
 
 /// The start of a line with a command to try. Only flags may follow, and prose after a comma.
@@ -81,11 +82,8 @@ fn holds_a_secret(words: &[String]) -> bool {
 
 /// Whether words hold free text that can contain a key.
 fn may_hold_a_secret(words: &[String]) -> bool {
-    holds_a_secret(words)
-        || (0..words.len()).any(|at| {
-            words[at].starts_with("--request-json")
-                || value_at(words, at, "--summarizer-cmd").is_some_and(|command| !is_plain_command(command))
-        })
+    let is_free_text = |at| ["--request-json", "--summarizer-cmd"].iter().find_map(|flag| value_at(words, at, flag));
+    holds_a_secret(words) || (0..words.len()).filter_map(is_free_text).any(looks_like_a_key)
 }
 
 /// Returns the value of a flag that is used at a place.
@@ -94,14 +92,14 @@ fn value_at<'w>(words: &'w [String], at: usize, flag: &str) -> Option<&'w str> {
     rest.strip_prefix('=').or_else(|| words.get(at + 1).filter(|_| rest.is_empty()).map(String::as_str))
 }
 
-/// Whether a command consists of names, flags and paths, none of which looks like a key.
-fn is_plain_command(command: &str) -> bool {
+/// Whether one of the words of a text could be a key.
+fn looks_like_a_key(text: &str) -> bool {
     /// A word of so many characters with a digit in it could be a key.
     const LONG: usize = 16;
-    command.split(' ').all(|word| {
-        let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
-        is_plain && !word.starts_with("sk-") && !(word.len() >= LONG && word.chars().any(|c| c.is_ascii_digit()))
-    })
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_-+=".contains(c);
+    let is_long = |word: &str| word.len() >= LONG && word.chars().any(|c| c.is_ascii_digit());
+    text.split(|c| !is_part(c)).any(|word| word.starts_with("sk-") || is_long(word))
+        || Redactor::new().mask(text) != text
 }
 
 fn is_understood(words: &[String]) -> bool {
@@ -262,11 +260,28 @@ mod tests {
                 "tcompact a.json",
                 "try: TCOMPACT_KEEP=messages:3 tcompact a.json",
             ),
-            ("try: tcompact --timeout 9", "", "tcompact --request-json '{}' a.json", "try: tcompact --timeout 9"),
             (
                 "try: tcompact --timeout 9",
                 "",
-                "tcompact --archive README.md --request-json '{}' Cargo.toml",
+                r#"tcompact --request-json '{"seed": 7}' -m openai:m Cargo.toml"#,
+                r#"try: tcompact --timeout 9 --request-json '{"seed": 7}' -m openai:m Cargo.toml"#,
+            ),
+            (
+                "try: tcompact --timeout 9",
+                "",
+                r"tcompact --summarizer-cmd 'cat | head -n '\''5'\''' Cargo.toml",
+                r"try: tcompact --timeout 9 --summarizer-cmd 'cat | head -n '\''5'\''' Cargo.toml",
+            ),
+            (
+                "try: tcompact --timeout 9",
+                "",
+                "tcompact --summarizer-cmd 'curl -H \"X-Api-Key: f9a8b7c6d5e4\" x' Cargo.toml",
+                "try: tcompact --timeout 9 Cargo.toml",
+            ),
+            (
+                "try: tcompact --timeout 9",
+                "",
+                "tcompact --archive README.md --request-json '{\"key\": \"a1b2c3d4e5f6a7b8\"}' Cargo.toml",
                 "try: tcompact --timeout 9 Cargo.toml",
             ),
             (

@@ -101,12 +101,14 @@ pub(super) fn keep_size(text: &str) -> Result<Size, Diagnostic> {
 
 /// Parses a size in tokens: a number of them, or a fraction of the context window.
 pub(super) fn size_in_tokens(text: &str) -> Result<Size, Diagnostic> {
-    match text.parse::<Size>()? {
-        size @ (Size::Tokens(_) | Size::Fraction(_)) => Ok(size),
-        size => {
-            let kind = size.to_string().split(':').next().unwrap_or_default().len();
-            let why = "expected tokens:N or fraction:F: a size of the result is one in tokens";
-            Err(Diagnostic::new(why).at(0..kind).meant(Some("tokens")))
+    let expected = || Diagnostic::new("expected tokens:N or fraction:F");
+    match text.parse::<Size>() {
+        Ok(size @ (Size::Tokens(_) | Size::Fraction(_))) => Ok(size),
+        Ok(_) => Err(expected().example("tokens:8k")),
+        Err(diagnostic) if text.starts_with("tokens:") || text.starts_with("fraction:") => Err(diagnostic),
+        Err(diagnostic) => {
+            let meant = diagnostic.corrected(text).filter(|meant| size_in_tokens(meant).is_ok());
+            Err(expected().meant(meant).meant_whole("tokens:8k"))
         }
     }
 }
@@ -184,6 +186,13 @@ pub(crate) enum When {
     Always,
     /// Never.
     Never,
+}
+
+/// The order of conversations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sort {
+    /// The largest first.
+    Size,
 }
 
 /// A table to print.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::plan::Plan;
 use crate::plan::economy::Economy;
-use crate::rewrite::redaction::Redactor;
+use crate::redact::Redactor;
 use crate::rewrite::{self, Edit};
 use crate::summary::exchange::Bill;
 use crate::transcript::Transcript;

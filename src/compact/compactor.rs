@@ -166,7 +166,7 @@ impl Compactor {
         }
         let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         rewrite::sort(&mut edits);
-        let sections = archive_contents(true, text, &edits, changed).sections.into_iter();
+        let sections = archive_contents(true, text, changed).sections.into_iter();
         let record = |section| if let Section::Record(record) = section { Some(record) } else { None };
         Ok(CompactedText { text: rewrite::apply(text, &edits), plans, records: sections.filter_map(record).collect() })
     }

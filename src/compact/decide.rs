@@ -3,12 +3,13 @@
 use anyhow::Result;
 
 use crate::plan::{Plan, Rules, plan};
+use crate::redact::Masked;
 use crate::rewrite::Edit;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
 use crate::transcript::view::Arena;
 
-use crate::compact::masking::edited;
+use crate::compact::masking::{edited, masked_before_cuts};
 use crate::compact::message::{note_tokens, summary_tokens};
 use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
 
@@ -19,6 +20,8 @@ const SMALLEST_SUMMARY: &str = ".";
 pub(crate) struct Decision<'t> {
     /// The original conversation, from which the result is made.
     pub(crate) transcript: &'t Transcript<'t>,
+    /// The conversation with its secrets masked, from which texts are cut, with `--redact`.
+    pub(crate) masked: Option<Masked<'t>>,
     /// The conversation that was counted and cut: with the early edits applied.
     pub(crate) view: &'t Transcript<'t>,
     /// The early edits, in order.
@@ -38,21 +41,27 @@ pub(crate) fn decide<'t>(
     policy: &CompactionPolicy,
     arena: &'t Arena<'t>,
 ) -> Result<Decision<'t>> {
-    let edits = early_edits(transcript, policy);
+    let masked = masked_before_cuts(transcript, policy, arena)?;
+    let edits = early_edits(transcript, masked.as_ref(), policy);
     let view = edited(transcript, &edits, arena)?;
     let tally = Tally::new(policy.counter, &view.messages);
     let plan = match policy.disabled.clone() {
         None => uncut_without_gain(plan(view, &tally, &policy.cut), &tally, || smallest_summary(view, policy)),
         Some(reason) => Plan::of_nothing(reason),
     };
-    Ok(Decision { transcript, view, edits, tally, plan })
+    Ok(Decision { transcript, masked, view, edits, tally, plan })
 }
 
 /// Returns the edits that a preset makes before anything is counted: it cuts arguments.
-fn early_edits(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> Vec<Edit> {
+fn early_edits(transcript: &Transcript<'_>, masked: Option<&Masked<'_>>, policy: &CompactionPolicy) -> Vec<Edit> {
     let truncation = policy.truncation.as_ref().filter(|_| policy.disabled.is_none());
     let tally = Tally::new(policy.counter, &transcript.messages);
-    truncation.map(|cut| cut.early_edits(transcript, &tally, &policy.cut)).unwrap_or_default()
+    let Some(truncation) = truncation else { return Vec::new() };
+    let before = truncation.old_messages(transcript, &tally, &policy.cut);
+    match masked {
+        Some(masked) => masked.edits_in_source(truncation.edits(masked.transcript, before)),
+        None => truncation.edits(transcript, before),
+    }
 }
 
 /// Returns the plan, or one without a cut where no summary can be smaller than the history.

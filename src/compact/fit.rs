@@ -10,7 +10,7 @@ mod search;
 mod sizes;
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use anyhow::Result;
@@ -18,6 +18,7 @@ use anyhow::Result;
 use crate::plan::size::Size;
 use crate::plan::{self, Plan, Policy, total};
 use crate::prune::{Account, Pruned, Rule, Scene, prune};
+use crate::redact::Masked;
 use crate::rewrite::thinking::{self, Removal, message_at};
 use crate::rewrite::{Edit, sort};
 use crate::tokens::Tally;
@@ -42,6 +43,8 @@ const SPARE: u64 = 20;
 pub(crate) struct FittedPlan<'t> {
     /// The original conversation, from which the result is made.
     pub(crate) transcript: &'t Transcript<'t>,
+    /// The conversation with its secrets masked, from which texts are cut, with `--redact`.
+    pub(crate) masked: Option<Masked<'t>>,
     /// The conversation that was counted and cut: with the early edits applied.
     pub(crate) view: &'t Transcript<'t>,
     /// The early edits, in order. The result has those that fall into messages that stay.
@@ -68,11 +71,12 @@ pub(crate) struct FittedPlan<'t> {
 
 /// Turns a decision into a plan.
 pub(crate) fn fit<'t>(decision: Decision<'t>, policy: &CompactionPolicy) -> FittedPlan<'t> {
-    let Decision { transcript, view, edits, tally, plan } = decision;
+    let Decision { transcript, masked, view, edits, tally, plan } = decision;
     let (pruned, thinking) = (Pruned::default(), Removal::default());
     let kept_from = plan.cutoff;
     let mut fitted = FittedPlan {
         transcript,
+        masked,
         view,
         edits,
         tally,
@@ -229,7 +233,7 @@ impl<'t> FittedPlan<'t> {
             let counter = self.tally.counter();
             let size = |&index: &usize| {
                 let entry = || edited(self.transcript, index, &edits);
-                let tokens = match emptied.contains(&index) {
+                let tokens = match emptied.binary_search(&index).is_ok() {
                     true => Some(0),
                     false => read_entry(self.transcript.format, &entry(), |message| counter.count(message)),
                 };
@@ -340,20 +344,19 @@ impl<'t> FittedPlan<'t> {
     ) -> Pruned {
         let messages = &self.transcript.messages;
         // The early edits are a preset's own shortening: no rule shortens those messages again.
-        let is_edited = |index: usize| self.edits.iter().any(|edit| message_at(self.transcript, edit) == index);
-        let is_earlier = |index: usize| messages[index].is_summary(&policy.cut.summary_prefix);
-        let touchable = (0..messages.len())
-            .map(|index| is_free(index) && !is_earlier(index) && (self.edits.is_empty() || !is_edited(index)))
-            .collect();
+        let early: HashSet<usize> = self.edits.iter().map(|edit| message_at(self.transcript, edit)).collect();
+        let is_earlier = |index: usize| messages[index].earlier;
+        let touchable =
+            (0..messages.len()).map(|index| is_free(index) && !is_earlier(index) && !early.contains(&index)).collect();
         let of_original = Tally::new(policy.counter, messages);
         let is_original = std::ptr::eq(self.view, self.transcript);
         let tally = if is_original { &self.tally } else { &of_original };
         let mut scene = Scene::new(self.transcript, tally, touchable);
         let archive = archive::place(policy, self.transcript).map(|place| place.shown());
         scene.context_window = policy.cut.context_window;
-        scene.summary_prefix = &policy.cut.summary_prefix;
         scene.except = &policy.pruning.except;
         scene.archive = archive.as_deref();
+        scene.read_masked(self.masked.as_ref());
         prune(&scene, rules, goal)
     }
 
@@ -366,8 +369,8 @@ impl<'t> FittedPlan<'t> {
         let thinking = self.thinking_removed(policy, plan, pruned);
         let is_left = |index: usize| {
             (index >= plan.cutoff || plan.pinned.binary_search(&index).is_ok())
-                && !pruned.emptied.contains(&index)
-                && !thinking.emptied.contains(&index)
+                && pruned.emptied.binary_search(&index).is_err()
+                && thinking.emptied.binary_search(&index).is_err()
         };
         let left = messages.iter().enumerate().filter(|(index, _)| is_left(*index)).map(|(_, message)| message);
         let Bytes { foreign, known } = Bytes::of(left);

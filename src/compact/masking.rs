@@ -3,10 +3,12 @@
 use anyhow::Result;
 
 use crate::exit::Failure;
+use crate::redact::{Masked, Redactor};
 use crate::rewrite::Edit;
-use crate::rewrite::redaction::Redactor;
 use crate::transcript::Transcript;
 use crate::transcript::view::{Arena, view};
+
+use crate::compact::policy::CompactionPolicy;
 
 /// Returns a conversation with edits applied.
 ///
@@ -26,6 +28,27 @@ pub(crate) fn redactor(transcript: &Transcript<'_>) -> Redactor {
     let mut redactor = Redactor::new();
     transcript.messages.iter().for_each(|message| redactor.reserve_placeholders(message.json.raw()));
     redactor
+}
+
+/// Masks the secrets of a conversation before anything of it is cut; nothing where nothing is cut or masked.
+///
+/// # Errors
+/// The conversation cannot be read with its secrets masked.
+pub(super) fn masked_before_cuts<'t>(
+    transcript: &'t Transcript<'t>,
+    policy: &CompactionPolicy,
+    arena: &'t Arena<'t>,
+) -> Result<Option<Masked<'t>>> {
+    let cuts = policy.truncation.is_some() || !policy.pruning.rules.is_empty() || policy.habits.files;
+    if !policy.redact || !(cuts || policy.fit.is_some()) {
+        return Ok(None);
+    }
+    let unreadable = |error| Failure::unreadable(format!("a conversation with its secrets masked {error}"));
+    let masked = Masked::new(transcript, arena).map_err(unreadable)?;
+    if masked.transcript.messages.len() != transcript.messages.len() {
+        return Err(Failure::unreadable("the messages cannot be told apart with their secrets masked").into());
+    }
+    Ok(Some(masked))
 }
 
 /// Returns a conversation with edits applied, and with its secrets masked where `masks` is given.

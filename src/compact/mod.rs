@@ -30,6 +30,7 @@ use anyhow::Result;
 
 use crate::exit::{Exit, Failure};
 use crate::plan::Plan;
+use crate::redact::Masked;
 use crate::rewrite::thinking::Removal;
 use crate::rewrite::{self, Edit, reasoning, thinking};
 use crate::transcript::Transcript;
@@ -96,7 +97,6 @@ impl CompactionContext<'_> {
         let account = Account {
             bill,
             tokens_before: self.counts.then(|| fitted.tokens(self.policy)),
-            redacted: redactor.as_ref().map(|redactor| redactor.counts().clone()),
             error,
             ..Account::default()
         };
@@ -108,6 +108,7 @@ impl CompactionContext<'_> {
         {
             done.failure = Some(failure);
         }
+        self.count_masks(source, &mut done);
         self.complete_account(source, &mut done);
         done
     }
@@ -233,6 +234,16 @@ impl CompactionContext<'_> {
         done.archived.files.extend(pruned::files(self.policy, &done.fitted));
     }
 
+    /// Counts the secrets that were masked: in the history, and in texts of the result that were cut.
+    fn count_masks(&self, source: &str, done: &mut Compaction<'_>) {
+        let masked = done.fitted.masked.as_ref().map(Masked::redactor);
+        let Some(redactor) = done.redactor.take().or(masked) else { return };
+        let redactor = done.redactor.insert(redactor);
+        done.edits.iter().for_each(|edit| redactor.count_masks(&edit.text));
+        self.report(source, CompactionEvent::Redacted(redactor.counts()));
+        done.account.redacted = Some(redactor.counts().clone());
+    }
+
     /// Completes the account: tokens, money, and what went wrong.
     fn complete_account(&self, source: &str, done: &mut Compaction<'_>) {
         match &done.failure {
@@ -264,3 +275,6 @@ fn stays(transcript: &Transcript<'_>, plan: &Plan, edit: &Edit) -> bool {
     let index = after.saturating_sub(1);
     index >= plan.cutoff || plan.pinned.binary_search(&index).is_ok()
 }
+
+#[cfg(test)]
+mod cut_tests;

@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use crate::exit::{Exit, Failure};
 use crate::plan::{Plan, total};
+use crate::redact::Masked;
 use crate::rewrite::{self, Edit, results};
 use crate::tokens::Tally;
 use crate::transcript::source::Source;
@@ -25,7 +26,8 @@ pub(super) fn fit_results(policy: &CompactionPolicy, source: &str, done: &mut Co
         return Ok(());
     }
     let Some(budget) = policy.cut.budget.filter(|budget| result_tokens(policy, done) > *budget) else { return Ok(()) };
-    let (moved, files) = large_results(policy, done.fitted.transcript, &done.plan);
+    let FittedPlan { transcript, masked, .. } = &done.fitted;
+    let (moved, files) = large_results(policy, transcript, masked.as_ref(), &done.plan);
     done.edits.extend(moved);
     rewrite::sort(&mut done.edits);
     done.archived.files.extend(files);
@@ -42,9 +44,18 @@ pub(super) fn fit_results(policy: &CompactionPolicy, source: &str, done: &mut Co
 }
 
 /// Returns the edits that move the results at the end of a conversation, and the files with them.
-fn large_results(policy: &CompactionPolicy, transcript: &Transcript<'_>, plan: &Plan) -> (Vec<Edit>, Files) {
+fn large_results(
+    policy: &CompactionPolicy,
+    transcript: &Transcript<'_>,
+    masked: Option<&Masked<'_>>,
+    plan: &Plan,
+) -> (Vec<Edit>, Files) {
     let folder = archive::place(policy, transcript).map(|archive| archive.folder(RESULTS)).unwrap_or_default();
-    let (moved, files) = results::offload(transcript, plan.cutoff, &shown(&folder));
+    let (mut moved, files) = results::offload(transcript, plan.cutoff, &shown(&folder));
+    // The files have the results as they were. What is shown of them is cut from masked ones.
+    if let Some(masked) = masked {
+        moved = masked.edits_in_source(results::offload(masked.transcript, plan.cutoff, &shown(&folder)).0);
+    }
     (moved, files.into_iter().map(|file| (folder.join(file.name), file.text.into_bytes())).collect())
 }
 
@@ -53,7 +64,7 @@ pub(crate) fn certain_files(policy: &CompactionPolicy, fitted: &FittedPlan<'_>) 
     let FittedPlan { view, tally, plan, .. } = fitted;
     let Some(budget) = policy.cut.budget.filter(|_| policy.habits.files) else { return Files::new() };
     let kept: Vec<usize> = (plan.cutoff..view.messages.len()).collect();
-    if tally.reaches(&kept, budget + 1) { large_results(policy, view, plan).1 } else { Files::new() }
+    if tally.reaches(&kept, budget + 1) { large_results(policy, view, None, plan).1 } else { Files::new() }
 }
 
 /// Returns the tokens of the result.

@@ -1,6 +1,6 @@
 //! The conversations of a text, read by a policy.
 
-use crate::plan::mark_summaries;
+use crate::plan::summaries::mark_summaries;
 use crate::rewrite::thinking;
 use crate::transcript::formats::Format;
 use crate::transcript::framing::{self, Document, Lines, ReadError};
@@ -21,7 +21,7 @@ pub(crate) fn read<'a>(
     let mut document = framing::read(source, from, lines)?;
     framing::check_foreign(&document)?;
     for transcript in &mut document.transcripts {
-        mark_summaries(transcript, &policy.cut);
+        mark_summaries(transcript, &policy.cut, policy.summary.role);
         thinking::release(transcript, policy.thinking, policy.reader_name());
     }
     Ok(document)

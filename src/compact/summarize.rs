@@ -11,8 +11,9 @@ use std::cell::RefCell;
 use anyhow::Result;
 
 use crate::plan::carried::{self, Carried, carried};
-use crate::rewrite::redaction::Redactor;
-use crate::rewrite::{self, Placed};
+use crate::redact::{Masked, Redactor};
+use crate::rewrite::thinking::message_at;
+use crate::rewrite::{self, Edit, Placed};
 use crate::summary::acceptance::{self, Refusal};
 use crate::summary::buffer::Buffer;
 use crate::summary::exchange::{Bill, Reply, SummaryBackend};
@@ -21,7 +22,7 @@ use crate::summary::recipe::{Overflow, Trim};
 use crate::summary::trim_messages::PartialMessage;
 use crate::summary::truncate_middle;
 use crate::tokens::{Tally, python};
-use crate::transcript::formats::SummaryMessage;
+use crate::transcript::formats::{InsertionPoint, SummaryMessage};
 use crate::transcript::view::Arena;
 use crate::transcript::{Message, Role, Transcript};
 
@@ -33,6 +34,7 @@ use crate::compact::masking::{edited, redactor};
 use crate::compact::message::{introduced, message_tokens, note};
 use crate::compact::no_summary::NoSummary;
 use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind, is_lines};
+use crate::digest;
 
 /// The summarization of one conversation.
 pub(super) struct Summarization<'w, 't> {
@@ -54,6 +56,8 @@ pub(super) struct Summarization<'w, 't> {
     earlier: Option<Carried<'w>>,
     /// The archive of removed messages.
     archive: Option<&'w ArchivePlace>,
+    /// The place of the summary.
+    place: InsertionPoint<'w, 't>,
     /// Masks secrets, with `--redact`.
     redactor: Option<&'w RefCell<Redactor>>,
     /// The requests so far, and what they cost.
@@ -94,15 +98,13 @@ pub(super) struct Attempt {
 /// Asks for a summary of the messages that a plan removes.
 pub(super) fn summarize(context: &CompactionContext<'_>, source: &str, fitted: &FittedPlan<'_>) -> Attempt {
     let CompactionContext { policy, .. } = *context;
-    let redactor = policy.redact.then(|| RefCell::new(redactor(fitted.transcript)));
+    let masked = || fitted.masked.as_ref().map_or_else(|| redactor(fitted.transcript), Masked::redactor);
+    let redactor = policy.redact.then(|| RefCell::new(masked()));
     let mut attempt = Attempt::default();
     if let Err(failure) = run(context, source, fitted, redactor.as_ref(), &mut attempt) {
         attempt.failure = Some(failure);
     }
     attempt.redactor = redactor.map(RefCell::into_inner);
-    if let Some(redactor) = &attempt.redactor {
-        (context.listen)(source, CompactionEvent::Redacted(redactor.counts()));
-    }
     attempt
 }
 
@@ -126,6 +128,10 @@ fn run(
         false => edited(transcript, &history_edits, &arena)?,
     };
     let masks = redactor.map(|masks| masks.borrow_mut().edits(unmasked, &summarized)).unwrap_or_default();
+    if let Some(redactor) = redactor {
+        let is_sent = |edit: &&Edit| summarized.binary_search(&message_at(transcript, edit)).is_ok();
+        history_edits.iter().filter(is_sent).for_each(|edit| redactor.borrow_mut().count_masks(&edit.text));
+    }
     let history = edited(unmasked, &masks, &arena)?;
     let summarization = Summarization {
         policy,
@@ -139,6 +145,7 @@ fn run(
         summarized,
         earlier: carried(transcript, &policy.cut).map(|earlier| without_secrets(earlier, redactor)),
         archive: archive.as_ref(),
+        place: rewrite::summary_place(transcript, plan),
         redactor,
         bill: RefCell::default(),
     };
@@ -155,7 +162,12 @@ fn run(
         }
     };
     let Some(Accepted { text, by }) = accepted else { return Ok(()) };
-    let text = if by == SummarySource::Summarizer { summarization.with_facts(text) } else { text };
+    let text = match by {
+        SummarySource::Summarizer => summarization.with_facts(text),
+        // A server can write what it likes into an error.
+        SummarySource::ErrorText => digest::without_own_headings(&text),
+        SummarySource::Embedded | SummarySource::Note => text,
+    };
     attempt.archived = summarization.archived();
     attempt.archived.files.extend(files);
     let tokens = summarization.message_tokens(&text);
@@ -334,7 +346,7 @@ impl Summarization<'_, '_> {
             name: self.policy.cut.rules.carries.then_some(carried::NAME),
             marked: self.policy.habits.marks,
         };
-        rewrite::summary_message(self.fitted.transcript, &self.fitted.plan, &summary)
+        self.fitted.transcript.format.summary(&summary, &self.place)
     }
 
     /// Returns the summary with the place where it is put.

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use crate::redact::{cut_before, cut_behind};
 use crate::wording::one_line;
 
 /// The mark of what is left out.
@@ -36,37 +37,27 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
     if text.len() <= MOST_BYTES {
         add_pieces(text, 0..text.len(), &mut found);
     } else {
-        add_pieces(text, 0..text.floor_char_boundary(MOST_BYTES / 2), &mut found);
-        add_pieces(text, text.ceil_char_boundary(text.len() - MOST_BYTES / 2)..text.len(), &mut found);
+        add_pieces(text, 0..cut_before(text, MOST_BYTES / 2), &mut found);
+        add_pieces(text, cut_behind(text, text.len() - MOST_BYTES / 2)..text.len(), &mut found);
     }
+    found.retain(|piece| !piece.range.is_empty());
     found
 }
 
 fn add_pieces(text: &str, part: Range<usize>, found: &mut Vec<Piece>) {
-    /// Most lines of a block of code that is one piece.
-    const LONGEST_BLOCK: usize = 6;
-    let mut at = part.start;
-    // The first piece of the open block of code.
-    let mut block: Option<usize> = None;
+    let (mut at, mut is_code) = (part.start, false);
     for line in text[part].split_inclusive('\n') {
         let range = trimmed(text, at..at + line.len());
         at += line.len();
         let shown = &text[range.clone()];
         let is_fence = shown.starts_with("```");
-        if shown.is_empty() {
-            continue;
-        } else if is_fence || block.is_some() {
-            let end = range.end;
-            found.push(Piece { range, kind: PieceKind::Code });
-            let first = block.take();
-            match first {
-                Some(first) if is_fence && found.len() - first <= LONGEST_BLOCK => {
-                    found.truncate(first + 1);
-                    found[first].range.end = end;
-                }
-                Some(_) if is_fence => {}
-                first => block = first.or(Some(found.len() - 1)),
+        if is_fence || is_code {
+            // Lines of code that are no piece of their own belong to the one before.
+            match found.last_mut().filter(|before| is_code && range.end - before.range.start <= LONGEST) {
+                Some(before) => before.range.end = before.range.end.max(range.end),
+                None => found.push(Piece { range, kind: PieceKind::Code }),
             }
+            is_code ^= is_fence;
         } else if is_heading(shown) {
             add_chunks(text, range, PieceKind::Heading, found);
         } else if is_item(shown) {
@@ -77,16 +68,18 @@ fn add_pieces(text: &str, part: Range<usize>, found: &mut Vec<Piece>) {
     }
 }
 
+/// Most bytes of a piece.
+const LONGEST: usize = 320;
+
 /// Adds a piece, or the parts of one that is too long, cut between words.
 fn add_chunks(text: &str, range: Range<usize>, kind: PieceKind, found: &mut Vec<Piece>) {
-    const LONGEST: usize = 320;
     // The mark of a gap in an earlier digest is no words.
     if text[range.clone()].chars().all(|c| c == GAP || c.is_whitespace()) {
         return;
     }
     let mut start = range.start;
     while range.end - start > LONGEST {
-        let most = text.floor_char_boundary(start + LONGEST);
+        let most = cut_before(text, start + LONGEST);
         let blank = text[start..most].rfind(char::is_whitespace).filter(|cut| *cut > LONGEST / 2);
         let end = blank.map_or(most, |cut| start + cut);
         found.push(Piece { range: trimmed(text, start..end), kind });
@@ -175,13 +168,8 @@ pub(super) fn shown(text: &str, mut ranges: Vec<Range<usize>>) -> String {
             0 => "… ",
             _ if !between.trim().is_empty() => " … ",
             _ if between.contains('\n') => "\n",
-            _ => {
-                if between.is_empty() {
-                    ""
-                } else {
-                    " "
-                }
-            }
+            _ if between.is_empty() => "",
+            _ => " ",
         });
         out.push_str(&text[range.clone()]);
         end = range.end;
@@ -216,17 +204,21 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
     }
-    let head = &text[..text.floor_char_boundary(most.saturating_sub(" …".len()))];
+    let head = &text[..cut_before(text, most.saturating_sub(" …".len()))];
     let end = head.rfind(char::is_whitespace).filter(|end| *end > head.len() / 2).unwrap_or(head.len());
     format!("{} {GAP}", head[..end].trim_end())
 }
 
-/// Returns the longest beginning of a text that fits, with the mark of a gap.
-pub(super) fn beginning(text: &str, fits: impl Fn(&str) -> bool) -> &str {
+/// Returns a text if it fits, or the longest beginning that fits with the mark of a gap.
+pub(super) fn beginning(text: &str, fits: impl Fn(&str) -> bool) -> Option<String> {
     const LONGEST: usize = 1_000;
+    if fits(text) {
+        return Some(text.to_owned());
+    }
+    let start = |end: usize| format!("{} {GAP}", text[..end].trim_end());
     let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).take(LONGEST).collect();
-    let fitting = ends.partition_point(|&end| fits(&format!("{} {GAP}", indented(&text[..end]))));
-    text[..fitting.checked_sub(1).map_or(0, |last| ends[last])].trim_end()
+    let fitting = ends.partition_point(|&end| fits(&start(end)));
+    fitting.checked_sub(1).map(|last| start(cut_before(text, ends[last])))
 }
 
 /// Returns a text on one line, with its middle left out where it is longer than `most` bytes.
@@ -234,7 +226,7 @@ pub(super) fn middle_cut(text: &str, most: usize) -> String {
     // Of a huge text not all is brought on one line.
     let long = most.saturating_mul(4);
     let line = if text.len() > 2 * long {
-        let (head, tail) = (text.floor_char_boundary(long), text.ceil_char_boundary(text.len() - long));
+        let (head, tail) = (cut_before(text, long), cut_behind(text, text.len() - long));
         one_line(&[&text[..head], " … ", &text[tail..]].concat())
     } else {
         one_line(text)
@@ -242,8 +234,8 @@ pub(super) fn middle_cut(text: &str, most: usize) -> String {
     if line.len() <= most {
         return line;
     }
-    let head = line.floor_char_boundary(most * 3 / 5);
-    let tail = line.ceil_char_boundary(line.len() - most.saturating_sub(most * 3 / 5 + " … ".len()));
+    let head = cut_before(&line, most * 3 / 5);
+    let tail = cut_behind(&line, line.len() - most.saturating_sub(most * 3 / 5 + " … ".len()));
     format!("{} {GAP} {}", line[..head].trim_end(), line[tail..].trim_start())
 }
 

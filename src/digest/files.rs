@@ -163,24 +163,10 @@ fn clean(path: &str) -> String {
 
 /// Returns the new text of an edit.
 fn new_text(given: &Value, arguments: &str) -> Option<String> {
-    const TEXTS: [&str; 12] = {
-        [
-            "new_string",
-            "newString",
-            "new_str",
-            "newText",
-            "content",
-            "contents",
-            "file_text",
-            "code_edit",
-            "patch",
-            "diff",
-            "input",
-            "new_source",
-        ]
-    };
+    const TEXTS: &str =
+        "new_string|newString|new_str|newText|content|contents|file_text|code_edit|patch|diff|input|new_source";
     let patch = || (given.is_null() && arguments.contains("*** Begin Patch")).then(|| arguments.to_owned());
-    argument(given, &TEXTS).or_else(patch)
+    TEXTS.split('|').find_map(|name| argument(given, &[name])).or_else(patch)
 }
 
 /// Returns the text that tells an edit: the lines that went and those that came, or the beginning of a new text.

@@ -72,7 +72,7 @@ pub(super) type Lines = Vec<(Place, String)>;
 
 /// Keeps text of others from looking like a label of the digest: it begins on the next line then.
 pub(super) fn unlabelled(text: &str) -> String {
-    let is_label = [ASKED, LEFT_OUT, THOUGHT, "["].iter().any(|label| text.starts_with(label));
+    let is_label = [ASKED, LEFT_OUT, THOUGHT, THE_USER, THE_ASSISTANT, "["].iter().any(|label| text.starts_with(label));
     if is_label { format!("\n  {text}") } else { text.to_owned() }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn reads_as_error(result: &str) -> bool {
 
 /// Returns the lines of an output without what an agent's shell prints around it: tags, marks of the end, the command.
 fn lines_of_output<'r>(output: &'r str, call: &Call<'_>) -> Vec<&'r str> {
-    const FRAMES: &str = "<returncode>|<output_head>|<output_tail>|<elided_chars>|<warning>|[command finished|[the command completed|[current working directory|[python interpreter|[jupyter|shell cwd was reset|wall time:|[... omitted 0 of|exit code|process exited with code|chunk id:|original token count:|output:|observation:";
+    const FRAMES: &str = "![|<returncode>|<output_head>|<output_tail>|<elided_chars>|<warning>|[command finished|[the command completed|[current working directory|[python interpreter|[jupyter|shell cwd was reset|wall time:|[... omitted 0 of|exit code|process exited with code|chunk id:|original token count:|output:|observation:";
     let inside = |line: &'r str| {
         let line = line.trim();
         let line = line.strip_prefix("<output>").unwrap_or(line);
@@ -112,8 +112,6 @@ pub(super) fn telling(result: &str, call: &Call<'_>, ended: Ended, most: usize) 
     /// Bytes at either end of an output that are looked at, and most bytes of a document.
     const LOOK: usize = 16_000;
     const LARGEST: usize = 400_000;
-    const SENTENCE: usize = 60;
-    const PAGE: usize = 3_000;
     let start = result.trim();
     if ["[]", "{}", "null"].contains(&start) {
         return start.to_owned();
@@ -138,12 +136,7 @@ pub(super) fn telling(result: &str, call: &Call<'_>, ended: Ended, most: usize) 
     if call.is_output && !call.only_shows {
         return telling_lines(&lines, call, ended, most);
     }
-    // What a page or a file shows first is often its frame. Sentences are longer.
-    let is_sentence = |line: &&str| line.len() >= SENTENCE && !line.starts_with(['!', '[', '<']);
-    let sentences: Vec<&str> = lines.iter().copied().filter(is_sentence).collect();
-    let is_page = !call.is_output && result.len() > PAGE && !sentences.is_empty();
-    let shown = if is_page { sentences } else { lines };
-    clip::clipped(&shown.join("\n"), most).replace('\n', SEPARATOR)
+    clip::clipped(&lines.join("\n"), most).replace('\n', SEPARATOR)
 }
 
 /// Returns the output of a command from the object in which some agents hand it over beside its status.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::digest::clip::cut;
 use crate::digest::grammar::Place;
-use crate::digest::words::is_one_of;
+use crate::transcript::tools::purpose::is_in;
 use crate::transcript::tools::{argument, words_of_name};
 use crate::wording::one_line;
 
@@ -69,7 +69,7 @@ impl Plan {
         let updated = match words.concat().as_str() {
             "taskcreate" => self.create(given, result),
             "taskupdate" => self.update_item(given),
-            _ => words.iter().any(|word| is_one_of(word, "todo|todos|plan|task|tasks")) && self.replace(given),
+            _ => words.iter().any(|word| is_in(word, "todo|todos|plan|task|tasks")) && self.replace(given),
         };
         if updated {
             self.place = Some(place);

@@ -1,6 +1,6 @@
 //! Reads a history in one pass: who speaks, what was said and done.
 
-use std::collections::{HashMap, VecDeque, hash_map::DefaultHasher};
+use std::collections::{HashMap, HashSet, VecDeque, hash_map::DefaultHasher};
 use std::hash::{Hash, Hasher};
 
 use serde_json::Value;
@@ -17,7 +17,7 @@ use crate::transcript::lazy_text::{LazyText, texts_of};
 use crate::transcript::speaker::{is_observation, notes_interruption, refusal, shell_block, words_of_person};
 use crate::transcript::status::status_mark;
 use crate::transcript::text::Text;
-use crate::transcript::tools::purpose::{Purpose, purpose_of};
+use crate::transcript::tools::purpose::{Purpose, is_in, purpose_of};
 use crate::transcript::tools::{Access, ToolUse, words_of_name};
 use crate::transcript::{Message, Role};
 
@@ -55,6 +55,8 @@ struct Reader<'a, 'p> {
     open_by_id: HashMap<Option<String>, VecDeque<usize>>,
     /// The place of the last run of each key in the list of runs.
     runs: HashMap<u64, usize>,
+    /// Whether the message before is a summary: the command of an output behind it is gone.
+    follows_summary: bool,
     /// The text of a slash command that the user typed is what the user wants.
     follows_slash_command: bool,
     /// The places of the runs that an earlier digest told, by their labels.
@@ -68,6 +70,7 @@ struct Reader<'a, 'p> {
 impl<'a> Reader<'a, '_> {
     fn read_message(&mut self, message: &Message<'a>, index: usize, next: Option<&Message<'a>>) {
         let place = Place::new(index);
+        let follows_summary = std::mem::replace(&mut self.follows_summary, message.earlier);
         // A provider's compaction is an earlier summary, even if text of the model follows.
         if let Some(Compaction::Readable(text)) = message.compaction() {
             self.read_earlier(place, &text.decode(), false);
@@ -77,11 +80,11 @@ impl<'a> Reader<'a, '_> {
         }
         let (texts, results, thoughts) = texts_of(message);
         let text = LazyText::new(texts);
-        if message.is_summary(self.prefix) {
-            return self.read_earlier(place, &text.read(), true);
+        if message.earlier {
+            return self.read_earlier(place, &text.read(), message.ours);
         }
         match message.role {
-            Role::User if message.is_user_turn() => self.read_user(message, place, &text),
+            Role::User if message.is_user_turn() => self.read_user(message, place, &text, follows_summary),
             Role::Assistant => self.read_assistant(message, place, &text, thoughts, next),
             _ => {}
         }
@@ -101,16 +104,15 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    fn read_earlier(&mut self, place: Place, text: &str, may_be_ours: bool) {
-        let ours = text.strip_prefix(self.prefix.trim_end()).filter(|_| may_be_ours && !self.prefix.trim().is_empty());
-        let inside = fence::opened(ours.unwrap_or(text));
-        if ours.is_none() || !carried::read_into(&mut self.digest, place, inside) {
+    fn read_earlier(&mut self, place: Place, text: &str, ours: bool) {
+        let inside = if ours { fence::opened(text.strip_prefix(self.prefix.trim_end()).unwrap_or(text)) } else { text };
+        if !ours || !carried::read_into(&mut self.digest, place, inside) {
             let inside = without_frame(inside);
             self.digest.earlier = (!inside.is_empty()).then(|| (place, LazyText::Owned(inside.into())));
         }
     }
 
-    fn read_user(&mut self, message: &Message<'a>, place: Place, text: &LazyText<'a>) {
+    fn read_user(&mut self, message: &Message<'a>, place: Place, text: &LazyText<'a>, follows_summary: bool) {
         let all = text.read();
         if notes_interruption(&all) {
             self.open.iter_mut().flatten().for_each(|call| call.is_interrupted = true);
@@ -121,9 +123,11 @@ impl<'a> Reader<'a, '_> {
         if is_inserted || words.trim().is_empty() {
             return;
         }
-        let is_answer = || self.open_by_id.get(&None).is_some_and(|open| !open.is_empty());
+        let follows_command = self.open_by_id.get(&None).is_some_and(|open| !open.is_empty());
         let is_marked = || message.json.get_text("message_type").is_some_and(|kind| kind.is("observation"));
-        if is_answer() && (is_observation(&words) || is_marked()) {
+        // A person does not answer a command with what looks like a summary.
+        let is_output = || is_observation(&words, follows_command) || is_marked() || message.opens_with(self.prefix);
+        if (follows_command || follows_summary) && is_output() {
             return self.add_result(None, CallResult { place, text: text.clone(), marked: None });
         }
         let asked = self.digest.said.iter().rev().find(|said| said.kind != SaidKind::Thought);
@@ -149,12 +153,13 @@ impl<'a> Reader<'a, '_> {
             return;
         }
         let is_next_output = || {
-            next.is_some_and(|next| next.role == Role::User && is_observation(&LazyText::new(texts_of(next).0).read()))
+            next.is_some_and(|next| {
+                next.role == Role::User && is_observation(&LazyText::new(texts_of(next).0).read(), true)
+            })
         };
         let all = if message.calls.is_empty() { text.read() } else { "".into() };
         let command = shell_block(&all, is_next_output);
-        // One agent writes its command beside the text.
-        let action = || message.json.get_text("action").map(|action| action.decode());
+        let action = || message.command_beside().map(|action| action.decode());
         let action = if message.calls.is_empty() && command.is_none() { action() } else { None };
         let command = command.or(action.as_deref());
         // Some formats write a call as a message of its own.
@@ -195,8 +200,7 @@ impl<'a> Reader<'a, '_> {
             None => Ended::NoResult,
         };
         let has_failed = matches!(end, Ended::Failed(_));
-        let is_thought =
-            words_of_name(&name).iter().any(|word| words::is_one_of(word, "think|thinking|sequentialthinking"));
+        let is_thought = words_of_name(&name).iter().any(|word| is_in(word, "think|thinking|sequentialthinking"));
         if is_thought || !has_failed && result.is_some() && self.digest.plan.update(&name, &given, &answer, place) {
             return;
         }
@@ -274,6 +278,10 @@ impl<'a> Reader<'a, '_> {
         }
         let mut digest = self.digest;
         digest.runs.retain(|run| !run.is_superseded);
+        // Of equal messages the last stands.
+        let mut known = HashSet::new();
+        digest.user = digest.user.into_iter().rev().filter(|message| known.insert(message.key())).collect();
+        digest.user.reverse();
         digest.runs.extend(self.last_of_files);
         digest.messages = messages;
         let of_commands = self.folders.into_iter().filter(|(folder, times)| *times > 1 && folder.starts_with('/'));

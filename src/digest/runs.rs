@@ -142,8 +142,7 @@ impl<'a> Run<'a> {
         let most = match self.purpose {
             Purpose::Reads => 130,
             Purpose::Checks => 440,
-            Purpose::LooksUp | Purpose::Acts => 1_200,
-            Purpose::Scripts => 2_000,
+            Purpose::LooksUp | Purpose::Acts | Purpose::Scripts => 1_200,
         };
         let of_result = self.result.as_ref().map_or(0, LazyText::bytes);
         self.carried.as_ref().map_or(of_result, |(_, outcome)| outcome.len()).min(most)
@@ -154,7 +153,7 @@ impl<'a> Run<'a> {
 /// act first; then they get longer ones.
 pub(super) fn lines(runs: &[&Run<'_>], files: &Files, counter: Counter, room: u64, folder: Option<&str>) -> Lines {
     /// Bytes of a result, and tokens of the shortest line.
-    const LEVELS: [usize; 6] = [130, 240, 400, 700, 1_200, 2_000];
+    const LEVELS: [usize; 5] = [130, 240, 400, 700, 1_200];
     const SHORTEST: u64 = 8;
     let last = runs.last().map(|run| run.place);
     // The last check, where a file that was there before changed after it.

@@ -48,8 +48,6 @@ struct SaidPiece {
     rank: Rank,
     /// How many texts came later.
     age: usize,
-    /// Its place in its text.
-    order: usize,
     range: Range<usize>,
 }
 
@@ -71,7 +69,7 @@ pub(super) fn lines(said: &[Said<'_>], counter: Counter, room: u64, for_report: 
         };
         pieces.extend(ranked_pieces(text, said[at].kind, last - at, for_last));
     }
-    pieces.sort_by_key(|piece| (piece.rank, piece.age, piece.order));
+    pieces.sort_by_key(|piece| (piece.rank, piece.age, piece.range.start));
     let mut left = room;
     let mut chosen: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
     for SaidPiece { age, range, .. } in pieces {
@@ -132,7 +130,7 @@ fn ranked_pieces(text: &str, kind: SaidKind, age: usize, for_last: u64) -> Vec<S
     let mut found = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
         let announced = kind != SaidKind::Report && at + 1 == shown.len() && shown[at].ends_with(':');
-        let is_remark = announced || shown[at].len() <= REMARK && shown[at].is_ascii() && !has_label(shown[at]);
+        let is_remark = announced || shown[at].len() <= REMARK && shown[at].is_ascii() && !words::has_label(shown[at]);
         let is_idle = is_remark
             || piece.kind != PieceKind::Sentence && piece.kind != PieceKind::Item
             || announces(shown[at])
@@ -141,33 +139,22 @@ fn ranked_pieces(text: &str, kind: SaidKind, age: usize, for_last: u64) -> Vec<S
         let rank = match words::count(&shown[at].to_lowercase(), REASONS).min(2) {
             _ if (piece.range.end as u64) < for_last.saturating_mul(BYTES_PER_TOKEN) => Rank::Last,
             _ if is_idle && (for_last == 0 || is_remark) => continue,
-            0 if opens && age <= LAST_STEPS || is_report && has_label(shown[at]) => Rank::Opening,
+            0 if opens && age <= LAST_STEPS || is_report && words::has_label(shown[at]) => Rank::Opening,
             0 if is_report || opens && kind == SaidKind::Step => Rank::Plain,
             0 => Rank::Rest,
             strength => Rank::Reason(Reverse(strength)),
         };
         opens = false;
-        found.push(SaidPiece { rank, age, order: at, range: piece.range.clone() });
+        found.push(SaidPiece { rank, age, range: piece.range.clone() });
     }
     found
-}
-
-/// Whether a sentence holds a number, or a word that is marked as a name.
-fn has_label(sentence: &str) -> bool {
-    sentence.contains(['`', '_', '/']) || sentence.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// Whether a sentence only announces the next call, which is told itself.
 fn announces(sentence: &str) -> bool {
     const OPENINGS: &str = "let me|let's|let us|i'll|i will|i need to|i should|i'm going to|i am going to|i understand|i have a clear|i can help|i can assist|could you please|please provide|please let me know|if you have any|is there anything";
-    const LEADS: &str = "good|great|perfect|okay|ok|excellent|now|alright|first|next|thought:|so|then|and";
-    let lower = sentence.to_lowercase().replace('’', "'");
-    let mut rest = lower.trim_start();
-    while let Some(behind) = LEADS
-        .split('|')
-        .find_map(|lead| rest.strip_prefix(lead).filter(|rest| !rest.starts_with(char::is_alphanumeric)))
-    {
-        rest = behind.trim_start_matches([',', '!', '.', ':', '-', ' ', '—', '\n']);
-    }
-    words::opens_with(rest, OPENINGS)
+    /// Bytes at the beginning, where words like "Good. Now" can stand before them.
+    const START: usize = 32;
+    let start = &sentence[..sentence.floor_char_boundary(START)];
+    words::has_word(&start.replace('’', "'"), OPENINGS)
 }

@@ -2,12 +2,15 @@
 //!
 //! Of a table some columns of every row stay, of an object its plain values. None are joined across what is left out.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use crate::digest::clip::{GAP, middle_cut};
 
-/// Most rows of a table.
+/// Most rows of a table, and the fewest bytes of a cell with its separator.
 const MOST_ROWS: usize = 64;
+const CELL: usize = 2;
 
 /// Returns as many values as fit in `most` bytes, but for those of an object that the label of its call shows.
 pub(super) fn told(mut value: Value, label: &str, most: usize) -> String {
@@ -78,9 +81,11 @@ fn some_rows(rows: &[Value], most: usize) -> String {
     }
     let most = most.saturating_sub(GAP.len_utf8() + 1);
     let columns = rows.iter().filter_map(Value::as_object).map(Map::len).max().unwrap_or(0);
+    // Of more columns than these not even the separators have room.
+    let fitting = columns.min(most / rows.len().max(1) / CELL);
     // A column alone says little.
     let least = if columns > 2 { 2 } else { 1 };
-    let narrow = (least..=columns).rev().map(|columns| table(&rows, columns)).find(|text| text.len() <= most);
+    let narrow = (least..=fitting).rev().map(|columns| table(&rows, columns)).find(|text| text.len() <= most);
     let first =
         || (1..rows.len()).rev().map(|count| table(&rows[..count], columns.max(1))).find(|text| text.len() <= most);
     let text = narrow.filter(|_| rows.len() <= MOST_ROWS).or_else(first);
@@ -93,9 +98,9 @@ fn without_equal_columns(rows: &[Value]) -> Vec<Value> {
     let mut rows: Vec<Value> = rows.iter().take(MOST_ROWS + 1).cloned().collect();
     let Some(first) = rows.first().and_then(Value::as_object).cloned() else { return rows };
     let is_equal = |key: &String| rows.len() > 1 && rows.iter().all(|row| row.get(key) == first.get(key));
-    let equal: Vec<&String> = first.keys().filter(|key| is_equal(key)).collect();
+    let equal: HashSet<&String> = first.keys().filter(|key| is_equal(key)).collect();
     if equal.len() < first.len() {
-        rows.iter_mut().filter_map(Value::as_object_mut).for_each(|row| row.retain(|key, _| !equal.contains(&key)));
+        rows.iter_mut().filter_map(Value::as_object_mut).for_each(|row| row.retain(|key, _| !equal.contains(key)));
     }
     rows
 }

@@ -13,9 +13,16 @@ pub(super) fn count(lower: &str, words: &str) -> usize {
     words.split('|').filter(|word| lower.contains(word)).count()
 }
 
-/// Whether a word is one of a list.
-pub(super) fn is_one_of(word: &str, words: &str) -> bool {
-    words.split('|').any(|known| known == word)
+/// Whether a text has one of the words, or a longer one that begins so, whatever its case.
+pub(super) fn has_word(text: &str, words: &str) -> bool {
+    let lower = text.to_lowercase();
+    let is_start = |at: usize, word: &str| !word.is_ascii() || !lower[..at].ends_with(char::is_alphanumeric);
+    words.split('|').any(|word| lower.match_indices(word).any(|(at, _)| is_start(at, word)))
+}
+
+/// Whether a text holds a number, or a word that is marked as a name.
+pub(super) fn has_label(text: &str) -> bool {
+    text.contains(['`', '"', '“', '_', '/']) || text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// Returns the words of a text, without single letters; of a script without blanks every pair of characters.

@@ -4,9 +4,9 @@
 //! fifth. Both are taken in a fixed order until their share is used up, so that more room never loses a line of them.
 //! Calls and the assistant's words share what is left; calls that only read come last.
 
-use crate::digest::clip::{GAP, beginning, clipped, indented};
+use crate::digest::clip::{beginning, clipped, indented};
 use crate::digest::grammar::{
-    EARLIER, FOLDER, LAST, LEFT_OUT, Lines, Place, RUNS, SAID, STATE, THE_ASSISTANT, THE_USER, USER,
+    ASKED, EARLIER, FOLDER, LAST, LEFT_OUT, Lines, Place, RUNS, SAID, STATE, THE_ASSISTANT, THE_USER, USER,
 };
 use crate::digest::outcome::Ended;
 use crate::digest::runs::Run;
@@ -45,24 +45,17 @@ impl Digest<'_> {
         let count = left_out_line(others, "message", " of the user").map(|line| format!("\n{line}"));
         // Where there is room for little more, the words are worth more than the count.
         let count = count.filter(|count| counter.count_text(count).saturating_mul(3) <= limit).unwrap_or_default();
-        let line = |place: Place, who: &str, text: &str| match text.strip_suffix(GAP) {
-            Some(start) => format!("{LAST}\n- {place} {who}{} {GAP}{count}", start.trim_end()),
-            None => format!("{LAST}\n- {place} {who}{text}{count}"),
+        let Some((place, who, text)) = of_user.or_else(of_others).or_else(of_runs) else {
+            let text = if self.messages > 0 {
+                format!("{} without words.", counted(self.messages, "message"))
+            } else {
+                String::new()
+            };
+            return Some(text).filter(|text| counter.count_text(text) <= limit).unwrap_or_default();
         };
-        let text = match of_user.or_else(of_others).or_else(of_runs) {
-            Some((place, who, text)) if counter.count_text(&line(place, who, &indented(&text))) <= limit => {
-                line(place, who, &indented(&text))
-            }
-            Some((place, who, text)) => {
-                match beginning(&text, |text| counter.count_text(&line(place, who, text)) <= limit) {
-                    "" => String::new(),
-                    start => line(place, who, &format!("{} {GAP}", indented(start))),
-                }
-            }
-            None if self.messages > 0 => format!("{} without words.", counted(self.messages, "message")),
-            None => String::new(),
-        };
-        Some(text).filter(|text| counter.count_text(text) <= limit).unwrap_or_default()
+        let line = |text: &str| format!("{LAST}\n- {place} {who}{text}{count}");
+        beginning(&indented(&text), |text| counter.count_text(&line(text)) <= limit)
+            .map_or(String::new(), |text| line(&text))
     }
 }
 
@@ -95,12 +88,14 @@ impl Writer<'_, '_> {
         }
         let base = room.saturating_sub(self.tokens(&out));
         let most = |least| share(base, least, others).saturating_sub(self.tokens(USER) + count);
-        let (lines, left_out) = user::lines(user, &self.user, self.counter, most);
+        let lines = user::lines(user, &self.user, self.counter, most);
         // Where not a piece of the user's words has room, a beginning of them is worth more than all else.
         if lines.is_empty() && !user.is_empty() {
             return String::new();
         }
-        add_section(&mut out, USER, &lines, left_out_line(self.digest.left_out + left_out, "message", " of the user"));
+        let told = lines.iter().filter(|(_, text)| !text.starts_with(ASKED)).count();
+        let left_out = self.digest.left_out + user.len() - told;
+        add_section(&mut out, USER, &lines, left_out_line(left_out, "message", " of the user"));
         let most = share(base, STATE_SHARE, of_user + of_runs + of_said);
         let state = state::lines(self.digest, self.counter, most.saturating_sub(self.tokens(STATE) + 1));
         if !state.is_empty() {

@@ -33,7 +33,7 @@ pub(super) fn report_row(
         (false, None) if compaction.is_pruned() => Status::Compacted,
         (false, None) => Status::Unchanged,
     };
-    let plan = match settings.output.has_report() {
+    let plan = match settings.output.keeps_rows() {
         true => DryRun::new(source, &compaction.fitted, policy).to_value(),
         false => Value::Null,
     };
@@ -52,6 +52,7 @@ pub(super) fn report_row(
         elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
         error: account.error.clone(),
         saved: summary.as_ref().map_or(0, |summary| summary.saved) + compaction.pruned_tokens(),
+        ending: None,
         saving: None,
         page: None,
         plan,

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::compact::{Archived, CompactionPolicy};
+use crate::files::readers::Readers;
 use crate::files::{append, links, output};
 use crate::settings::Settings;
 
@@ -29,7 +30,7 @@ pub(super) fn refuse_links(settings: &Settings, policy: &CompactionPolicy) -> Re
     Ok(links::refuse(Path::new(""), archive).map_err(|error| output::unwritable(archive, &error))?)
 }
 
-/// Writes archived files, then the archived messages that name them, no more readable than the input.
+/// Writes archived files, then the archived messages that name them, for `readers`.
 ///
 /// # Errors
 /// They cannot be written.
@@ -37,7 +38,7 @@ pub(super) fn write(
     settings: &Settings,
     policy: &CompactionPolicy,
     archived: &Archived,
-    input: Option<&Path>,
+    readers: &Readers,
 ) -> Result<()> {
     if settings.action.is_read_only() {
         return Ok(());
@@ -45,9 +46,9 @@ pub(super) fn write(
     if !archived.sections.is_empty() || !archived.files.is_empty() {
         refuse_links(settings, policy)?;
     }
-    append::files(&archived.files, input)?;
+    append::files(&archived.files, readers)?;
     match &policy.archive {
-        Some(archive) if !archived.sections.is_empty() => append::sections(archive, &archived.sections, input),
+        Some(archive) if !archived.sections.is_empty() => append::sections(archive, &archived.sections, readers),
         _ => Ok(()),
     }
 }

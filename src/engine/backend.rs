@@ -18,11 +18,17 @@ pub(super) struct RunBackend<'a> {
     /// The cache of the answers.
     pub(super) cache: Option<&'a Cache>,
     pub(super) listener: &'a dyn Listener,
+    /// The name of the summarizer, if it is asked for one conversation only, and that can be shown.
+    pub(super) alone: Option<&'a str>,
 }
 
 impl SummaryBackend for RunBackend<'_> {
     fn answer(&self, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
-        self.cores.without(|| self.summarizer.answer(request, bill))
+        let show = |name| self.alone.iter().for_each(|_| notify(self.listener, Event::Waiting(name)));
+        show(self.alone);
+        let answer = self.cores.without(|| self.summarizer.answer(request, bill));
+        show(None);
+        answer
     }
 
     fn remembered(

@@ -28,7 +28,7 @@ use crate::engine::backend::RunBackend;
 use crate::engine::file::{Job, NOWHERE, Records};
 use crate::engine::file_status::FileStatus;
 use crate::engine::inputs::Inputs;
-use crate::engine::journal::Journal;
+use crate::engine::journal::{Finished, Journal};
 use crate::engine::listeners::{Listeners, notify};
 use crate::engine::ordered_output::{OrderedOutput, Semaphore};
 use crate::engine::outcome::{Content, Outcome, WorkOutcome};
@@ -200,8 +200,8 @@ impl<'b> Batch<'b> {
         let job = Arc::new(Job::new(self.settings, self.inputs, index));
         let lines = self.settings.input.lines;
         let reading = Reading { lines, may_be_other: !job.entry.named, hashed: self.records.journal.is_some() };
-        if self.is_finished(&job) {
-            return self.submit(&job, 0, WorkOutcome::Ended(FileStatus::Finished));
+        if let Some(finished) = self.finished(&job) {
+            return self.submit(&job, 0, WorkOutcome::Ended(FileStatus::Finished(finished.rows.clone())));
         }
         if job.became_a_link() {
             let why = "it became a link meanwhile, and links in a directory are not followed";
@@ -224,7 +224,7 @@ impl<'b> Batch<'b> {
                 };
                 let is_edited = outcome.as_ref().is_ok_and(|outcome| matches!(outcome.content, Content::Edited(_)));
                 let input = if is_edited { input.text } else { String::new() };
-                self.submit(&job, 0, WorkOutcome::Whole(outcome, input));
+                self.submit(&job, 0, WorkOutcome::Whole(Box::new(outcome), input));
             }
             // Only reading all lines would show whether one changes, and models would be paid until then.
             (Ok((Opened::Lines(_), _)), Some(error)) if !self.settings.is_embedded() => {
@@ -241,16 +241,17 @@ impl<'b> Batch<'b> {
         }
     }
 
-    fn is_finished(&self, job: &Job<'_>) -> bool {
-        let places = job.entry.path.as_ref().zip(job.entry.output.as_ref());
-        let journal = self.records.journal.as_ref().filter(|_| self.settings.output.resume);
-        journal.zip(places).is_some_and(|(journal, (path, output))| journal.has(path, output))
+    /// Returns the note of an earlier run that finished an input.
+    fn finished(&self, job: &Job<'_>) -> Option<&Finished> {
+        let (path, output) = job.places()?;
+        self.records.journal.as_ref().filter(|_| self.settings.output.resume)?.find(path, output)
     }
 
     /// Returns the summarizer, with a cache for its answers.
     fn backend<'s>(&'s self, cache: Option<&'s Cache>) -> RunBackend<'s> {
         let summarizer = &*self.settings.summarizer.backend;
-        RunBackend { summarizer, cores: &self.cores, cache, listener: &self.records.listeners }
+        let alone = (self.inputs.entries.len() == 1).then_some(self.settings.policy.summary.name.as_str());
+        RunBackend { summarizer, cores: &self.cores, cache, listener: &self.records.listeners, alone }
     }
 
     fn task<'s>(&'s self, job: &'s Job<'b>, input: &'s Input, backend: &'s RunBackend<'s>) -> InputTask<'s> {
@@ -262,7 +263,9 @@ impl<'b> Batch<'b> {
     /// Computes an outcome while holding a core, which the summarizer releases while it waits.
     fn compute(&self, job: &Job<'b>, input: &Input) -> Result<Outcome, Failed> {
         let RunCache { cache, is_for_lines } = &self.cache;
-        let backend = self.backend(cache.as_ref().filter(|_| input.as_lines || !is_for_lines));
+        let mut backend = self.backend(cache.as_ref().filter(|_| input.as_lines || !is_for_lines));
+        // Of a stream, the bar shows how far it came.
+        backend.alone = backend.alone.filter(|_| !input.as_lines);
         let mut conversations = Vec::new();
         let work = || self.cores.with(|| self.task(job, input, &backend).run(&mut conversations));
         // A panic in one input must not end the others.
@@ -296,7 +299,7 @@ impl<'b> Batch<'b> {
         let status = match outcome {
             WorkOutcome::Ended(status) => Ok(status),
             WorkOutcome::Whole(outcome, input) => {
-                outcome.and_then(|outcome| job.write_whole(&self.records, outcome, &input))
+                (*outcome).and_then(|outcome| job.write_whole(&self.records, outcome, &input))
             }
             WorkOutcome::Lines(outcomes, is_last) => {
                 for outcome in outcomes {
@@ -325,7 +328,7 @@ impl<'b> Batch<'b> {
             FileStatus::Compacted => totals.compacted += 1,
             FileStatus::Unchanged => totals.unchanged += 1,
             FileStatus::PassedThrough => totals.passed_through += 1,
-            FileStatus::Finished => totals.finished += 1,
+            FileStatus::Finished(_) => totals.finished += 1,
             FileStatus::LeftOut(_) => totals.left_out += 1,
             FileStatus::Failed(_) => totals.failed += 1,
         }

@@ -45,7 +45,7 @@ pub(super) fn check(task: &InputTask<'_>) -> Result<bool> {
 
 /// Returns the thinking to remove: after the summary of an earlier compaction, and from the message `changed` on.
 fn stale_thinking(policy: &CompactionPolicy, transcript: &Transcript<'_>, changed: Option<usize>) -> Removal {
-    let compacted = thinking::compacted(transcript, &policy.cut.summary_prefix);
+    let compacted = thinking::compacted(transcript);
     let changed = [changed, compacted.map(|compacted| compacted + 1)].into_iter().flatten().min();
     let messages = transcript.messages.len();
     thinking::removal(transcript, changed.unwrap_or(messages)..messages, policy.thinking, policy.reader_name())
@@ -107,7 +107,7 @@ pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Re
         }
         let edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         let text = rewrite::apply(document.source, &edits);
-        archived.extend(archive_contents(policy.has_records(), document.source, &edits, changed));
+        archived.extend(archive_contents(policy.has_records(), document.source, changed));
         input.text = text;
     }
     Ok((archived, repaired))

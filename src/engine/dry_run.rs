@@ -6,7 +6,7 @@ use crate::compact::{Compaction, CompactionEvent, FittedPlan, certain_files, eco
 use crate::engine::outcome::{Content, Outcome};
 use crate::engine::read::source_name;
 use crate::engine::task::InputTask;
-use crate::events::{Conversation, Event, Idle, Status};
+use crate::events::{Conversation, Event, Idle, PrunedOnly, Status};
 use crate::files::append;
 use crate::plan::economy::Economy;
 use crate::report::json::DryRun;
@@ -23,11 +23,16 @@ impl InputTask<'_> {
         conversations: &mut Vec<Conversation>,
     ) -> Result<Outcome> {
         let (mut text, mut compacted, mut idle) = (String::new(), false, Idle::default());
+        let mut pruned_only = PrunedOnly::default();
         for transcript in &document.transcripts {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
             let fitted = self.context(&|_, _| ()).plan(transcript, &arena)?;
             compacted |= fitted.is_change();
+            if fitted.is_change() && fitted.plan.cutoff == 0 && !json {
+                let saved = fitted.tokens(self.policy).saturating_sub(fitted.tokens_without_summary(self.policy));
+                pruned_only.join(&PrunedOnly::one(&source, saved));
+            }
             self.note_idle(document, &source, (transcript, &fitted), None, &mut idle);
             let explain = self.explain(document);
             let estimate = json || self.settings.stderr.volume == Volume::Verbose || explain.is_some();
@@ -56,7 +61,7 @@ impl InputTask<'_> {
             }
             text.push_str(&line(&compaction.fitted, worth, summary));
         }
-        Ok(Outcome { content: Content::Text(text), compacted, idle, ..Outcome::default() })
+        Ok(Outcome { content: Content::Text(text), compacted, idle, pruned_only, ..Outcome::default() })
     }
 
     fn report_plan(&self, source: &str, fitted: &FittedPlan<'_>, worth: Option<&Economy>) {

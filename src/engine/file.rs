@@ -9,11 +9,11 @@ use std::sync::{Mutex, MutexGuard};
 
 use anyhow::Result;
 
-use crate::compact::{CompactionPolicy, Emit};
+use crate::compact::CompactionPolicy;
 use crate::engine::inputs::{Entry, Inputs, copy_of};
 use crate::engine::journal::Journal;
 use crate::engine::ordered_output::{FirstFailed, OrderedOutput};
-use crate::events::{Conversation, Event, Idle, Largest, Listener, Status, Totals};
+use crate::events::{Conversation, Event, FinishedRow, Idle, Largest, Listener, Status, Totals};
 use crate::exit::{Exit, Failure};
 use crate::files::compression::Compression;
 use crate::files::hash::hash_of;
@@ -21,6 +21,7 @@ use crate::files::identity::Stamp;
 use crate::files::input::ReadHash;
 use crate::files::links;
 use crate::files::output::{self, Output};
+use crate::files::readers::Readers;
 use crate::report::html;
 use crate::settings::{Action, Destination, Settings, archive_among};
 use crate::sync::lock;
@@ -32,6 +33,9 @@ use crate::engine::outcome::{Outcome, WorkOutcome};
 
 /// The place of a result that does not exist.
 pub(super) const NOWHERE: &str = "nowhere";
+
+/// A file of so many conversations has no rows in the journal.
+const MOST_NOTED: usize = 1000;
 
 /// The records of a run: the journal, the listeners, and whether there were violations.
 pub(super) struct Records {
@@ -64,6 +68,8 @@ pub(super) struct Job<'b> {
     state: Mutex<State>,
     /// The metadata of the file before it was read.
     metadata: Option<Metadata>,
+    /// Who may read what is made from it.
+    readers: Readers,
 }
 
 /// The result of an input so far.
@@ -104,7 +110,9 @@ impl<'b> Job<'b> {
         // Links in a directory are not followed.
         let metadata_of = |path: &Path| if entry.named { fs::metadata(path) } else { fs::symlink_metadata(path) };
         let metadata = entry.path.as_deref().and_then(|path| metadata_of(path).ok());
-        Job { index, entry, inputs, settings, policy, ordered: OrderedOutput::from(index), failed, state, metadata }
+        let readers = Readers::of([entry.path.as_deref()]);
+        let ordered = OrderedOutput::from(index);
+        Job { index, entry, inputs, settings, policy, ordered, failed, state, metadata, readers }
     }
 
     /// Returns its name for reports.
@@ -165,6 +173,11 @@ impl<'b> Job<'b> {
         (state.compression, state.read_hash) = (compression, read_hash);
     }
 
+    /// Returns who may read the archive, which is that of all inputs where the user chose it.
+    fn archive_readers(&self) -> &Readers {
+        if self.settings.output.archive_chosen { self.inputs.readers() } else { &self.readers }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
@@ -175,9 +188,11 @@ impl<'b> Job<'b> {
         records.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
         (state.changed, state.compacted, state.has_result) = (outcome.changed, outcome.compacted, true);
         state.totals.idle.join(&outcome.idle);
+        state.totals.counted.join(&outcome.counted);
+        state.totals.pruned_only.join(&outcome.pruned_only);
         state.add(self.settings, outcome.conversations);
         // The archive comes first: if the result cannot be written, the messages exist twice rather than nowhere.
-        archive::write(self.settings, &self.policy, &outcome.archived, self.entry.path.as_deref())?;
+        archive::write(self.settings, &self.policy, &outcome.archived, self.archive_readers())?;
         if self.needs_writing(&state) {
             self.output(&mut state)?.write_parts(outcome.content.pieces(input))?;
         }
@@ -197,8 +212,10 @@ impl<'b> Job<'b> {
             state.changed |= outcome.changed;
             state.compacted |= outcome.compacted;
             state.totals.idle.join(&outcome.idle);
+            state.totals.counted.join(&outcome.counted);
+            state.totals.pruned_only.join(&outcome.pruned_only);
             state.add(self.settings, outcome.conversations);
-            archive::write(self.settings, &self.policy, &outcome.archived, self.entry.path.as_deref())?;
+            archive::write(self.settings, &self.policy, &outcome.archived, self.archive_readers())?;
             if self.settings.action == Action::Check {
                 return Ok(true);
             }
@@ -250,9 +267,7 @@ impl<'b> Job<'b> {
                 if path.is_some() {
                     self.refuse_links()?;
                 }
-                let in_files =
-                    matches!(self.settings.output.destination, Destination::Folder(_) | Destination::InPlace(_));
-                Output::begin(path, compression, self.metadata.as_ref().filter(|_| in_files))?
+                Output::begin(path, compression, &self.readers)?
             }
         };
         Ok(state.output.insert(output))
@@ -346,7 +361,7 @@ impl<'b> Job<'b> {
     fn note(&self, state: &State, place: &Path, hashes: (&str, &str), journal: Option<&Journal>) -> io::Result<()> {
         let certain = matches!(self.settings.output.destination, Destination::InPlace(_)) && hashes.0 != hashes.1;
         match journal.filter(|_| !state.passed_through) {
-            Some(journal) => journal.note(place, hashes, certain),
+            Some(journal) => journal.note(place, hashes, state.finished_rows(), certain),
             None => Ok(()),
         }
     }
@@ -355,7 +370,11 @@ impl<'b> Job<'b> {
     pub(super) fn take_totals(&self, status: &FileStatus) -> Totals {
         let totals = std::mem::take(&mut self.state().totals);
         let lost = matches!(status, FileStatus::Failed(_)) && !self.is_printed();
-        if lost { Totals { saved: 0, largest: Largest::default(), idle: Idle::default(), ..totals } } else { totals }
+        if lost {
+            Totals { saved: 0, ending: None, largest: Largest::default(), idle: Idle::default(), ..totals }
+        } else {
+            totals
+        }
     }
 
     /// Describes the place of its result, for people.
@@ -365,7 +384,7 @@ impl<'b> Job<'b> {
             (_, FileStatus::LeftOut(_) | FileStatus::Failed(_)) => NOWHERE.to_owned(),
             _ if self.settings.action == Action::Diff => "nowhere: --diff shows what a run would do".to_owned(),
             (None, _) => "standard output".to_owned(),
-            (Some(place), FileStatus::Unchanged | FileStatus::PassedThrough | FileStatus::Finished) if in_place => {
+            (Some(place), FileStatus::Unchanged | FileStatus::PassedThrough | FileStatus::Finished(_)) if in_place => {
                 format!("{}, as it was", place.display())
             }
             (Some(place), _) => place.display().to_string(),
@@ -381,7 +400,10 @@ impl<'b> Job<'b> {
         let row = |status: Status, why: String| vec![Conversation::without_plan(&self.name(), status, Some(why))];
         match status {
             FileStatus::Compacted | FileStatus::Unchanged | FileStatus::PassedThrough => conversations,
-            FileStatus::Finished | FileStatus::LeftOut(_) => row(Status::Skipped, status.to_string()),
+            FileStatus::Finished(rows) if !rows.is_empty() => {
+                rows.iter().map(|finished| finished.clone().skipped(&status.to_string())).collect()
+            }
+            FileStatus::Finished(_) | FileStatus::LeftOut(_) => row(Status::Skipped, status.to_string()),
             FileStatus::Failed(error) => {
                 let why = error.to_string();
                 let mut conversations: Vec<Conversation> =
@@ -402,11 +424,21 @@ impl State {
     fn add(&mut self, settings: &Settings, conversations: Vec<Conversation>) {
         self.totals.add(&conversations);
         self.passed_through |= conversations.iter().any(|one| one.error.is_some() && one.status != Status::Compacted);
-        if settings.output.has_report() {
+        let is_noted = settings.output.keeps_rows() && self.conversations.len() < MOST_NOTED;
+        if settings.output.has_report() || is_noted {
             let from = self.conversations.len();
             self.conversations.extend(conversations);
             self.drawn.extend((from..self.conversations.len()).filter(|&at| self.conversations[at].page.is_some()));
             html::keep_largest(&mut self.conversations, &mut self.drawn);
+        }
+    }
+
+    /// Returns what the journal keeps of the conversations. Part of a file would pass for all of it.
+    fn finished_rows(&self) -> Vec<FinishedRow> {
+        if self.conversations.len() < MOST_NOTED {
+            self.conversations.iter().map(Conversation::finished).collect()
+        } else {
+            vec![]
         }
     }
 
@@ -429,17 +461,4 @@ fn interrupted_stream(failure: &anyhow::Error, is_read_only: bool) -> anyhow::Er
     let done = if is_read_only { "printed" } else { "written" };
     let broken = Failure::new(Exit::SomeFailed, format!("{failure}; what came before it is {done}"));
     broken.reported(is_reported(failure)).into()
-}
-
-/// Refuses an output file that is the only input itself, or that cannot be written.
-pub(super) fn check(settings: &Settings, inputs: &Inputs) -> Result<()> {
-    let only = inputs.entries.first().filter(|_| !inputs.many);
-    match (&settings.output.destination, only) {
-        (Destination::File(file), Some(entry)) if !settings.action.is_read_only() => {
-            let can_replace = settings.policy.emit == Emit::Messages;
-            output::refuse_input(entry.path.as_deref(), file, can_replace)?;
-            output::check(Some(file))
-        }
-        _ => Ok(()),
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::events::FinishedRow;
 use crate::exit::Failure;
 
 /// The status of one input at the end of its work.
@@ -11,8 +12,8 @@ pub(super) enum FileStatus {
     Unchanged,
     /// Unchanged because its summarizer failed.
     PassedThrough,
-    /// An earlier run finished it.
-    Finished,
+    /// An earlier run finished it, with these rows.
+    Finished(Vec<FinishedRow>),
     /// Skipped: it is no transcript, and the user did not name it. The text says why, as in `does not begin as JSON does`.
     LeftOut(String),
     Failed(anyhow::Error),
@@ -35,7 +36,7 @@ impl fmt::Display for FileStatus {
             FileStatus::Compacted => out.write_str("compacted"),
             FileStatus::Unchanged => out.write_str("unchanged"),
             FileStatus::PassedThrough => out.write_str("unchanged, since its summarizer failed"),
-            FileStatus::Finished => out.write_str("finished by an earlier run"),
+            FileStatus::Finished(_) => out.write_str("finished by an earlier run"),
             FileStatus::LeftOut(why) => write!(out, "left out: it {why}"),
             FileStatus::Failed(error) => write!(out, "{error}"),
         }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::Result;
 use walkdir::WalkDir;
@@ -12,10 +13,12 @@ use crate::exit::Failure;
 use crate::settings::{Destination, Settings};
 use crate::wording::reason;
 
-use crate::files::atomic::{folder, is_unfinished, tidy};
+use crate::files::atomic::{is_unfinished, tidy};
 use crate::files::input::is_json_by_name;
 use crate::files::links;
 use crate::files::output::same_place;
+use crate::files::paths::folder;
+use crate::files::readers::Readers;
 
 /// The folder in an output directory that holds the journal and the summaries.
 pub(crate) const OWN_FOLDER: &str = ".tcompact";
@@ -45,6 +48,7 @@ pub(crate) struct Inputs {
     pub(crate) home: Option<PathBuf>,
     /// Whether the run keeps a journal there. A single file needs none: it is finished when the run is.
     pub(crate) keeps_journal: bool,
+    readers: OnceLock<Readers>,
 }
 
 /// Finds the inputs that the settings name.
@@ -240,6 +244,11 @@ impl Inputs {
         let folders: HashSet<&Path> = self.places().filter_map(|(_, output)| output.parent()).collect();
         let home = self.home.as_deref().unwrap_or(Path::new(""));
         folders.into_iter().filter(|folder| links::refuse(home, folder).is_ok()).for_each(tidy);
+    }
+
+    /// Returns who may read what is made from all inputs.
+    pub(crate) fn readers(&self) -> &Readers {
+        self.readers.get_or_init(|| Readers::of(self.entries.iter().map(|entry| entry.path.as_deref())))
     }
 
     /// Returns the files that are read.

@@ -14,6 +14,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
+use crate::events::FinishedRow;
 use crate::exit::Failure;
 use crate::files::hash::hash_of;
 use crate::files::identity::FileId;
@@ -45,6 +46,9 @@ pub(crate) struct Finished {
     pub(crate) rules: String,
     /// Hash of the result.
     pub(crate) output: String,
+    /// The report rows of its conversations; none if they were too many.
+    #[serde(default)]
+    pub(crate) rows: Vec<FinishedRow>,
 }
 
 /// The journal of an output directory. Only one run at a time can hold it.
@@ -83,25 +87,31 @@ impl Journal {
         })
     }
 
-    /// Whether `output`, which may be `input` itself, already is the result of `input` by these rules.
-    pub(crate) fn has(&self, input: &Path, output: &Path) -> bool {
-        let Some(line) = self.finished.get(&self.name(output)).filter(|line| line.rules == self.rules) else {
-            return false;
-        };
+    /// Returns the note on `output`, which may be `input` itself, if it already is the result of `input` by these rules.
+    pub(crate) fn find(&self, input: &Path, output: &Path) -> Option<&Finished> {
+        let line = self.finished.get(&self.name(output)).filter(|line| line.rules == self.rules)?;
         let is = |path: &Path, expected: &str| hash_of(path).is_ok_and(|found| found == expected);
-        is(output, &line.output) && (input == output || is(input, &line.input))
+        (is(output, &line.output) && (input == output || is(input, &line.input))).then_some(line)
     }
 
-    /// Notes that `output` is written; with `certain`, that it is about to be replaced.
+    /// Notes that `output` is written, with the rows of its conversations; with `certain`, that it is about to be
+    /// replaced.
     ///
     /// # Errors
     /// The note cannot be written.
-    pub(crate) fn note(&self, output: &Path, hashes: (&str, &str), certain: bool) -> io::Result<()> {
+    pub(crate) fn note(
+        &self,
+        output: &Path,
+        hashes: (&str, &str),
+        rows: Vec<FinishedRow>,
+        certain: bool,
+    ) -> io::Result<()> {
         let line = Finished {
             path: self.name(output),
             input: hashes.0.to_owned(),
             rules: self.rules.clone(),
             output: hashes.1.to_owned(),
+            rows,
         };
         let line = serde_json::to_string(&line).map_err(io::Error::other)? + "\n";
         let mut file = lock(&self.file);
@@ -138,7 +148,10 @@ fn open_locked(home: &Path) -> io::Result<Option<File>> {
         links::refuse(home, &path)?;
         fs::create_dir_all(home)?;
         make_own(&folder)?;
-        OpenOptions::new().read(true).append(true).create(true).open(&path)
+        let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.read(true).append(true).create(true).open(&path)
     };
     loop {
         let file = match open() {

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::compact::Archived;
 use crate::engine::file_status::FileStatus;
-use crate::events::{Conversation, Idle};
+use crate::events::{Conversation, Counted, Idle, PrunedOnly};
 use crate::rewrite::{self, Edit};
 
 /// The outcome of an input, before anything is written.
@@ -20,6 +20,10 @@ pub(crate) struct Outcome {
     pub(crate) breaches: bool,
     /// The messages to append to the archive, and files to write beside it.
     pub(crate) archived: Archived,
+    /// What `--count` counted.
+    pub(crate) counted: Counted,
+    /// What a dry run would prune where nothing is summarized.
+    pub(crate) pruned_only: PrunedOnly,
     /// The conversations that stay unchanged, and why.
     pub(crate) idle: Idle,
     /// The report rows of the conversations.
@@ -85,7 +89,7 @@ impl Content {
 /// The outcome of one piece of an input.
 pub(super) enum WorkOutcome {
     /// The outcome of an input that is one document, and its text if the outcome is edits of it.
-    Whole(Result<Outcome>, String),
+    Whole(Box<Result<Outcome>>, String),
     /// The outcomes of some lines, none of which need the text, and whether these lines are the last.
     Lines(Vec<Result<Outcome>>, bool),
     /// The input ended without an outcome.
@@ -97,7 +101,7 @@ impl WorkOutcome {
     pub(super) fn is_small(&self) -> bool {
         const SMALL: usize = 1 << 16;
         let (outcomes, input) = match self {
-            WorkOutcome::Whole(outcome, input) => (std::slice::from_ref(outcome), input.len()),
+            WorkOutcome::Whole(outcome, input) => (std::slice::from_ref(&**outcome), input.len()),
             WorkOutcome::Lines(outcomes, _) => (outcomes.as_slice(), 0),
             WorkOutcome::Ended(_) => return true,
         };

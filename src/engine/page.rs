@@ -2,7 +2,6 @@
 //!
 //! [`crate::report::html`] lays the page out. Secrets are masked here, before anything is drawn.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,10 +12,10 @@ use crate::events::Drawn;
 use crate::exit::Failure;
 use crate::files::output::{self, Output};
 use crate::plan::Plan;
+use crate::redact::Redactor;
 use crate::report::brief;
 use crate::report::explain::Picture;
 use crate::report::html::{Page, PageBuilder, Reader, Shown, picture};
-use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{Edit, Placed, remaining};
 use crate::settings::Settings;
 use crate::tokens::Categories;
@@ -154,10 +153,7 @@ pub(super) fn check(file: &Path, others: &[&Path]) -> Result<()> {
 /// # Errors
 /// It cannot be written; an earlier page stays unchanged.
 pub(super) fn write(page: PageBuilder, file: &Path, inputs: &Inputs) -> Result<()> {
-    let files: Vec<&Path> = inputs.files().collect();
-    // While it is written, it is as private as the first input.
-    let first = files.first().and_then(|first| fs::metadata(first).ok());
-    let mut written = Output::begin(Some(file), None, first.as_ref())?;
+    let mut written = Output::begin(Some(file), None, inputs.readers())?;
     written.write(page.finish().as_bytes())?;
-    written.end_as_private_as(&files)
+    written.end(None, |_| Ok(()))
 }

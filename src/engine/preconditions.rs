@@ -1,11 +1,14 @@
-//! Checks of an input before anything is done or paid for.
+//! Checks of the inputs and the output before anything is done or paid for.
 
 use anyhow::Result;
 
 use crate::compact::{CompactionPolicy, Emit, FittedPlan};
+use crate::engine::inputs::Inputs;
 use crate::engine::task::InputTask;
 use crate::exit::Failure;
+use crate::files::output;
 use crate::rewrite;
+use crate::settings::{Action, Destination, Settings};
 use crate::transcript::framing::Document;
 use crate::transcript::{Transcript, coercion};
 use crate::wording::readable_source;
@@ -73,5 +76,25 @@ fn check_emit(policy: &CompactionPolicy, document: &Document<'_>) -> Result<()> 
             transcript.format.name()
         ))
         .into()),
+    }
+}
+
+/// Refuses an output that is the only input itself, or that cannot be written.
+pub(super) fn check_output(settings: &Settings, inputs: &Inputs) -> Result<()> {
+    let only = inputs.entries.first().filter(|_| !inputs.many);
+    for named in inputs.entries.iter().filter(|entry| entry.named) {
+        output::refuse_emptied(named.path.as_deref())?;
+    }
+    let to_stdout = settings.output.destination == Destination::Stdout || settings.action.is_read_only();
+    if to_stdout && settings.action != Action::Check {
+        output::check(None)?;
+    }
+    match (&settings.output.destination, only) {
+        (Destination::File(file), Some(entry)) if !settings.action.is_read_only() => {
+            let can_replace = settings.policy.emit == Emit::Messages;
+            output::refuse_input(entry.path.as_deref(), file, can_replace)?;
+            output::check(Some(file))
+        }
+        _ => Ok(()),
     }
 }

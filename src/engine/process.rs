@@ -14,7 +14,7 @@ use crate::compact::{
     Archived, ChangedConversation, Compaction, CompactionContext, CompactionEvent, Decision, Emit, FittedPlan,
     archive_contents, certain_files, decide, economy, masked, redactor,
 };
-use crate::events::{Conversation, Drawn, Event, Idle, Saving, Status};
+use crate::events::{Conversation, Counted, Drawn, Ending, Event, Idle, Saving, Status};
 use crate::exit::Failure;
 use crate::fault::{self, Part};
 use crate::files::append;
@@ -25,8 +25,9 @@ use crate::report::diff::{Diff, RepairDiff};
 use crate::report::json::{self, Count};
 use crate::report::terminal;
 use crate::rewrite::{self, Edit};
-use crate::sanitize::sanitize_name;
-use crate::settings::{Action, Explain, Volume};
+use crate::sanitize::{sanitize, sanitize_name};
+use crate::settings::{Action, Destination, Explain, Volume};
+use crate::tokens::Categories;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
 use crate::transcript::framing::Document;
@@ -119,7 +120,7 @@ impl InputTask<'_> {
         }
         match self.settings.action {
             Action::DryRun { json, preview } => self.dry_run(&document, (json, preview), conversations),
-            Action::Count { json } => self.count(&document, json),
+            Action::Count { json, sorted } => self.count(&document, json, sorted),
             Action::Diff => self.diff(&document, conversations),
             Action::Compact | Action::Check => self.compact_all(&document, conversations),
         }
@@ -150,7 +151,7 @@ impl InputTask<'_> {
         }
         let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         rewrite::sort(&mut edits);
-        let archived = archive_contents(self.policy.has_records(), document.source, &edits, changed);
+        let archived = archive_contents(self.policy.has_records(), document.source, changed);
         let content = match self.policy.emit {
             Emit::Messages => Content::Edited(edits),
             Emit::Update | Emit::Summary => Content::Text(updates),
@@ -166,26 +167,46 @@ impl InputTask<'_> {
         let summary = compaction.and_then(|compaction| Some((compaction, compaction.summary.as_ref()?)));
         Some(match (self.settings.output.json, summary) {
             (false, None) => String::new(),
-            (false, Some((_, summary))) => format!("{}\n", summary.text.trim_end()),
+            (false, Some((_, summary))) => format!("{}\n", self.readable(&summary.text).trim_end()),
             (true, None) => "null\n".to_owned(),
             (true, Some((compaction, summary))) => json::summary(&compaction.plan, summary),
         })
     }
 
+    /// Returns a text as a terminal may show it, if the result goes to one. Programs get it as it is.
+    fn readable<'s>(&self, text: &'s str) -> Cow<'s, str> {
+        let output = match &self.settings.output.destination {
+            Destination::File(file) => Some(file.as_path()),
+            _ => None,
+        };
+        if terminal::shows(output) { Cow::Owned(sanitize(text)) } else { Cow::Borrowed(text) }
+    }
+
     /// Prints the tokens of each conversation.
-    fn count(&self, document: &Document<'_>, json: bool) -> Result<Outcome> {
-        let mut text = String::new();
+    fn count(&self, document: &Document<'_>, json: bool, sorted: bool) -> Result<Outcome> {
+        let (mut text, mut counted) = (String::new(), Counted::default());
         for transcript in &document.transcripts {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
             let Decision { view, tally, plan, .. } = decide(transcript, self.policy, &arena)?;
             let tokens = plan::total(view, &tally, &self.policy.cut);
-            text.push_str(&match json {
-                true => Count::new(&source, (view, &tally, &plan), tokens, self.policy).to_line(),
-                false => self.line(&source, transcript, tokens),
-            });
+            let line = if json {
+                Count::new(&source, (view, &tally, &plan), tokens, self.policy).to_line()
+            } else {
+                self.line(&source, transcript, tokens)
+            };
+            if self.settings.stderr.explain {
+                counted.categories.join(&Categories::of(view, &tally, plan.start));
+            }
+            counted.conversations += 1;
+            counted.tokens += tokens;
+            if sorted {
+                counted.lines.push((tokens, line));
+            } else {
+                text.push_str(&line);
+            }
         }
-        Ok(Outcome { content: Content::Text(text), ..Outcome::default() })
+        Ok(Outcome { content: Content::Text(text), counted, ..Outcome::default() })
     }
 
     /// Returns a line with a number, after the name of the conversation if there may be several.
@@ -288,7 +309,12 @@ impl InputTask<'_> {
         let page = self.draw_page(source, &mut compaction);
         let row = report_row(self.settings, self.policy, source, &compaction, began.elapsed());
         let saving = saving.map(|one| Saving { saved: row.saved, ..one });
-        conversations.push(Conversation { saving, page, ..row });
+        let is_alone = !self.input.as_lines && document.transcripts.len() == 1;
+        let sizes = compaction.account.tokens_before.zip(row.tokens_after);
+        let sizes = sizes.filter(|_| self.settings.stderr.closes && is_alone && row.status == Status::Compacted);
+        let cutoff = if row.summary_tokens.is_some() { compaction.plan.cutoff } else { 0 };
+        let ending = sizes.map(|sizes| Ending { source: source.to_owned(), sizes, cutoff });
+        conversations.push(Conversation { saving, page, ending, ..row });
         match compaction.failure.take().map(anyhow::Error::downcast::<Failure>) {
             None => Ok(compaction),
             Some(Ok(failure)) => Err(failure.reported(true).into()),
@@ -375,7 +401,7 @@ impl InputTask<'_> {
         self.settings.stderr.explain.then_some(explain)
     }
 
-    fn is_one_of_several(&self, document: &Document<'_>) -> bool {
+    pub(super) fn is_one_of_several(&self, document: &Document<'_>) -> bool {
         self.many || self.input.as_lines || document.transcripts.len() > 1
     }
 }

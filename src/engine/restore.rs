@@ -1,6 +1,7 @@
 //! `--restore`: puts back what an archive holds. The archive is read line by line, and only the needed records in full.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -11,10 +12,13 @@ use serde::Deserialize;
 use crate::events::Event;
 use crate::exit::{Exit, Failure};
 use crate::files::input;
+use crate::files::readers::Readers;
 use crate::files::{append, output};
-use crate::hash::sha256;
+use crate::hash::{Hasher, sha256};
+use crate::interrupt;
 use crate::report::reporter::Reporter;
 use crate::rewrite::restoring::{self, Record, RestoreError, without_end};
+use crate::rewrite::{Edit, apply, pieces};
 use crate::settings::{RestoreSettings, Volume};
 use crate::wording::{readable_source, reason};
 
@@ -41,19 +45,23 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
     }
     output.map_or(Ok(()), |output| output::refuse_input(path, output, false))?;
     output::check(output)?;
+    output::refuse_emptied(path)?;
     if output.is_some_and(|output| output::same_place(archive, output)) {
         return Err(Failure::usage(format!("--output {shown} is the archive; write to another file")).into());
+    }
+    if output.is_some() {
+        interrupt::exit_on_signals();
     }
     let mut archive = Archive::open(archive)?;
     let input = input::read(path)?;
     let name = readable_source(&input.name);
     let mut restorer = Restorer { archive: &mut archive, file: &input.name, name: &name, lines: HashSet::new() };
-    let text = restorer.restore_all(input.text.clone())?;
+    let (text, edits) = restorer.restore_all(&input.text)?;
     let lines = restorer.lines.len();
-    if text == input.text {
+    if edits.is_empty() && text == input.text {
         return Err(Failure::unreadable(archive.no_record_message(&name)).into());
     }
-    output::write(&text, output)?;
+    output::write(pieces(&text, &edits), output, &Readers::of([Some(archive.path), path]))?;
     if settings.volume > Volume::Quiet {
         let all = text.lines().filter(|line| !line.trim().is_empty()).count();
         let damaged = archive.damaged();
@@ -68,8 +76,8 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
 struct Archive<'p> {
     path: &'p Path,
     file: BufReader<File>,
-    /// The offsets of the records, by the hash of the text that the compaction left.
-    records: HashMap<String, Vec<u64>>,
+    /// The offsets of the records, by the hash of the text that the compaction left, and by the line that they name.
+    records: HashMap<String, BTreeMap<Option<usize>, Vec<u64>>>,
     /// The number of records that nothing can be restored by.
     irreversible: usize,
     /// Lines that are no records: their number, and the first line.
@@ -82,6 +90,7 @@ struct Head {
     #[serde(rename = "source")]
     _source: String,
     result_sha256: Option<String>,
+    line: Option<usize>,
 }
 
 impl<'p> Archive<'p> {
@@ -106,7 +115,9 @@ impl<'p> Archive<'p> {
             match serde_json::from_slice(&line) {
                 _ if length == 0 => return Ok(archive),
                 _ if line.trim_ascii().is_empty() => {}
-                Ok(Head { result_sha256: Some(hash), .. }) => archive.records.entry(hash).or_default().push(at),
+                Ok(Head { result_sha256: Some(hash), line, .. }) => {
+                    archive.records.entry(hash).or_default().entry(line).or_default().push(at);
+                }
                 Ok(_) => archive.irreversible += 1,
                 // Half a record, of a run that was killed; the others are whole.
                 Err(_) => {
@@ -119,14 +130,13 @@ impl<'p> Archive<'p> {
         }
     }
 
-    /// Returns the records of compactions that left a text with this hash: of a line, or of a whole file. A record
-    /// whose original is the same text changed nothing.
-    fn records_of(&mut self, hash: &str, is_line: bool) -> Result<Vec<Record>> {
-        let places = self.records.get(hash).cloned().unwrap_or_default();
+    /// Reads the records at some offsets, of compactions that left a text with this hash. A record whose original is the
+    /// same text changed nothing.
+    fn read(&mut self, places: &[u64], hash: &str) -> Result<Vec<Record>> {
         let mut records = Vec::new();
         for place in places {
             let mut line = Vec::new();
-            let sought = self.file.seek(SeekFrom::Start(place));
+            let sought = self.file.seek(SeekFrom::Start(*place));
             sought
                 .and_then(|_| self.file.read_until(b'\n', &mut line))
                 .map_err(|error| self.unreadable(&reason(&error)))?;
@@ -134,8 +144,7 @@ impl<'p> Archive<'p> {
                 self.unreadable(&format!("the record at byte {place} is not as tcompact writes them ({error})"))
             })?);
         }
-        // A whole file that became one line differs from that line: restoring it there would add lines forever.
-        records.retain(|record: &Record| record.original_sha256 != hash && record.line.is_some() == is_line);
+        records.retain(|record: &Record| record.original_sha256 != hash);
         Ok(records)
     }
 
@@ -185,79 +194,98 @@ struct Restorer<'p, 'a> {
     lines: HashSet<usize>,
 }
 
-/// A line of a text.
-#[derive(Clone, Copy)]
-struct Line<'t> {
-    /// Its number, from 1.
-    number: usize,
-    /// The hashes of all lines of the text.
-    hashes: &'t [String],
+/// The lines of a text.
+struct Lines {
+    hashes: Vec<String>,
+    /// The offsets of the records that name a line which has changed since or is not there, by their hash.
+    moved: HashMap<String, Vec<u64>>,
 }
 
-impl Line<'_> {
-    /// Whether a record can be of this line: it names this line, or a line that has changed since.
-    fn can_match(&self, record: &Record, hash: &str) -> bool {
-        let named =
-            record.line.filter(|line| *line != self.number).and_then(|line| self.hashes.get(line.checked_sub(1)?));
-        named.is_none_or(|named| named != hash)
+impl Lines {
+    fn of(text: &str) -> Self {
+        let hash = |line| sha256(without_end(line).as_bytes());
+        Lines { hashes: text.split_inclusive('\n').map(hash).collect(), moved: HashMap::new() }
     }
 
-    /// Returns the number that tells it from other lines; none for a single line, which can come from any file.
-    fn own_number(&self) -> Option<usize> {
-        (self.hashes.len() > 1).then_some(self.number)
+    /// Returns the offsets of the records with this hash that can be of a line: they name this line, or one that has
+    /// changed since. Many lines can be equal, so the records of one are not looked at for another.
+    fn places(&mut self, archive: &Archive<'_>, hash: &str, number: usize) -> Vec<u64> {
+        let Some(by_line) = archive.records.get(hash) else { return Vec::new() };
+        let Lines { hashes, moved } = self;
+        let has_hash = |line: usize| line.checked_sub(1).and_then(|at| hashes.get(at)).is_some_and(|own| own == hash);
+        let moved = moved.entry(hash.to_owned()).or_insert_with(|| {
+            let moved = by_line.iter().filter(|(line, _)| line.is_some_and(|line| !has_hash(line)));
+            moved.flat_map(|(_, places)| places).copied().collect()
+        });
+        let own = by_line.get(&Some(number)).filter(|_| has_hash(number));
+        moved.iter().chain(own.into_iter().flatten()).copied().collect()
     }
 }
 
 impl Restorer<'_, '_> {
     /// Restores the whole text and its lines, in turns, until neither changes. That ends: a line stays one line, and
     /// its original has no record; each further round needs a step of the whole text, and no step is taken twice.
-    fn restore_all(&mut self, text: String) -> Result<String> {
+    /// Returns the text with the edits of its lines.
+    fn restore_all<'t>(&mut self, text: &'t str) -> Result<(Cow<'t, str>, Vec<Edit>)> {
         let mut seen = HashSet::new();
-        let mut text = self.restore_text(text, None, &mut seen)?;
+        let mut text = self.restore_text(Cow::Borrowed(text), None, &mut seen)?;
         loop {
-            let hashes: Vec<String> =
-                text.split_inclusive('\n').map(|line| sha256(without_end(line).as_bytes())).collect();
-            let mut lines = String::with_capacity(text.len());
+            let (mut lines, mut edits, mut start) = (Lines::of(&text), Vec::new(), 0);
             for (index, line) in text.split_inclusive('\n').enumerate() {
                 let content = without_end(line);
-                let place = Line { number: index + 1, hashes: &hashes };
-                let original = self.restore_text(content.to_owned(), Some(place), &mut HashSet::new())?;
+                let place = Some((index + 1, &mut lines));
+                let original = self.restore_text(Cow::Borrowed(content), place, &mut HashSet::new())?;
                 if original != content {
                     self.lines.insert(index + 1);
+                    edits.push(Edit { range: start..start + content.len(), text: original.into_owned() });
                 }
-                lines.push_str(&original);
-                lines.push_str(&line[content.len()..]);
+                start += line.len();
             }
-            text = self.restore_text(lines.clone(), None, &mut seen)?;
-            if lines == text {
-                return Ok(text);
+            let mut hasher = Hasher::default();
+            pieces(&text, &edits).for_each(|piece| hasher.add(piece.as_bytes()));
+            let has_records = self.archive.records.get(&hasher.end()).is_some_and(|lines| lines.contains_key(&None));
+            if edits.is_empty() || !has_records {
+                return Ok((text, edits));
             }
+            text = self.restore_text(Cow::Owned(apply(&text, &edits)), None, &mut seen)?;
         }
     }
 
-    /// Restores a text, or a line of one, until no record is left. A hash in `seen` means that the records form a
-    /// circle.
-    fn restore_text(&mut self, mut text: String, line: Option<Line<'_>>, seen: &mut HashSet<String>) -> Result<String> {
+    /// Restores a text, or a line of one by its number, until no record is left. A hash in `seen` means that the records
+    /// form a circle.
+    fn restore_text<'t>(
+        &mut self,
+        mut text: Cow<'t, str>,
+        mut line: Option<(usize, &mut Lines)>,
+        seen: &mut HashSet<String>,
+    ) -> Result<Cow<'t, str>> {
         loop {
             let hash = sha256(text.as_bytes());
-            let mut records = self.archive.records_of(&hash, line.is_some())?;
-            records.retain(|record| line.is_none_or(|line| line.can_match(record, &hash)));
+            // A whole file that became one line differs from that line: restoring it there would add lines forever.
+            let places = match &mut line {
+                Some((number, lines)) => lines.places(self.archive, &hash, *number),
+                None => self.archive.records.get(&hash).and_then(|lines| lines.get(&None)).cloned().unwrap_or_default(),
+            };
+            let records = self.archive.read(&places, &hash)?;
             if records.is_empty() {
                 return Ok(text);
             }
-            let at = line.map(|line| format!(" line {}", line.number)).unwrap_or_default();
+            let at = line.as_ref().map(|(number, _)| format!(" line {number}")).unwrap_or_default();
             let refused = |why: &str| {
                 Failure::unreadable(format!("{}{at}: {} cannot be used: {why}", self.name, self.archive.path.display()))
             };
             if !seen.insert(hash) {
                 return Err(refused("its records lead back to themselves").into());
             }
-            let back = restoring::restore_original(&text, self.file, line.and_then(|line| line.own_number()), records);
+            // A single line can come from any file.
+            let number = line.as_ref().filter(|(_, lines)| lines.hashes.len() > 1).map(|(number, _)| *number);
+            let back = restoring::restore_original(&text, self.file, number, records);
             text = match back {
                 Ok(back) if line.is_some() && back.contains('\n') => Err(RestoreError::DoesNotFit),
                 back => back,
             }
-            .map_err(|why| refused(&why.to_string()))?;
+            .map_err(|why| refused(&why.to_string()))?
+            .into();
         }
     }
 }

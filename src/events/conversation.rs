@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use crate::plan::economy::{Billed, Economy};
+use crate::wording::{grouped, readable_source};
 
 /// The status of a conversation at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -61,12 +62,35 @@ pub(crate) struct Conversation {
     /// Tokens saved.
     #[serde(skip)]
     pub(crate) saved: u64,
+    /// What became of it, if a person is told.
+    #[serde(skip)]
+    pub(crate) ending: Option<Ending>,
     /// The row in the table of savings.
     #[serde(skip)]
     pub(crate) saving: Option<Saving>,
     /// The drawing for the page.
     #[serde(skip)]
     pub(crate) page: Option<Arc<Drawn>>,
+}
+
+/// What became of a conversation that was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ending {
+    /// Its name.
+    pub(crate) source: String,
+    /// Tokens before and after.
+    pub(crate) sizes: (u64, u64),
+    /// The index of the first kept message; 0 if nothing was summarized.
+    pub(crate) cutoff: usize,
+}
+
+impl Ending {
+    /// Returns it as a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        let Ending { source, sizes: (before, after), cutoff } = self;
+        let cut = if *cutoff == 0 { "nothing summarized".to_owned() } else { format!("cut at {cutoff}") };
+        format!("{}: {} → {} tokens, {cut}", readable_source(source), grouped(*before), grouped(*after))
+    }
 }
 
 impl Conversation {
@@ -81,10 +105,14 @@ impl Conversation {
         self.sizes().map_or(0, |(before, after)| before.saturating_sub(after))
     }
 
-    /// Returns the row of an input, or of a conversation without a plan.
-    pub(crate) fn without_plan(source: &str, status: Status, error: Option<String>) -> Self {
+    /// Returns the row of an input, or of a conversation without a plan, and why it has the status.
+    pub(crate) fn without_plan(source: &str, status: Status, why: Option<String>) -> Self {
+        let (plan, error) = match why {
+            Some(why) if status != Status::Failed => (json!({"source": source, "reason": why}), None),
+            why => (json!({"source": source}), why),
+        };
         Conversation {
-            plan: json!({"source": source}),
+            plan,
             status,
             summary_tokens: None,
             tokens_after: None,
@@ -99,8 +127,26 @@ impl Conversation {
             elapsed_ms: 0,
             error,
             saved: 0,
+            ending: None,
             saving: None,
             page: None,
+        }
+    }
+
+    /// Returns why it has no result of this run: the error, or why it was skipped.
+    pub(crate) fn why(&self) -> Option<&str> {
+        let reason = || self.plan.get("reason").and_then(Value::as_str).filter(|_| self.status == Status::Skipped);
+        self.error.as_deref().or_else(reason)
+    }
+
+    /// Returns what the journal keeps of the row.
+    pub(crate) fn finished(&self) -> FinishedRow {
+        let plan = self.plan.as_object().cloned().unwrap_or_default();
+        FinishedRow {
+            plan,
+            summary_tokens: self.summary_tokens,
+            tokens_after: self.tokens_after,
+            provider: self.provider.clone(),
         }
     }
 
@@ -114,6 +160,27 @@ impl Conversation {
                 Conversation { status: Status::Failed, error, economy: None, ..self }
             }
         }
+    }
+}
+
+/// What the journal keeps of a row, for a later run that skips the input. What the conversation cost is not among it: a
+/// run that skips it pays nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FinishedRow {
+    #[serde(flatten)]
+    plan: Map<String, Value>,
+    summary_tokens: Option<u64>,
+    tokens_after: Option<u64>,
+    provider: Option<String>,
+}
+
+impl FinishedRow {
+    /// Returns the report row of the run that skips the conversation, and why it does.
+    pub(crate) fn skipped(self, why: &str) -> Conversation {
+        let FinishedRow { mut plan, summary_tokens, tokens_after, provider } = self;
+        plan.insert("reason".to_owned(), why.into());
+        let skipped = Conversation::without_plan("", Status::Skipped, None);
+        Conversation { plan: Value::Object(plan), summary_tokens, tokens_after, provider, ..skipped }
     }
 }
 

@@ -18,9 +18,9 @@ use crate::plan::economy::Economy;
 use crate::plan::pairs::Pairs;
 use crate::rewrite::repair::Repair;
 
-pub(crate) use conversation::{Conversation, Drawn, RepairedBy, Saving, Status};
+pub(crate) use conversation::{Conversation, Drawn, Ending, FinishedRow, RepairedBy, Saving, Status};
 pub(crate) use idle::Idle;
-pub(crate) use totals::{Largest, Totals};
+pub(crate) use totals::{Counted, Largest, PrunedOnly, Totals};
 
 /// An event of a run. `source` is the name of a conversation or of an input.
 #[derive(Clone, Copy)]
@@ -36,6 +36,12 @@ pub(crate) enum Event<'e> {
     Repaired { source: &'e str, repaired: &'e RepairedBy, how: Repair, is_planned: bool },
     /// `--repair synthesize` removes calls whose results the format cannot hold, or would where the run writes nothing.
     CallsRemoved { source: &'e str, calls: usize, is_planned: bool },
+    /// A dry run would prune conversations of which it would summarize nothing.
+    PrunedOnly(&'e PrunedOnly),
+    /// `--count` has counted several conversations.
+    Counted(&'e Counted),
+    /// `--explain` draws what the tokens of counted conversations are spent on; the window, if there is one conversation.
+    Categories { counted: &'e Counted, context_window: Option<u64> },
     /// The last line is incomplete.
     BrokenOff { source: &'e str, line: usize },
     /// The decision on a conversation.
@@ -52,6 +58,10 @@ pub(crate) enum Event<'e> {
     NoSuchTool { source: &'e str, name: &'e str },
     /// A step of the compaction of a conversation.
     Compacting { source: &'e str, what: CompactionEvent<'e>, reader: Option<&'e str> },
+    /// A person waits for an answer of this summarizer; nothing when it has come.
+    Waiting(Option<&'e str>),
+    /// What became of the only conversation of a run.
+    Ended(&'e Ending),
     /// The summary that a real run with the same flags would use.
     Previewed { source: &'e str, summary: &'e str },
     /// The cache could not keep a summary.

@@ -1,8 +1,11 @@
 //! The totals of a run.
 
+use std::cmp::Reverse;
+
+use crate::tokens::Categories;
 use crate::wording::counted;
 
-use crate::events::{Conversation, Idle, Saving, Status};
+use crate::events::{Conversation, Ending, Idle, Saving, Status};
 
 /// The most conversations in the table of savings.
 const MOST: usize = 10;
@@ -32,10 +35,73 @@ pub(crate) struct Totals {
     pub(crate) cached: u64,
     /// US dollars, as far as prices are known.
     pub(crate) cost: f64,
+    /// What became of a conversation, if a person is told.
+    pub(crate) ending: Option<Ending>,
     /// The conversations that lose most, for `--explain`.
     pub(crate) largest: Largest,
     /// The conversations that stayed unchanged, and why.
     pub(crate) idle: Idle,
+    /// What `--count` counted.
+    pub(crate) counted: Counted,
+    /// What a dry run would prune where nothing is summarized.
+    pub(crate) pruned_only: PrunedOnly,
+}
+
+/// What a dry run would prune in conversations of which nothing is summarized: their cutoff is 0.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct PrunedOnly {
+    /// The name of a single one.
+    pub(crate) only: Option<String>,
+    /// The number of such conversations.
+    pub(crate) conversations: u64,
+    /// The tokens that they would lose.
+    pub(crate) tokens: u64,
+}
+
+impl PrunedOnly {
+    /// Returns one conversation that would lose so many tokens.
+    pub(crate) fn one(source: &str, tokens: u64) -> Self {
+        PrunedOnly { only: Some(source.to_owned()), conversations: 1, tokens }
+    }
+
+    /// Adds what was found elsewhere.
+    pub(crate) fn join(&mut self, other: &PrunedOnly) {
+        if other.conversations > 0 {
+            self.only = other.only.clone().filter(|_| self.conversations == 0);
+        }
+        self.conversations += other.conversations;
+        self.tokens += other.tokens;
+    }
+}
+
+/// What `--count` counted.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(crate) struct Counted {
+    /// The number of conversations.
+    pub(crate) conversations: u64,
+    /// Their tokens.
+    pub(crate) tokens: u64,
+    /// What the tokens are spent on, for `--explain`.
+    pub(crate) categories: Categories,
+    /// The tokens and the line of each, where `--sort` decides about their order.
+    pub(crate) lines: Vec<(u64, String)>,
+}
+
+impl Counted {
+    /// Adds what was counted elsewhere.
+    pub(crate) fn join(&mut self, other: &Counted) {
+        self.conversations += other.conversations;
+        self.tokens += other.tokens;
+        self.categories.join(&other.categories);
+        self.lines.extend_from_slice(&other.lines);
+    }
+
+    /// Returns the lines, the largest conversation first; equal ones stay in their order.
+    pub(crate) fn sorted_lines(&self) -> String {
+        let mut lines: Vec<&(u64, String)> = self.lines.iter().collect();
+        lines.sort_by_key(|(tokens, _)| Reverse(*tokens));
+        lines.into_iter().map(|(_, line)| line.as_str()).collect()
+    }
 }
 
 impl Totals {
@@ -49,6 +115,7 @@ impl Totals {
             if conversation.status == Status::Compacted {
                 self.saved += conversation.saved;
             }
+            self.ending = conversation.ending.clone().or(self.ending.take());
             if let Some(saving) = conversation.saving.as_ref().filter(|_| conversation.status != Status::Failed) {
                 self.largest.add(saving);
             }
@@ -62,8 +129,11 @@ impl Totals {
         self.requests += other.requests;
         self.cached += other.cached;
         self.cost += other.cost;
+        self.ending = other.ending.clone().or(self.ending.take());
         self.largest.join(&other.largest);
         self.idle.join(&other.idle);
+        self.counted.join(&other.counted);
+        self.pruned_only.join(&other.pruned_only);
     }
 
     /// Returns the savings and costs for a sentence.

@@ -1,16 +1,19 @@
 //! Appends whole sections to an archive, and writes whole files beside it.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::exit::Failure;
 use crate::wording;
 use anyhow::Result;
+use serde::Serialize;
+use serde_json::Value;
 
-use crate::files::atomic::as_private_as;
 use crate::files::output;
+use crate::files::readers::Readers;
+use crate::sanitize::reveal;
 
 pub(crate) use crate::compact::{Section, is_lines};
 
@@ -42,22 +45,32 @@ pub(crate) fn check(file: &Path, others: &[Option<&Path>]) -> Result<()> {
     Ok(writable.map_err(|error| unwritable(file, &error))?)
 }
 
-/// Appends sections, all or none, each with the time. Creates the archive, as private as `like`, if it does not exist.
+/// Appends sections, all or none, each with the time. Creates the archive, for `readers`, if it does not exist.
 ///
 /// # Errors
 /// They cannot be written; the archive stays unchanged.
-pub(crate) fn sections(file: &Path, sections: &[Section], like: Option<&Path>) -> Result<()> {
+pub(crate) fn sections(file: &Path, sections: &[Section], readers: &Readers) -> Result<()> {
     let now = now();
-    let written = |section: &Section| match section {
-        Section::Text(text) => format!("## Summarized at {now}\n\n{text}\n\n"),
+    let write = |out: &mut dyn Write| sections.iter().try_for_each(|section| write_section(out, section, &now));
+    Ok(append(file, write, readers).map_err(|error| unwritable(file, &error))?)
+}
+
+/// Writes a section with the time. A record can be as large as the input, so it is not copied.
+fn write_section(mut out: &mut dyn Write, section: &Section, now: &str) -> io::Result<()> {
+    /// A record with the time.
+    #[derive(Serialize)]
+    struct Timed<'r> {
+        #[serde(flatten)]
+        record: &'r Value,
+        summarized_at: &'r str,
+    }
+    match section {
+        Section::Text(text) => write!(out, "## Summarized at {now}\n\n{}\n\n", reveal(text)),
         Section::Record(record) => {
-            let mut record = record.clone();
-            record["summarized_at"] = now.as_str().into();
-            format!("{record}\n")
+            serde_json::to_writer(&mut out, &Timed { record, summarized_at: now })?;
+            out.write_all(b"\n")
         }
-    };
-    let text: String = sections.iter().map(written).collect();
-    Ok(append(file, text.as_bytes(), like).map_err(|error| unwritable(file, &error))?)
+    }
 }
 
 /// Returns the time in UTC, to the microsecond. A clock outside the years 1970 to 9999 counts as the nearest time
@@ -68,14 +81,18 @@ fn now() -> String {
     humantime::format_rfc3339_micros(now).to_string().replace('Z', "+00:00")
 }
 
-fn append(file: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
+fn append(file: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>, readers: &Readers) -> io::Result<()> {
     make_folder_of(file)?;
-    let mut archive = open(file, like)?;
+    let mut archive = open(file, readers)?;
     // Others that append wait, so the truncation below only removes what was written here.
     accept_missing_locks(archive.lock())?;
     let before = archive.metadata()?.len();
     let begin: &[u8] = if ends_a_line(&mut archive, before)? { b"" } else { b"\n" };
-    let written = archive.write_all(&[begin, bytes].concat()).and_then(|()| archive.sync_all());
+    let mut out = BufWriter::with_capacity(1 << 16, &archive);
+    let written = out.write_all(begin).and_then(|()| write(&mut out)).and_then(|()| out.flush());
+    // What a failed write has left is not written when the buffer goes.
+    drop(out.into_parts());
+    let written = written.and_then(|()| archive.sync_all());
     if written.is_err() {
         // Half a section would make the archive unreadable.
         let _ = archive.set_len(before);
@@ -83,19 +100,15 @@ fn append(file: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
     written
 }
 
-/// Opens an archive to append to it. A new archive is as private as `like` from the first moment, whichever of several
-/// runs creates it.
-fn open(file: &Path, like: Option<&Path>) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).append(true).create(true);
-    #[cfg(unix)]
-    if let Some(like) = like.and_then(|like| fs::metadata(like).ok()) {
-        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-        options.mode(like.permissions().mode() & 0o666);
+/// Opens an archive to append to it. A new archive is for `readers` from the first moment, whichever of several runs
+/// creates it; an earlier one has the permissions that the user gave it.
+fn open(file: &Path, readers: &Readers) -> io::Result<File> {
+    let is_new = !file.exists();
+    let archive = readers.open(OpenOptions::new().read(true).append(true).create(true), file)?;
+    if is_new {
+        readers.apply(&archive, None)?;
     }
-    #[cfg(not(unix))]
-    let _ = like;
-    options.open(file)
+    Ok(archive)
 }
 
 /// Accepts that a file system has no locks. Runs that append at once can then mix their sections.
@@ -125,14 +138,14 @@ fn ends_a_line(file: &mut File, length: u64) -> io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// Writes whole new files, as private as `like`. A file that exists is never changed; the same content needs no
+/// Writes whole new files for `readers`. A file that exists is never changed; the same content needs no
 /// writing.
 ///
 /// # Errors
 /// One cannot be written, or exists with other content.
-pub(crate) fn files(files: &[(PathBuf, Vec<u8>)], like: Option<&Path>) -> Result<()> {
+pub(crate) fn files(files: &[(PathBuf, Vec<u8>)], readers: &Readers) -> Result<()> {
     for (file, bytes) in files {
-        write_new(file, bytes, like).map_err(|error| unwritable(file, &error))?;
+        write_new(file, bytes, readers).map_err(|error| unwritable(file, &error))?;
     }
     Ok(())
 }
@@ -149,7 +162,7 @@ pub(crate) fn check_files(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
     }
 }
 
-fn write_new(file: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
+fn write_new(file: &Path, bytes: &[u8], readers: &Readers) -> io::Result<()> {
     let is_line = |folder: &Path| folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with("line-"));
     let folder = file.parent();
     let above = folder.filter(|folder| is_line(folder)).and_then(Path::parent);
@@ -158,10 +171,7 @@ fn write_new(file: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
     }
     make_folder_of(file)?;
     match fs::symlink_metadata(file) {
-        Err(error) if error.kind() == ErrorKind::NotFound => output::create(file, |new| {
-            as_private_as(new, like)?;
-            new.write_all(bytes)
-        }),
+        Err(error) if error.kind() == ErrorKind::NotFound => output::create(file, bytes, readers),
         Err(error) => Err(error),
         Ok(there) if there.is_file() && fs::read(file)? == bytes => Ok(()),
         Ok(_) => Err(io::Error::other(TAKEN)),
@@ -203,11 +213,12 @@ mod tests {
         let mode = || fs::metadata(&archive).expect("there").permissions().mode() & 0o777;
         fs::write(&input, "private").expect("written");
         fs::set_permissions(&input, fs::Permissions::from_mode(0o600)).expect("a mode");
-        open(&archive, Some(&input)).expect("opened");
+        let readers = Readers::of([Some(input.as_path())]);
+        open(&archive, &readers).expect("opened");
         assert_eq!(mode(), 0o600);
         // The user has made it readable since.
         fs::set_permissions(&archive, fs::Permissions::from_mode(0o644)).expect("a mode");
-        append(&archive, b"a section\n", Some(&input)).expect("written");
+        append(&archive, |out| out.write_all(b"a section\n"), &readers).expect("written");
         assert_eq!(mode(), 0o644);
     }
 }

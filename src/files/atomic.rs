@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use crate::files::paths::folder;
+use crate::files::readers::Readers;
 use crate::interrupt::Temporary;
 
 /// The first and last characters of the names of unfinished files.
@@ -18,17 +20,19 @@ pub(crate) struct AtomicFile {
     /// The unfinished file, which is locked.
     pub(crate) file: NamedTempFile,
     place: PathBuf,
+    /// Who may read it.
+    readers: Readers,
     _registered: Temporary,
 }
 
 impl AtomicFile {
     /// Creates a file in the folder of `place`, so that it can take the place in one step. Creates the folder if it
-    /// does not exist. Only users who can read `like` can read the file.
+    /// does not exist. Only `readers` can read the file.
     ///
     /// # Errors
     /// The file cannot be created.
-    pub(crate) fn beside(place: &Path, like: Option<&Metadata>) -> io::Result<Self> {
-        let make = || Temporary::create(|| builder(place, like).tempfile_in(folder(place)));
+    pub(crate) fn beside(place: &Path, readers: &Readers) -> io::Result<Self> {
+        let make = || Temporary::create(|| builder(place, readers).tempfile_in(folder(place)));
         let (file, registered) = match make() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 fs::create_dir_all(folder(place))?;
@@ -39,9 +43,9 @@ impl AtomicFile {
         // On a system without locks, `tidy` removes no file of a running program either: its own lock fails.
         let _ = file.as_file().lock();
         if !file.path().exists() {
-            return AtomicFile::beside(place, like);
+            return AtomicFile::beside(place, readers);
         }
-        Ok(AtomicFile { file, place: place.to_owned(), _registered: registered })
+        Ok(AtomicFile { file, place: place.to_owned(), readers: readers.clone(), _registered: registered })
     }
 
     /// Returns the place that it will take.
@@ -49,27 +53,15 @@ impl AtomicFile {
         &self.place
     }
 
-    /// Sets the mode, owner and times of `like`, or else the mode of the file in its place, and syncs the file.
+    /// Sets the mode, owner and times of `like`, or else the mode and owner of the file in its place, and syncs the
+    /// file. A group that cannot be kept has no permissions.
     ///
     /// # Errors
     /// The system refuses one of these.
     pub(crate) fn finish(&self, like: Option<&Metadata>) -> io::Result<()> {
         let file = self.file.as_file();
-        if let Some(metadata) = like.cloned().or_else(|| fs::metadata(&self.place).ok()) {
-            let own = file.metadata()?;
-            #[cfg(unix)]
-            {
-                use std::os::unix::fs::MetadataExt;
-                let owner = |of: &Metadata| (of.uid(), of.gid());
-                if owner(&own) != owner(&metadata) {
-                    // Only root can change the owner.
-                    let _ = std::os::unix::fs::fchown(file, Some(metadata.uid()), Some(metadata.gid()));
-                }
-            }
-            if own.permissions() != metadata.permissions() {
-                file.set_permissions(metadata.permissions())?;
-            }
-        }
+        let earlier = fs::metadata(&self.place).ok().filter(|_| like.is_none());
+        self.readers.apply(file, like.or(earlier.as_ref()))?;
         if let Some((modified, accessed)) = like.and_then(|like| like.modified().ok().zip(like.accessed().ok())) {
             file.set_times(FileTimes::new().set_modified(modified).set_accessed(accessed))?;
         }
@@ -95,17 +87,6 @@ impl AtomicFile {
     }
 }
 
-/// Removes the permissions from a new file that `like` does not have.
-pub(super) fn as_private_as(file: &File, like: Option<&Path>) -> io::Result<()> {
-    #[cfg(unix)]
-    if let Some(like) = like.and_then(|like| fs::metadata(like).ok()) {
-        use std::os::unix::fs::PermissionsExt;
-        let own = file.metadata()?.permissions().mode();
-        file.set_permissions(fs::Permissions::from_mode(own & like.permissions().mode()))?;
-    }
-    Ok(())
-}
-
 /// Whether a file name is one of an unfinished file.
 pub(crate) fn is_unfinished(name: &str) -> bool {
     name.starts_with(NAME.0) && name.ends_with(NAME.1)
@@ -125,25 +106,20 @@ pub(crate) fn tidy(folder: &Path) {
     }
 }
 
-/// Returns a builder of files with the usual mode, restricted to that of `like` or of the file at `place`.
-fn builder<'n>(place: &Path, like: Option<&Metadata>) -> tempfile::Builder<'n, 'n> {
+/// Returns a builder of files with the usual mode, as far as `readers` allow. A file that takes another's place gets its
+/// mode once it is whole.
+fn builder<'n>(place: &Path, readers: &Readers) -> tempfile::Builder<'n, 'n> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(NAME.0).suffix(NAME.1);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        let like = like.cloned().or_else(|| fs::metadata(place).ok());
-        let mode = like.map_or(0o666, |like| like.permissions().mode() & 0o666);
-        builder.permissions(fs::Permissions::from_mode(mode | 0o600));
+        let mode = if place.exists() { 0o600 } else { readers.mode_in(folder(place)) };
+        builder.permissions(fs::Permissions::from_mode(mode));
     }
     #[cfg(not(unix))]
-    let _ = (place, like);
+    let _ = (place, readers);
     builder
-}
-
-/// Returns the folder of a path; `.` for a plain name.
-pub(crate) fn folder(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]
@@ -153,7 +129,7 @@ mod tests {
     #[test]
     fn what_is_left_behind_goes_and_what_is_held_stays() {
         let folder = tempfile::tempdir().expect("a folder");
-        let held = AtomicFile::beside(&folder.path().join("deep/a.json"), None).expect("made");
+        let held = AtomicFile::beside(&folder.path().join("deep/a.json"), &Readers::default()).expect("made");
         let within = folder.path().join("deep");
         fs::write(within.join(".tcompact-abcdef.part"), "left behind").expect("written");
         for other in [".tcompact-backup", "a.part", ".tcompact-notes.json"] {
@@ -175,7 +151,7 @@ mod tests {
         fs::write(&place, "private").expect("written");
         fs::set_permissions(&place, fs::Permissions::from_mode(0o600)).expect("a mode");
         let like = fs::metadata(&place).expect("there");
-        let new = AtomicFile::beside(&place, Some(&like)).expect("made");
+        let new = AtomicFile::beside(&place, &Readers::of_file(Some(&like))).expect("made");
         let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
         assert_eq!(mode(new.file.path()), 0o600);
         new.replace(Some(&like), |_| Ok(())).expect("it takes its place");

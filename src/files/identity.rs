@@ -27,18 +27,27 @@ impl FileId {
     }
 }
 
-/// The identity of a file, its length and its time of modification: equal while the file does not change.
+/// The identity of a file, its length and its times: equal while the file and its permissions do not change. The time of
+/// modification can be set; that of the change cannot.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     id: Option<FileId>,
     length: u64,
     modified: SystemTime,
+    changed: Option<(i64, i64)>,
 }
 
 impl Stamp {
     /// Returns the stamp of a file; nothing on systems that record no time of modification.
     pub(crate) fn of(metadata: &Metadata) -> Option<Self> {
         let modified = metadata.modified().ok()?;
-        Some(Stamp { id: FileId::of(metadata), length: metadata.len(), modified })
+        #[cfg(unix)]
+        let changed = {
+            use std::os::unix::fs::MetadataExt;
+            Some((metadata.ctime(), metadata.ctime_nsec()))
+        };
+        #[cfg(not(unix))]
+        let changed = None;
+        Some(Stamp { id: FileId::of(metadata), length: metadata.len(), modified, changed })
     }
 }

@@ -9,6 +9,7 @@ use anyhow::Result;
 
 use crate::exit::Failure;
 use crate::hash::Hasher;
+use crate::standard_streams::check_stdin;
 use crate::sync::lock;
 use crate::transcript::framing;
 use crate::wording::{readable_source, reason};
@@ -172,7 +173,10 @@ fn unpacking(
             let message = "no transcript: name a file, or send one to standard input (tcompact --help shows how)";
             return Err(Failure::usage(message).into());
         }
-        None => Box::new(io::stdin()),
+        None => {
+            check_stdin().map_err(|error| unreadable(name, &reason(&error)))?;
+            Box::new(io::stdin())
+        }
     };
     let mut raw = BufReader::with_capacity(AT_ONCE, raw);
     let compression = Compression::of_bytes(raw.fill_buf().map_err(|error| unreadable(name, &reason(&error)))?);

@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::quoted;
 use crate::exit::Failure;
+use crate::standard_streams::{self, check_stdout};
 use crate::wording;
 use anyhow::Result;
 
-use crate::files::atomic::{AtomicFile, as_private_as, folder};
+use crate::files::atomic::AtomicFile;
 use crate::files::compression::{Compression, Compressor};
 use crate::files::hash::hash_of;
 use crate::files::identity::FileId;
+use crate::files::paths::folder;
+use crate::files::readers::Readers;
 
 /// Refuses an output that is the input itself, which is standard input if there is no path. The error suggests `--in-place`
 /// if that `can_replace` a file.
@@ -37,12 +40,32 @@ pub(crate) fn refuse_input(input: Option<&Path>, output: &Path, can_replace: boo
     Err(Failure::usage(message).about("output").try_next(format!("tcompact --in-place{file}")).into())
 }
 
-/// Refuses an output that cannot be written, before anything is done or paid for.
+/// Refuses an input that is standard output too, by the shell's `>`: the shell empties it before tcompact can read it.
+///
+/// # Errors
+/// It is, and what to do instead.
+pub(crate) fn refuse_emptied(input: Option<&Path>) -> Result<()> {
+    let empty = standard_streams::metadata_of_stdout().filter(|stdout| stdout.is_file() && stdout.len() == 0);
+    let Some(emptied) = empty.as_ref().and_then(FileId::of) else { return Ok(()) };
+    let (read, name) = match input {
+        Some(input) => (fs::metadata(input).ok(), input.display().to_string()),
+        None => (standard_streams::metadata_of_stdin(), "standard input".to_owned()),
+    };
+    if read.as_ref().and_then(FileId::of) != Some(emptied) {
+        return Ok(());
+    }
+    let message = format!("{name} is also standard output, and the shell emptied it first; --in-place replaces a file");
+    let file = if input.is_none() { " FILE" } else { "" };
+    Err(Failure::unreadable(message).try_next(format!("tcompact --in-place{file}")).into())
+}
+
+/// Refuses an output that cannot be written, which is standard output if there is no path, before anything is done or
+/// paid for.
 ///
 /// # Errors
 /// That it cannot.
 pub(crate) fn check(output: Option<&Path>) -> Result<()> {
-    let Some(output) = output else { return Ok(()) };
+    let Some(output) = file(output) else { return Ok(check_stdout().map_err(|error| unwritable_stdout(&error))?) };
     match Target::of(output) {
         // The file for the test is removed.
         Ok(Target::File(path)) => Ok(can_make_files_in(folder(&path)).map_err(|error| unwritable(output, &error))?),
@@ -56,6 +79,11 @@ pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
     Failure::unreadable(wording::unwritable(path.display(), error))
 }
 
+/// Returns the error that standard output cannot be written.
+fn unwritable_stdout(error: &io::Error) -> Failure {
+    Failure::unreadable(wording::unwritable("standard output", error))
+}
+
 /// Writes to standard output.
 ///
 /// # Errors
@@ -64,23 +92,23 @@ pub(crate) fn print(text: &str) -> Result<()> {
     write_stdout(text.as_bytes()).map(drop)
 }
 
-/// Writes to a file, compressed by its extension, or to standard output if there is no path.
+/// Writes the pieces of a text to a file for `readers`, compressed by its extension, or to standard output if there is no path.
 ///
 /// # Errors
 /// It cannot be written. A closed pipe is no error.
-pub(crate) fn write(text: &str, path: Option<&Path>) -> Result<()> {
-    let mut output = Output::begin(path, path.and_then(Compression::of_name), None)?;
-    output.write(text.as_bytes())?;
+pub(crate) fn write<'p>(pieces: impl Iterator<Item = &'p str>, path: Option<&Path>, readers: &Readers) -> Result<()> {
+    let mut output = Output::begin(path, path.and_then(Compression::of_name), readers)?;
+    output.write_parts(pieces.map(str::as_bytes))?;
     output.end(None, |_| Ok(()))
 }
 
 /// Writes to standard output and flushes it. Returns whether it still has a reader.
 fn write_stdout(bytes: &[u8]) -> Result<bool> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+    match check_stdout().and_then(|()| stdout.write_all(bytes)).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::unreadable(wording::unwritable("standard output", &error)).into()),
+        Err(error) => Err(unwritable_stdout(&error).into()),
     }
 }
 
@@ -99,22 +127,18 @@ enum Sink {
 }
 
 impl Output {
-    /// Begins a result: for a file, compressed with `compression` and as private as `like`; without a path, for
-    /// standard output.
+    /// Begins a result: for a file, compressed with `compression` and for `readers`; without a path, for standard
+    /// output.
     ///
     /// # Errors
     /// The file cannot be created.
-    pub(crate) fn begin(
-        path: Option<&Path>,
-        compression: Option<Compression>,
-        like: Option<&Metadata>,
-    ) -> Result<Self> {
-        let Some(path) = path else { return Ok(Output { sink: Sink::Stdout, path: PathBuf::new() }) };
+    pub(crate) fn begin(path: Option<&Path>, compression: Option<Compression>, readers: &Readers) -> Result<Self> {
+        let Some(path) = file(path) else { return Ok(Output { sink: Sink::Stdout, path: PathBuf::new() }) };
         let begun = || {
             Ok(match Target::of(path)? {
                 Target::Device(path) => Sink::Device(OpenOptions::new().write(true).open(path)?),
                 Target::File(target) => {
-                    let file = AtomicFile::beside(&target, like)?;
+                    let file = AtomicFile::beside(&target, readers)?;
                     let packing = compression.map(|compression| compression.writer(file.file.as_file().try_clone()?));
                     Sink::File(file, packing.transpose()?)
                 }
@@ -167,17 +191,6 @@ impl Output {
         Ok(written.map(|()| true).map_err(|error| unwritable(&self.path, &error))?)
     }
 
-    /// Puts the file in its place, as private as each of `files`. The permissions of the earlier file do not count.
-    ///
-    /// # Errors
-    /// It cannot take its place; the earlier file stays unchanged.
-    pub(crate) fn end_as_private_as(self, files: &[&Path]) -> Result<()> {
-        self.end(None, |page| {
-            let page = File::open(page)?;
-            files.iter().try_for_each(|file| as_private_as(&page, Some(file)))
-        })
-    }
-
     /// Puts the file in its place, with the mode and times of `like`. Calls `then` before, with the path that the file
     /// has until then.
     ///
@@ -201,8 +214,8 @@ pub(crate) fn copy(from: &Path, to: &Path, then: impl FnOnce(&Path) -> io::Resul
     let copied = || {
         let Target::File(target) = Target::of(to)? else { return fs::copy(from, to).map(drop) };
         let like = fs::metadata(from)?;
-        let file = AtomicFile::beside(&target, Some(&like))?;
-        fs::copy(from, file.file.path())?;
+        let file = AtomicFile::beside(&target, &Readers::of_file(Some(&like)))?;
+        io::copy(&mut File::open(from)?, &mut file.file.as_file())?;
         file.replace(Some(&like), then)
     };
     Ok(copied().map_err(|error| unwritable(to, &error))?)
@@ -227,8 +240,8 @@ pub(crate) fn keep_copy(from: &Path, to: &Path) -> Result<()> {
     let kept = || match fs::symlink_metadata(to) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let like = fs::metadata(from)?;
-            let file = AtomicFile::beside(to, Some(&like))?;
-            fs::copy(from, file.file.path())?;
+            let file = AtomicFile::beside(to, &Readers::of_file(Some(&like)))?;
+            io::copy(&mut File::open(from)?, &mut file.file.as_file())?;
             file.finish(Some(&like))?;
             file.persist_new()
         }
@@ -265,6 +278,12 @@ impl Target {
     }
 }
 
+/// Returns the path of a result; nothing if it is a name of standard output.
+fn file(output: Option<&Path>) -> Option<&Path> {
+    const STDOUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+    output.filter(|output| !STDOUT.iter().any(|name| *output == Path::new(name)))
+}
+
 /// Follows a chain of links to a file that need not exist.
 fn end_of_links(path: &Path) -> PathBuf {
     /// Linux follows as many.
@@ -279,11 +298,11 @@ fn end_of_links(path: &Path) -> PathBuf {
     path
 }
 
-/// Creates a new file with the content that `fill` writes. A file that appears meanwhile is not replaced.
-pub(super) fn create(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let mut file = AtomicFile::beside(path, None)?;
-    fill(file.file.as_file_mut())?;
-    file.file.as_file().sync_all()?;
+/// Creates a new file for `readers`. A file that appears meanwhile is not replaced.
+pub(super) fn create(path: &Path, bytes: &[u8], readers: &Readers) -> io::Result<()> {
+    let mut file = AtomicFile::beside(path, readers)?;
+    file.file.write_all(bytes)?;
+    file.finish(None)?;
     file.persist_new()
 }
 
@@ -305,14 +324,12 @@ pub(crate) fn same_place(a: &Path, b: &Path) -> bool {
 pub(crate) fn is_standard_stream(path: &Path, too: bool) -> bool {
     #[cfg(unix)]
     {
-        use std::os::fd::AsFd;
         use std::os::unix::fs::FileTypeExt;
-        let (stdin, stdout) = (io::stdin(), io::stdout());
-        let streams = [Some(stdin.as_fd()), too.then(|| stdout.as_fd())];
-        let of = |fd: std::os::fd::BorrowedFd<'_>| File::from(fd.try_clone_to_owned().ok()?).metadata().ok();
+        let stdout = || standard_streams::metadata_of_stdout().filter(|_| too);
         let Ok(there) = fs::metadata(path) else { return false };
-        let same = |stream: fs::Metadata| FileId::of(&stream) == FileId::of(&there);
-        !there.file_type().is_char_device() && streams.into_iter().flatten().filter_map(of).any(same)
+        let same = |stream: Metadata| FileId::of(&stream) == FileId::of(&there);
+        !there.file_type().is_char_device()
+            && standard_streams::metadata_of_stdin().into_iter().chain(stdout()).any(same)
     }
     #[cfg(not(unix))]
     {
@@ -336,7 +353,7 @@ mod tests {
         let place = folder.path().join("a");
         let sizes = [0, 1, 1 << 15, 1 << 15, 1, 1 << 16, 0, (1 << 16) + 1, 7, 1 << 20, 1 << 17, 9];
         let parts: Vec<Vec<u8>> = (b'a'..).zip(sizes).map(|(byte, size)| vec![byte; size]).collect();
-        let mut output = Output::begin(Some(&place), None, None).expect("begun");
+        let mut output = Output::begin(Some(&place), None, &Readers::default()).expect("begun");
         assert!(output.write_parts(parts.iter().map(Vec::as_slice)).expect("written"));
         output.end(None, |_| Ok(())).expect("in its place");
         assert!(fs::read(&place).expect("there") == parts.concat());

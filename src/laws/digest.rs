@@ -118,6 +118,9 @@ impl Item {
 
 /// Parses a digest and checks its grammar: known headings in order, each with items, and lines that continue an item.
 pub(crate) fn parse(digest: &str) -> Vec<Item> {
+    // The fence escapes what could end it.
+    let digest = digest.replace("&lt;", "<");
+    let digest = digest.as_str();
     let mut items: Vec<Item> = Vec::new();
     let mut section = None;
     if ["", "…"].contains(&digest) || digest.ends_with(" without words.") {
@@ -216,8 +219,9 @@ impl Heard {
         let all: Vec<_> = message.content.texts().iter().map(|text| text.decode().into_owned()).collect();
         let mut heard = Heard { all: squeezed(&strings(message).join("\n")), ..Heard::default() };
         let has_compaction = message.compaction().is_some();
-        if has_compaction || message.is_summary(PREFIX) {
-            heard.earlier = Some(all.join("\n"));
+        if has_compaction || message.earlier {
+            // The fence escapes what could end it.
+            heard.earlier = Some(all.join("\n").replace("&lt;", "<"));
         }
         match message.role {
             _ if heard.earlier.is_some() && !has_compaction => {}

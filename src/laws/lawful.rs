@@ -9,10 +9,11 @@ use crate::plan::breaches::breaches;
 use crate::plan::pairs::Pairs;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
+use crate::plan::summaries::mark_summaries;
 use crate::plan::{Plan, Policy, plan};
 use crate::rewrite::repair::{self, Repair};
 use crate::rewrite::thinking::{self, Thinking};
-use crate::rewrite::{apply, splice, summary_message};
+use crate::rewrite::{apply, splice, summary_place};
 use crate::tokens::{Counter, Tally};
 use crate::transcript::formats::{Format, SummaryMessage, SummaryRole};
 use crate::transcript::framing::{self, Document};
@@ -35,14 +36,27 @@ pub(crate) fn policy(rules: &Rules) -> Policy {
     Policy { pins: vec![rules.pin.clone()], summary_prefix: PREFIX.to_owned(), ..Policy::keeping(rules.keep) }
 }
 
-/// Passes the conversations of a readable source to `inspect`.
+/// Passes the conversations of a readable source to `inspect`, with summaries marked by the default policy.
 pub(crate) fn with_document<T>(
     source: &str,
     from: Option<&'static dyn Format>,
     inspect: impl FnOnce(&Document<'_>) -> T,
 ) -> T {
+    let policy = Policy { summary_prefix: PREFIX.to_owned(), ..Policy::keeping(Size::Nothing) };
+    with_document_of(source, from, &policy, inspect)
+}
+
+/// Passes them with summaries marked by `policy`. As in the program, each message is marked once: a mark decides about
+/// the next ones.
+pub(crate) fn with_document_of<T>(
+    source: &str,
+    from: Option<&'static dyn Format>,
+    policy: &Policy,
+    inspect: impl FnOnce(&Document<'_>) -> T,
+) -> T {
     let json = Source::of(source).unwrap_or_else(|error| panic!("{error:?}: {source}"));
-    let document = framing::read(&json, from, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
+    let mut document = framing::read(&json, from, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
+    document.transcripts.iter_mut().for_each(|transcript| mark_summaries(transcript, policy, SummaryRole::User));
     inspect(&document)
 }
 
@@ -58,7 +72,7 @@ fn thinking_compacted(
     policy: &Policy,
     (thinking_mode, reader): (Thinking, Option<&str>),
 ) -> (Vec<Plan>, String) {
-    with_document(source, from, |document| {
+    with_document_of(source, from, policy, |document| {
         let mut plans = Vec::new();
         let mut edits = Vec::new();
         for transcript in &document.transcripts {
@@ -68,7 +82,7 @@ fn thinking_compacted(
             let mut decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy);
             let text = format!("{PREFIX}What was — said.");
             let summary = SummaryMessage { text: &text, role: SummaryRole::User, name: None, marked: true };
-            let summary = summary_message(transcript, &decided, &summary);
+            let summary = transcript.format.summary(&summary, &summary_place(transcript, &decided));
             if decided.cutoff > 0 {
                 let removal = thinking::removal(transcript, staying(transcript, &decided), thinking_mode, reader);
                 decided.emptied = removal.emptied;

@@ -3,8 +3,9 @@
 use std::hint::black_box;
 
 use crate::plan::size::Size;
-use crate::plan::{Policy, mark_summaries, plan, total};
-use crate::rewrite::redaction::Redactor;
+use crate::plan::summaries::mark_summaries;
+use crate::plan::{Policy, plan, total};
+use crate::redact::Redactor;
 use crate::rewrite::{self, Edit, Placed};
 use crate::tokens::{Counter, Tally};
 use crate::transcript::Transcript;
@@ -45,11 +46,11 @@ pub fn compacted(source: &str, keep: &str, clock: fn() -> f64) -> Took {
 
 /// Does what the program does between reading and writing, except writing a summary. What stays is not copied.
 fn edits(transcript: &mut Transcript<'_>, policy: &Policy) -> Vec<Edit> {
-    mark_summaries(transcript, policy);
+    mark_summaries(transcript, policy, SummaryRole::User);
     let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
     let plan = plan(transcript, &tally, policy).uncut_if_no_larger_than(1, &tally);
     let summary = SummaryMessage { text: SUMMARY, role: SummaryRole::User, name: None, marked: false };
-    let summary = Placed::Messages(rewrite::summary_message(transcript, &plan, &summary));
+    let summary = Placed::Messages(transcript.format.summary(&summary, &rewrite::summary_place(transcript, &plan)));
     rewrite::placed(transcript, &plan, &summary)
 }
 

@@ -192,7 +192,7 @@ pub(crate) fn restore(bytes: &[u8]) {
         restore_file(&archive, &short, &long).ok();
         return;
     };
-    append::sections(&archive, &outcome.archived.sections, None).expect("written");
+    append::sections(&archive, &outcome.archived.sections, &Default::default()).expect("written");
     fs::write(&short, &outcome.text).expect("written");
     let mut tampered = fs::read(&archive).expect("an archive");
     for _ in 0..choices.below(4) {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use serde_json::json;
 
 use crate::files::atomic::{AtomicFile, tidy};
+use crate::files::readers::Readers;
 use crate::hash::sha256;
 use crate::summary::exchange::{Reply, Stop};
 use crate::sync::{lock, unpoisoned};
@@ -42,6 +43,8 @@ pub(crate) struct Cache {
     must_keep: bool,
     /// Whether the folder exists. Else the first entry creates it.
     exists: bool,
+    /// Who may read the summaries.
+    readers: Readers,
 }
 
 /// The requests in flight.
@@ -106,13 +109,25 @@ impl Cache {
         // The operating system removes this file at once. It only shows that the folder is writable.
         tempfile::tempfile_in(folder)?;
         tidy(folder);
-        Ok(Cache { folder: folder.to_owned(), in_flight: Arc::default(), must_keep: false, exists: true })
+        Ok(Cache {
+            folder: folder.to_owned(),
+            in_flight: Arc::default(),
+            must_keep: false,
+            exists: true,
+            readers: Readers::default(),
+        })
     }
 
     /// Returns a cache in a folder that the first summary creates, readable only by its owner.
     pub(crate) fn created_on_demand(folder: &Path) -> Self {
         tidy(folder);
-        Cache { folder: folder.to_owned(), in_flight: Arc::default(), must_keep: true, exists: false }
+        Cache {
+            folder: folder.to_owned(),
+            in_flight: Arc::default(),
+            must_keep: true,
+            exists: false,
+            readers: Readers::default(),
+        }
     }
 
     /// Waits until no other thread sends the request with this identity. Its answer can be in the cache then.
@@ -151,7 +166,7 @@ impl Cache {
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
             builder.recursive(true).create(&self.folder)?;
         }
-        let mut file = AtomicFile::beside(&self.file(identity), None)?;
+        let mut file = AtomicFile::beside(&self.file(identity), &self.readers)?;
         let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN).min(MOST_RESERVED);
         file.file.write_all(&vec![0; bytes])?;
         Ok(Reserved { file })
@@ -161,6 +176,12 @@ impl Cache {
     #[must_use]
     pub(crate) fn mandatory(self) -> Self {
         Cache { must_keep: true, ..self }
+    }
+
+    /// Sets who may read the summaries.
+    #[must_use]
+    pub(crate) fn readable_by(self, readers: &Readers) -> Self {
+        Cache { readers: readers.clone(), ..self }
     }
 
     /// Whether a request is only sent if its answer can be kept.

@@ -1,12 +1,14 @@
 //! A command as summarizer: it reads the prompt from standard input and writes the summary to standard output.
 
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::interrupt::{Running, kill_group};
+use crate::sync::lock;
 
 /// The longest name of a command in an error message, in characters.
 const NAMED: usize = 80;
@@ -15,6 +17,11 @@ const SHOWN: usize = 300;
 
 /// How long its standard error is still read after its end. Processes that it started can keep it open.
 const LAST_WORDS: Duration = Duration::from_millis(200);
+/// How long its standard output is still read after its end. Processes that it started can keep it open, and write the
+/// end of the answer.
+const GRACE: Duration = Duration::from_secs(1);
+/// The pause between two looks at a running command.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The most bytes that are read of its output. A summary has a few thousand.
 const MOST_OUTPUT: u64 = 16 << 20;
@@ -42,7 +49,7 @@ pub(crate) fn run(command: &str, prompt: &str, timeout: Duration) -> Result<Stri
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let pipes = || {
         thread::Builder::new().spawn(feed)?;
-        Ok::<_, io::Error>((read_all(stdout)?, read_all(stderr)?))
+        Ok::<_, io::Error>((Reading::start(stdout)?, Reading::start(stderr)?))
     };
     let (stdout, stderr) = pipes().map_err(|error| {
         kill(&mut child);
@@ -54,7 +61,7 @@ pub(crate) fn run(command: &str, prompt: &str, timeout: Duration) -> Result<Stri
         Ok(finished) => finished,
         Err(stopped) => {
             kill(&mut child);
-            let end = last_words(&stderr.recv_timeout(LAST_WORDS).unwrap_or_default());
+            let end = last_words(&stderr.take_within(LAST_WORDS));
             return Err(match stopped {
                 Stopped::TooLate => {
                     format!("`{name}` took longer than --timeout {} seconds{end}", timeout.as_secs_f64())
@@ -63,9 +70,8 @@ pub(crate) fn run(command: &str, prompt: &str, timeout: Duration) -> Result<Stri
             });
         }
     };
-    let stderr = stderr.recv_timeout(LAST_WORDS).unwrap_or_default();
     if !status.success() {
-        return Err(format!("`{name}` ended with {status}{}", last_words(&stderr)));
+        return Err(format!("`{name}` ended with {status}{}", last_words(&stderr.take_within(LAST_WORDS))));
     }
     String::from_utf8(output).map_err(|_| format!("`{name}` printed something that is not UTF-8"))
 }
@@ -76,29 +82,65 @@ enum Stopped {
     TooMuch,
 }
 
-/// Reads a pipe to its end, or past the limit, on its own thread.
-fn read_all(pipe: Option<impl Read + Send + 'static>) -> io::Result<Receiver<Vec<u8>>> {
-    let (done, result) = channel();
-    thread::Builder::new().spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = pipe.map(|pipe| pipe.take(MOST_OUTPUT + 1).read_to_end(&mut bytes));
-        let _ = done.send(bytes);
-    })?;
-    Ok(result)
+/// A pipe that another thread reads to its end, or past the limit.
+struct Reading {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    /// Disconnected once nothing more is read.
+    reader: Receiver<()>,
 }
 
-/// Waits for the output and the exit status until the deadline.
-fn wait(child: &mut Child, stdout: &Receiver<Vec<u8>>, deadline: Instant) -> Result<(ExitStatus, Vec<u8>), Stopped> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    let output = stdout.recv_timeout(left).map_err(|_| Stopped::TooLate)?;
-    if output.len() as u64 > MOST_OUTPUT {
-        return Err(Stopped::TooMuch);
+impl Reading {
+    fn start(pipe: Option<impl Read + Send + 'static>) -> io::Result<Self> {
+        let (sender, reader) = channel();
+        let bytes: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let read = Arc::clone(&bytes);
+        thread::Builder::new().spawn(move || {
+            let _sender = sender;
+            let Some(mut pipe) = pipe.map(|pipe| pipe.take(MOST_OUTPUT + 1)) else { return };
+            let mut buffer = [0; 1 << 14];
+            loop {
+                match pipe.read(&mut buffer) {
+                    Ok(0) => return,
+                    Ok(count) => lock(&read).extend_from_slice(&buffer[..count]),
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(_) => return,
+                }
+            }
+        })?;
+        Ok(Reading { bytes, reader })
     }
+
+    /// Whether the pipe ends within a time.
+    fn ends_within(&self, time: Duration) -> bool {
+        self.reader.recv_timeout(time) == Err(RecvTimeoutError::Disconnected)
+    }
+
+    /// Waits for the end of the pipe, at most for a time, and takes what was read.
+    fn take_within(&self, time: Duration) -> Vec<u8> {
+        self.ends_within(time);
+        std::mem::take(&mut lock(&self.bytes))
+    }
+}
+
+/// Waits for the exit status and the output until the deadline. The output of a command that has exited is complete
+/// after a short grace, even if a process that it started keeps it open.
+fn wait(child: &mut Child, stdout: &Reading, deadline: Instant) -> Result<(ExitStatus, Vec<u8>), Stopped> {
     loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Ok((status, output)),
-            Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_millis(5)),
-            _ => return Err(Stopped::TooLate),
+        let exited = child.try_wait().map_err(|_| Stopped::TooLate)?;
+        let output = exited.map(|status| (status, stdout.take_within(GRACE)));
+        let length = output.as_ref().map_or_else(|| lock(&stdout.bytes).len(), |(_, output)| output.len());
+        if length as u64 > MOST_OUTPUT {
+            return Err(Stopped::TooMuch);
+        }
+        if let Some(finished) = output {
+            return Ok(finished);
+        }
+        if Instant::now() >= deadline {
+            return Err(Stopped::TooLate);
+        }
+        if stdout.ends_within(PAUSE) {
+            // The exit follows soon, if the command does not work on without its output.
+            thread::sleep(PAUSE.min(deadline.saturating_duration_since(Instant::now())));
         }
     }
 }
@@ -162,5 +204,17 @@ mod tests {
             run("echo thinking >&2; sleep 60 & sleep 60", "", Duration::from_millis(300)).expect_err("too long");
         assert!(error.ends_with("--timeout 0.3 seconds: thinking"), "{error}");
         assert!(started.elapsed() < Duration::from_secs(30));
+    }
+
+    /// A process that the command leaves behind keeps its pipes open, as a server does that it starts.
+    #[test]
+    fn a_finished_answer_is_taken_from_a_command_that_leaves_a_process() {
+        let started = Instant::now();
+        assert_eq!(run("sleep 60 & echo Notes.", "", SOON), Ok("Notes.\n".to_owned()));
+        assert_eq!(run("(sleep 0.2; echo more; sleep 60) & echo Notes,", "", SOON), Ok("Notes,\nmore\n".to_owned()));
+        let error = run("sleep 60 & echo no luck >&2; exit 7", "", SOON).expect_err("exit 7");
+        assert!(error.ends_with("exit status: 7: no luck"), "{error}");
+        assert_eq!(run("exec >&-; sleep 0.1", "", SOON), Ok(String::new()), "it ends after its output");
+        assert!(started.elapsed() < SOON, "nobody waits for what is left");
     }
 }

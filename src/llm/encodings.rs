@@ -1,12 +1,15 @@
-//! Finds an encoded word in a text: the text as its readers see it, without what a terminal or a page drops, and with
+//! Finds a key in a text, or a part of one, in any encoding: the text as its readers see it, without what a terminal or a page drops, and with
 //! every escape decoded that one of them decodes.
 //!
 //! The work is proportional to the length of the text, for any text.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// The most characters of an escape, which bounds the search for its beginning.
 const LONGEST_ESCAPE: usize = 32;
+/// The fewest characters of a key in a row that are looked for.
+const PART: usize = 8;
 /// How many nested layers of base64 or hexadecimal digits are decoded.
 const PACKED_TWICE: usize = 2;
 
@@ -43,12 +46,13 @@ const READINGS: [Reading; 4] = [
     Reading { quoted: true, rendered: true },
 ];
 
-/// Returns where a text has `word` in encoded form, in order. Case does not matter, and neither does reversed order.
+/// Returns where a text has [`PART`] or more characters of `word` in a row, encoded or not, in order. Case does
+/// not matter, and neither does reversed order. A shorter word is found whole.
 pub(super) fn find(text: &str, word: &str) -> Vec<Range<usize>> {
-    // No answer has four gigabytes.
-    let Ok(_) = u32::try_from(text.len()) else { return Vec::new() };
+    // No answer has four gigabytes. Of one that has, nothing is shown.
+    let Ok(_) = u32::try_from(text.len()) else { return vec![Range { start: 0, end: text.len() }] };
     let mut found = Vec::new();
-    search(&units(text), word, PACKED_TWICE, &mut found);
+    search(&units(text), &Parts::of(word), PACKED_TWICE, &mut found);
     found.sort_by_key(|range: &Range<usize>| range.start);
     found.dedup_by(|next, last| {
         let joined = next.start <= last.end;
@@ -60,7 +64,23 @@ pub(super) fn find(text: &str, word: &str) -> Vec<Range<usize>> {
     found
 }
 
-fn search(text: &[Unit], word: &str, packed: usize, found: &mut Vec<Range<usize>>) {
+/// The parts of a word that are looked for, in lower case and in both directions.
+struct Parts {
+    length: usize,
+    parts: HashSet<Vec<u8>>,
+}
+
+impl Parts {
+    fn of(word: &str) -> Self {
+        let forwards = word.to_ascii_lowercase().into_bytes();
+        let backwards: Vec<u8> = forwards.iter().rev().copied().collect();
+        let length = forwards.len().clamp(1, PART);
+        let parts = [forwards, backwards].iter().flat_map(|word| word.windows(length).map(<[u8]>::to_vec)).collect();
+        Parts { length, parts }
+    }
+}
+
+fn search(text: &[Unit], word: &Parts, packed: usize, found: &mut Vec<Range<usize>>) {
     // Decoded digits are read in fewer ways.
     let readings = if packed == PACKED_TWICE { &READINGS[..] } else { &READINGS[..2] };
     let bytes = |view: &[Unit]| -> Vec<u8> { view.iter().map(|unit| unit.byte).collect() };
@@ -90,25 +110,24 @@ fn search(text: &[Unit], word: &str, packed: usize, found: &mut Vec<Range<usize>
 }
 
 /// Searches the bytes that digits in a text encode.
-fn search_packed(view: &[Unit], word: &str, packed: usize, found: &mut Vec<Range<usize>>) {
+fn search_packed(view: &[Unit], word: &Parts, packed: usize, found: &mut Vec<Range<usize>>) {
     for (bits, value, skips) in [(6, base64 as fn(u8) -> Option<u8>, 4), (4, hexadecimal, 2)] {
         for skip in 0..skips {
-            let bytes = unpacked(view, bits, value, skip, word.len());
-            if bytes.len() >= word.len() {
+            let bytes = unpacked(view, bits, value, skip, word.length);
+            if bytes.len() >= word.length {
                 search(&bytes, word, packed - 1, found);
             }
         }
     }
 }
 
-/// Finds a word in a view, forwards or backwards.
-fn matches(view: &[Unit], word: &str, found: &mut Vec<Range<usize>>) {
+/// Finds the parts of a word in a view.
+fn matches(view: &[Unit], word: &Parts, found: &mut Vec<Range<usize>>) {
     let bytes: Vec<u8> = view.iter().map(|unit| unit.byte.to_ascii_lowercase()).collect();
-    let forwards = word.to_ascii_lowercase().into_bytes();
-    let backwards = forwards.iter().rev().copied().collect();
-    for word in [forwards, backwards] {
-        let place = |at: usize| view[at].start as usize..view[at + word.len() - 1].end as usize;
-        found.extend(memchr::memmem::find_iter(&bytes, &word).map(place));
+    for (at, part) in bytes.windows(word.length).enumerate() {
+        if word.parts.contains(part) {
+            found.push(view[at].start as usize..view[at + word.length - 1].end as usize);
+        }
     }
 }
 

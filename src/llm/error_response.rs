@@ -89,11 +89,16 @@ fn message(answer: Json<'_>) -> Option<Cow<'_, str>> {
     Some(text.decode())
 }
 
+/// Whether an answer is an HTML page.
+pub(in crate::llm) fn is_page(body: &str) -> bool {
+    body.trim_start_matches('\u{feff}').trim_start().starts_with('<')
+}
+
 /// Returns the title of an HTML page.
 fn title(body: &str) -> Option<&str> {
-    let page = body.trim_start().starts_with('<').then_some(body)?;
+    let page = is_page(body).then_some(body)?;
     let named = page.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
-    Some(named.map_or("a page and not JSON", |(title, _)| title))
+    Some(named.map_or("a web page", |(title, _)| title))
 }
 
 #[cfg(test)]
@@ -131,7 +136,7 @@ mod tests {
             (r#"{"object":"error","message":{"detail":[{"msg":"Field required"}]},"type":"x"}"#, ": Field required"),
             (r#"[{"error":{"code":400,"message":"in a list"}}]"#, ": in a list"),
             ("<html><head><title>502 Bad Gateway</title></head><body>…</body>", ": 502 Bad Gateway"),
-            ("<!DOCTYPE html><body>", ": a page and not JSON"),
+            ("<!DOCTYPE html><body>", ": a web page"),
             ("plain", ": plain"),
             ("", ""),
         ] {

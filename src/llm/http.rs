@@ -1,21 +1,24 @@
 //! The HTTP client: it sends a request until it is answered, or until a retry is useless.
 //!
 //! The client is built only for the first request: building it costs more than a whole dry run. It follows no
-//! redirects, so a key is sent only to its own address. It uses the proxies of the environment.
+//! redirects, so a key is sent only to its own address. It uses the proxies of the environment, except for a server on this
+//! machine.
 
 use std::io::Read;
+use std::net::IpAddr;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use reqwest::Url;
 use reqwest::blocking::{Client, Response};
 use serde_json::Value;
 
 use crate::llm::adapt::{Adaptation, Adaptations, MOST_CHANGES};
 use crate::llm::change::Change;
 use crate::llm::error_response::parameter::{RejectedParameter, Rejection, is_given, rejected_parameter};
-use crate::llm::error_response::{failure_kind, kind_of_answer, requested_wait, server_message, window};
+use crate::llm::error_response::{failure_kind, is_page, kind_of_answer, requested_wait, server_message, window};
 use crate::llm::limiter::{Changed, Limiter, MOST_IN_A_ROW};
 use crate::llm::providers::Endpoint;
 use crate::llm::rate_limiter::RateLimiter;
@@ -28,8 +31,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 const SAME_MOMENT: Duration = Duration::from_millis(100);
 const TOO_SLOW: &str = "it took longer than --timeout";
-/// The most bytes that are read of an answer. A summary has a few thousand.
-const LARGEST_ANSWER: usize = 16 << 20;
+/// The most bytes that are read of an answer. A summary has a few thousand, and reasoning some hundred thousand.
+const LARGEST_ANSWER: usize = 2 << 20;
 /// The longest address of a redirect that is shown, in characters.
 const SHOWN: usize = 200;
 
@@ -166,7 +169,14 @@ impl HttpClient {
         // This fails only where a provider is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = || {
-            Client::builder()
+            let builder = Client::builder();
+            // Another machine's proxy would look for the server on that machine.
+            let builder = if Url::parse(&endpoint.base_url).is_ok_and(|url| is_loopback(&url)) {
+                builder.no_proxy()
+            } else {
+                builder
+            };
+            builder
                 .timeout(self.timeout)
                 .connect_timeout(CONNECT_TIMEOUT.min(self.timeout))
                 .redirect(reqwest::redirect::Policy::none())
@@ -193,7 +203,9 @@ impl HttpClient {
         match endpoint.response(&answer) {
             Ok(reply) => Ok(reply),
             Err(what) => {
-                let message = server_message(&answer, endpoint.key.as_ref());
+                // The title of a page says less than the question that goes with it.
+                let message =
+                    if is_page(&answer) { String::new() } else { server_message(&answer, endpoint.key.as_ref()) };
                 let kind = kind_of_answer(&answer, persistence);
                 let complaint = rejected_parameter(&answer, body, &endpoint.request_json)
                     .filter(|_| kind == FailureKind::BadRequest);
@@ -277,10 +289,20 @@ impl HttpClient {
             body.extend_from_slice(&chunk);
             if body.len() > LARGEST_ANSWER {
                 // A retry would be paid for again, and be as large.
-                let failed = failed(FailureKind::Odd, format!("it has more than {LARGEST_ANSWER} bytes"));
+                let failed =
+                    failed(FailureKind::Odd, "it is larger than 2 MiB, and no summary is that long".to_owned());
                 return Err(FailedAttempt { advised: Some(false), ..failed });
             }
         }
+    }
+}
+
+/// Whether an address is one of this machine. `localhost.example.com` and `127.example.com` are not.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_end_matches('.');
+    match host.trim_matches(['[', ']']).parse::<IpAddr>().map(|address| address.to_canonical()) {
+        Ok(address) => address.is_loopback() || address.is_unspecified(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
     }
 }
 
@@ -350,6 +372,43 @@ mod tests {
     use super::*;
     use crate::llm::providers::by_name;
     use crate::summary::recipe::Persistence;
+
+    #[test]
+    fn this_machine_by_all_its_names() {
+        let is_local =
+            |scheme: &str, host: &str| is_loopback(&Url::parse(&format!("{scheme}://{host}/v1")).expect("an address"));
+        for host in [
+            "localhost",
+            "LOCALHOST:11434",
+            "localhost.",
+            "api.localhost",
+            "127.0.0.1",
+            "127.9.8.7:80",
+            "127.1",
+            "0x7f.1",
+            "2130706433",
+            "[::1]",
+            "[::1]:11434",
+            "[::ffff:127.0.0.1]",
+            "0.0.0.0:11434",
+            "[::]",
+            "me:pass@127.0.0.1",
+        ] {
+            assert!(is_local("http", host) && is_local("https", host), "{host}");
+        }
+        for host in [
+            "128.0.0.1",
+            "192.168.0.1",
+            "localhost.example",
+            "notlocalhost",
+            "127.0.0.1.example",
+            "127.example.com",
+            "10.0.0.1",
+            "[fe80::1]",
+        ] {
+            assert!(!is_local("http", host), "{host}");
+        }
+    }
 
     #[test]
     fn an_answer_that_stalls_is_given_up_before_its_time() {

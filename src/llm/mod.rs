@@ -69,3 +69,9 @@ impl SummaryBackend for Summarizer {
         Ok(reply)
     }
 }
+
+/// Builds the patterns of this room.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static regex::Regex> {
+    error_response::window::patterns()
+}

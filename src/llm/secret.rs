@@ -21,10 +21,10 @@ impl Secret {
         key.bytes().all(|byte| byte.is_ascii_graphic()).then(|| Secret(key.to_owned()))
     }
 
-    /// Masks the key in a text, in plain form and in every encoding that a terminal or another program would decode.
-    /// All other text stays the same, byte for byte.
+    /// Masks the key in a text, and every part of it of eight characters or more, in plain form and in every encoding
+    /// that a terminal or another program would decode. All other text stays the same, byte for byte.
     ///
-    /// This must be the last step before a text is shown, except for clipping: a part of a key is not recognized.
+    /// This must be the last step before a text is shown, except for clipping: a shorter part is not recognized.
     pub(crate) fn mask(&self, text: &str) -> String {
         // A shorter key is a dummy for a server that needs some key, and would be found inside words. So would a word.
         const SHORTEST: usize = 4;

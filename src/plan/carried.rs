@@ -45,6 +45,7 @@ pub(crate) fn message<'a>(text: &'a str, json: Json<'a>) -> Message<'a> {
         content: Content::Text(Text::plain(text)),
         rest: RareFields { name: Some(Text::plain(NAME)), ..RareFields::default() }.boxed(),
         earlier: true,
+        ours: true,
         ..Message::empty(json)
     }
 }
@@ -70,7 +71,7 @@ pub(crate) fn carried<'a>(transcript: &Transcript<'a>, policy: &Policy) -> Optio
     let message = &transcript.messages[index];
     let text = message.content.texts().first()?.decode();
     let text = without_archive(text.strip_prefix(&policy.summary_prefix)?).to_owned();
-    let is_carried = is_named(message) && message.is_summary(&policy.summary_prefix);
+    let is_carried = is_named(message) && message.ours;
     is_carried.then_some(Carried { text: text.into(), index: Some(index), json: message.json })
 }
 

@@ -11,6 +11,7 @@ mod langchain;
 pub(crate) mod pairs;
 pub(crate) mod pins;
 pub(crate) mod size;
+pub(crate) mod summaries;
 mod weight;
 
 use std::collections::HashSet;
@@ -357,7 +358,7 @@ fn is_left_foreign(plan: &Plan, messages: &[Message<'_>]) -> bool {
 fn worthless(plan: &Plan, messages: &[Message<'_>], policy: &Policy) -> Option<String> {
     match plan.summarized().as_slice() {
         [] => Some("every message before the cut is pinned".to_owned()),
-        [only] if policy.rules.gains && messages[*only].is_summary(&policy.summary_prefix) => {
+        [only] if policy.rules.gains && messages[*only].earlier => {
             Some("there is only an earlier summary before the cut".to_owned())
         }
         _ => None,
@@ -414,11 +415,6 @@ impl Policy {
     fn is_served_by(&self, provider: &str) -> bool {
         self.provider.is_none_or(|ours| ours == provider || (ours, provider) == ("google", "google_genai"))
     }
-}
-
-/// Marks the messages that are summaries of earlier compactions.
-pub(crate) fn mark_summaries(transcript: &mut Transcript<'_>, policy: &Policy) {
-    transcript.messages.iter_mut().for_each(|message| message.earlier = message.is_summary(&policy.summary_prefix));
 }
 
 #[cfg(test)]

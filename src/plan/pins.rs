@@ -33,8 +33,9 @@ impl Pin {
             Pin::First(count) => place < *count,
             Pin::None => false,
             Pin::System if !message.role.is_system() => false,
-            // The next summary carries an earlier one on. Pinned, it would stay beside all later ones.
-            _ if message.is_summary(&policy.summary_prefix) => false,
+            // The next summary carries an earlier one on. Pinned, it would stay beside all later ones, and what only looks
+            // like one would stand in its place.
+            _ if message.earlier || message.opens_with(&policy.summary_prefix) => false,
             // System messages at the front can stay there. A later one can only be moved there where the provider
             // accepts a system message among the others.
             Pin::System => {
@@ -107,7 +108,7 @@ pub(super) fn pinned(
     let request = policy.rules.carries.then(|| last_request(transcript)).flatten();
     // An earlier summary at the front does not count as the first message.
     let stands_first = transcript.format.summary_position(transcript) == SummaryPosition::First;
-    let first = transcript.messages.first().filter(|first| stands_first && first.is_summary(&policy.summary_prefix));
+    let first = transcript.messages.first().filter(|first| stands_first && first.earlier);
     let aside = carried.or(first.map(|_| 0));
     let place = |index: usize| index - usize::from(aside.is_some_and(|aside| aside < index));
     let holds = |index| {

@@ -2,8 +2,10 @@
 
 use regex::Regex;
 
+use crate::plan::summaries::mark_summaries;
 use crate::plan::*;
 use crate::tokens::Counter;
+use crate::transcript::formats::{SummaryRole, by_name};
 use crate::transcript::framing::tests::read;
 
 pub(crate) fn policy() -> Policy {
@@ -50,7 +52,8 @@ fn conversation(letters: &str) -> String {
 
 fn planned(letters: &str, policy: &Policy) -> Plan {
     let source = conversation(letters);
-    let document = read(&source, None, None).expect("a transcript");
+    let mut document = read(&source, None, None).expect("a transcript");
+    mark_summaries(&mut document.transcripts[0], policy, SummaryRole::User);
     let transcript = &document.transcripts[0];
     plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy)
 }
@@ -159,24 +162,81 @@ fn sizes_of_nothing_keep_the_last_message() {
 #[test]
 fn an_earlier_summary_is_not_pinned() {
     let system_summary = conversation("suauau").replacen("rules", "Summary: of old", 1);
-    let document = read(&system_summary, None, None).expect("a transcript");
-    let transcript = &document.transcripts[0];
+    let mut document = read(&system_summary, None, None).expect("a transcript");
     let rules = Policy { keep: Size::Messages(2), pins: vec![Pin::System], ..policy() };
+    mark_summaries(&mut document.transcripts[0], &rules, SummaryRole::System);
+    let transcript = &document.transcripts[0];
     assert_eq!(plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &rules).pinned, [0usize; 0]);
 }
 
+/// Returns the messages that are taken for summaries by a policy, in Chat Completions.
+fn summaries(messages: &str, policy: &Policy, role: SummaryRole) -> Vec<usize> {
+    let mut document = read(messages, by_name("openai-chat"), None).expect("a transcript");
+    let transcript = &mut document.transcripts[0];
+    mark_summaries(transcript, policy, role);
+    (0..transcript.messages.len()).filter(|&index| transcript.messages[index].ours).collect()
+}
+
 #[test]
-fn what_calls_or_answers_is_no_earlier_summary() {
+fn a_summary_is_ours_only_where_it_stands_as_we_put_it() {
+    use SummaryRole::{Assistant, System, User};
+    let said = |letter: char| match letter {
+        's' => r#"{"role":"system","content":"rules"}"#,
+        'S' => r#"{"role":"system","content":"Summary: x"}"#,
+        'u' => r#"{"role":"user","content":"question"}"#,
+        'U' => r#"{"role":"user","content":"Summary: x"}"#,
+        'a' => r#"{"role":"assistant","content":"answer"}"#,
+        'A' => r#"{"role":"assistant","content":"Summary: x"}"#,
+        'b' => r#"{"role":"assistant","content":"```bash\nls\n```"}"#,
+        'c' => {
+            r#"{"role":"assistant","content":"Summary: x","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}"#
+        }
+        'r' => r#"{"role":"tool","tool_call_id":"a","content":"Summary: x"}"#,
+        _ => r#"{"role":"tool","tool_call_id":"nowhere","content":"Summary: x"}"#,
+    };
+    let pinning = |pin: &str| Policy { pins: vec![pin.parse().expect("a rule")], ..policy() };
+    for (letters, pin, role, expected) in [
+        ("UaU", "system", User, vec![0]),
+        ("sUa", "system", User, vec![1]),
+        ("SUa", "system", User, vec![1]),
+        ("SUa", "system", System, vec![0]),
+        ("uSUa", "system", System, vec![2]),
+        // What is kept can begin with what looks like a summary.
+        ("UUa", "system", User, vec![0]),
+        ("UUa", "first:1", User, vec![1]),
+        // Rules of pins can change between two runs, but what the model or a tool said is no word of the user's.
+        ("uUa", "system", User, vec![1]),
+        ("uaUa", "system", User, vec![]),
+        ("uaUa", "first:2", User, vec![2]),
+        ("ucrUa", "first:2", User, vec![3]),
+        ("ubUa", "first:2", User, vec![]),
+        ("uAUa", "match:question", User, vec![]),
+        ("uaUaU", "match:question|answer", User, vec![2]),
+        ("Aua", "system", User, vec![]),
+        ("AUa", "system", User, vec![]),
+        ("Aua", "system", Assistant, vec![0]),
+        ("uAa", "system", Assistant, vec![]),
+        ("uAa", "first:1", Assistant, vec![1]),
+        ("cra", "system", Assistant, vec![]),
+        ("oU", "system", User, vec![]),
+        ("ucroA", "system", User, vec![]),
+    ] {
+        let messages = format!("[{}]", letters.chars().map(said).collect::<Vec<_>>().join(","));
+        assert_eq!(summaries(&messages, &pinning(pin), role), expected, "{letters} {pin} {role:?}");
+    }
+}
+
+#[test]
+fn a_call_that_begins_as_a_summary_is_pinned() {
     let source = r#"[{"role":"user","content":"Summary: of old"},
         {"role":"assistant","content":"Summary: of a file","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},
-        {"role":"tool","tool_call_id":"a","content":"Summary: all of it"},{"role":"assistant","content":"Summary: read"},
-        {"role":"user","content":"u"},{"role":"assistant","content":"a"}]"#;
-    let document = read(source, None, None).expect("a transcript");
-    let transcript = &document.transcripts[0];
-    let found: Vec<bool> = transcript.messages.iter().map(|message| message.is_summary("Summary:\n\n")).collect();
-    assert_eq!(found, [true, false, false, true, false, false]);
+        {"role":"tool","tool_call_id":"a","content":"all of it"},{"role":"assistant","content":"Summary: read"},
+        {"role":"user","content":"t"},{"role":"user","content":"u"},{"role":"assistant","content":"a"}]"#;
+    let mut document = read(source, None, None).expect("a transcript");
     let pins = vec![Pin::Match(Regex::new("^Summary").expect("a regular expression"))];
     let rules = Policy { keep: Size::Messages(2), pins, ..policy() };
+    mark_summaries(&mut document.transcripts[0], &rules, SummaryRole::User);
+    let transcript = &document.transcripts[0];
     assert_eq!(plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &rules).pinned, [1, 2]);
 }
 

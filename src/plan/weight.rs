@@ -109,7 +109,8 @@ impl<'w, 'a> Weight<'w, 'a> {
     }
 }
 
-/// Whether a message begins a turn: a person wrote it, not a tool or an earlier summary.
+/// Whether a message begins a turn: a person wrote it, not a tool or an earlier summary. What only looks like a summary
+/// begins none either: once ours stands before it, it would be a turn more, and the next compaction would cut again.
 pub(super) fn is_turn(message: &Message<'_>, policy: &Policy) -> bool {
-    message.is_user_turn() && !message.is_summary(&policy.summary_prefix)
+    message.is_user_turn() && !message.earlier && !message.opens_with(&policy.summary_prefix)
 }

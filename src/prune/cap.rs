@@ -11,6 +11,7 @@ use crate::prune::by_message;
 use crate::prune::note::{is_pruned, note, replace_text};
 use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
 use crate::prune::scene::{Scene, ToolResult};
+use crate::redact::{cut_before, cut_behind};
 use crate::wording::counted;
 
 pub(super) const KIND: Kind = Kind {
@@ -163,14 +164,14 @@ fn amount(middle: &str) -> String {
 
 /// Returns the end of a text's beginning of at most so many bytes.
 fn head_end(text: &str, bytes: usize) -> usize {
-    let at = text.floor_char_boundary(bytes);
+    let at = cut_before(text, bytes);
     let line = text[..at].rfind('\n').map(|line| line + 1);
     line.filter(|line| *line >= at / 2).unwrap_or(at)
 }
 
 /// Returns the start of a text's end of at most so many bytes.
 fn tail_start(text: &str, bytes: usize) -> usize {
-    let at = text.ceil_char_boundary(text.len().saturating_sub(bytes));
+    let at = cut_behind(text, text.len().saturating_sub(bytes));
     let line = text[at..].find('\n').map(|line| at + line + 1);
     line.filter(|line| text.len() - line >= (text.len() - at) / 2).unwrap_or(at)
 }

@@ -12,6 +12,7 @@ use crate::transcript::{Content, Part, PartKind};
 use crate::prune::note::note;
 use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
 use crate::prune::scene::{Age, Scene, ToolResult};
+use crate::redact::beginning;
 
 pub(super) const KIND: Kind = Kind {
     name: "media",
@@ -40,6 +41,8 @@ const SIGNATURES: [(&[u8], &str); 5] = [
 struct Medium<'a> {
     message: usize,
     json: Json<'a>,
+    /// The same in the source, with all of its bytes.
+    original: Json<'a>,
     kind: &'static str,
     /// The list beside the content that has it as an element.
     list: Option<Json<'a>>,
@@ -48,10 +51,11 @@ struct Medium<'a> {
 fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
     let Amount::Age(age) = amount else { return Vec::new() };
     let mut media: Vec<Medium<'_>> = Vec::new();
-    for (message, read) in scene.transcript.messages.iter().enumerate() {
-        let Content::Parts(parts) = &read.content else { continue };
+    let originals = &scene.original.messages;
+    for (message, (read, original)) in scene.transcript.messages.iter().zip(originals).enumerate() {
+        let (Content::Parts(parts), Content::Parts(originals)) = (&read.content, &original.content) else { continue };
         let list = scene.transcript.format.attachments(read);
-        parts.iter().for_each(|part| add(message, part, list, &mut media));
+        parts.iter().zip(originals).for_each(|part| add(message, part, list, &mut media));
     }
     let messages: Vec<usize> = media.iter().map(|medium| medium.message).collect();
     let old = scene.is_old(age, &messages);
@@ -63,17 +67,22 @@ fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) ->
     parts.into_iter().filter_map(|medium| replace(scene, medium)).chain(attached).collect()
 }
 
-fn add<'a>(message: usize, part: &Part<'a>, list: Option<Json<'a>>, media: &mut Vec<Medium<'a>>) {
-    let kind = match &part.kind {
-        PartKind::Image => "image",
-        PartKind::Media => "file",
-        PartKind::Result(Content::Parts(inner)) => {
-            return inner.iter().for_each(|part| add(message, part, list, media));
+fn add<'a>(
+    message: usize,
+    (part, original): (&Part<'a>, &Part<'a>),
+    list: Option<Json<'a>>,
+    media: &mut Vec<Medium<'a>>,
+) {
+    let kind = match (&part.kind, &original.kind) {
+        (PartKind::Image, _) => "image",
+        (PartKind::Media, _) => "file",
+        (PartKind::Result(Content::Parts(inner)), PartKind::Result(Content::Parts(originals))) => {
+            return inner.iter().zip(originals).for_each(|part| add(message, part, list, media));
         }
         _ => return,
     };
     let list = list.filter(|list| is_within(part.json.span(), list.span()));
-    media.push(Medium { message, json: part.json, kind, list });
+    media.push(Medium { message, json: part.json, original: original.json, kind, list });
 }
 
 fn is_within(inner: Range<usize>, outer: Range<usize>) -> bool {
@@ -138,9 +147,12 @@ fn describe(medium: &Medium<'_>) -> (String, Option<OffloadedFile>) {
         return (medium.kind.to_owned(), None);
     };
     if ["http://", "https://", "gs://", "s3://", "file://"].iter().any(|scheme| text.starts_with(scheme)) {
-        let shown: String = text.chars().take(LONGEST_ADDRESS).collect();
+        let shown = beginning(&text, LONGEST_ADDRESS);
         return (format!("{} at {shown}", medium.kind), None);
     }
+    let strings = named_strings(medium.original);
+    let data = strings.iter().max_by_key(|(_, text)| text.raw().len());
+    let text = data.and_then(|(_, text)| Some(text.text()?.decode())).unwrap_or(text);
     let (media_type, payload) = match text.strip_prefix("data:").and_then(|url| url.split_once(',')) {
         Some((header, payload)) => {
             (header.split(';').next().map(str::to_owned).filter(|kind| !kind.is_empty()), payload)

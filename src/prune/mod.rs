@@ -172,7 +172,7 @@ pub(crate) struct Pruned {
     pub(crate) edits: Vec<Edit>,
     /// Messages that are removed, in order.
     pub(crate) emptied: Vec<usize>,
-    /// The effect of each rule on each message, in the order of [`KINDS`].
+    /// The effect of each rule on each message, by messages, and for a message in the order of [`KINDS`].
     pub(crate) savings: Vec<Saving>,
     /// Removed bytes that the archive keeps.
     pub(crate) files: Vec<OffloadedFile>,
@@ -188,27 +188,25 @@ impl Pruned {
 
     /// Returns the effect of each rule on the messages from `from` on; rules without an effect are left out.
     pub(crate) fn accounts(&self, from: usize) -> Vec<Account> {
-        let mut accounts: Vec<Account> = Vec::new();
-        for saving in self.savings.iter().filter(|saving| saving.message >= from) {
-            match accounts.last_mut().filter(|account| account.rule == saving.rule) {
-                Some(account) => {
-                    account.messages += 1;
-                    account.tokens += saving.tokens;
-                }
-                None => accounts.push(Account { rule: saving.rule, messages: 1, tokens: saving.tokens }),
+        let mut accounts = KINDS.map(|kind| Account { rule: kind.name, messages: 0, tokens: 0 });
+        for saving in &self.savings[self.savings.partition_point(|saving| saving.message < from)..] {
+            for account in accounts.iter_mut().filter(|account| account.rule == saving.rule) {
+                account.messages += 1;
+                account.tokens += saving.tokens;
             }
         }
-        accounts
+        accounts.into_iter().filter(|account| account.messages > 0).collect()
     }
 
     /// Returns the rules that shortened a message, in the order of [`KINDS`].
     pub(crate) fn rules(&self, message: usize) -> impl Iterator<Item = &'static str> {
-        self.savings.iter().filter(move |saving| saving.message == message).map(|saving| saving.rule)
+        let own = &self.savings[self.savings.partition_point(|saving| saving.message < message)..];
+        own.iter().take_while(move |saving| saving.message == message).map(|saving| saving.rule)
     }
 
     /// Whether the thinking of a message was removed.
     pub(crate) fn has_no_thinking(&self, message: usize) -> bool {
-        self.savings.iter().any(|saving| saving.rule == thinking::KIND.name && saving.message == message)
+        self.rules(message).any(|rule| rule == thinking::KIND.name)
     }
 
     /// Adds the effect of another pruning, on messages behind all of these.
@@ -219,7 +217,6 @@ impl Pruned {
         self.savings.extend(other.savings);
         self.files.extend(other.files);
         self.sizes.extend(other.sizes);
-        sort_by_rule(&mut self.savings);
         self
     }
 
@@ -227,11 +224,6 @@ impl Pruned {
     pub(crate) fn is_empty(&self) -> bool {
         self.edits.is_empty() && self.emptied.is_empty()
     }
-}
-
-/// Sorts savings by their rules, in the order of [`KINDS`]. The messages of a rule stay in order.
-fn sort_by_rule(savings: &mut [Saving]) {
-    savings.sort_by_key(|saving| KINDS.iter().position(|kind| kind.name == saving.rule));
 }
 
 /// Applies rules in their order, each to the oldest message first. With a goal, it stops as soon as so many tokens are

@@ -9,7 +9,7 @@ use crate::transcript::view::edited;
 
 use crate::prune::rule::Change;
 use crate::prune::scene::{Scene, ToolResult};
-use crate::prune::{KINDS, Pruned, Saving, arguments, cap, reads, results, sort_by_rule};
+use crate::prune::{KINDS, Pruned, Saving, arguments, cap, reads, results};
 
 /// The fewest tokens of a pruned part that are worth keeping.
 const LEAST_KEPT: u64 = 50;
@@ -54,7 +54,7 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
     }
 
     pub(super) fn has_replaced(&self, result: &ToolResult<'_, '_>) -> bool {
-        let whole = result.output.value.span();
+        let whole = self.scene.span_in_source(result.output.value.span());
         self.touched(result.message).is_some_and(|touched| {
             let replaces = |edit: &Edit| edit.range.start <= whole.start && whole.end <= edit.range.end;
             touched.is_removed || touched.edits.iter().any(replaces)
@@ -80,7 +80,7 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
         if before.is_some_and(|touched| touched.is_removed) {
             return None;
         }
-        let edits = merged(before.map_or(&[], |touched| &touched.edits), change.edits);
+        let edits = merged(before.map_or(&[], |touched| &touched.edits), self.scene.in_source(change.edits));
         if !change.removes_message && before.map_or(edits.is_empty(), |touched| touched.edits == edits) {
             return None;
         }
@@ -198,7 +198,7 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
     }
 
     fn tokens(&self, index: usize, edits: &[Edit]) -> Option<u64> {
-        let transcript = self.scene.transcript;
+        let transcript = self.scene.original;
         let counter = self.scene.tally.counter();
         read_entry(transcript.format, &edited(transcript, index, edits), |message| counter.count(message))
     }
@@ -206,7 +206,9 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
     pub(super) fn finish(self) -> Pruned {
         let mut pruned = Pruned::default();
         for (index, applied) in self.messages {
+            let first = pruned.savings.len();
             pruned.savings.extend(applied.iter().map(|applied| applied.saving));
+            pruned.savings[first..].sort_by_key(|saving| KINDS.iter().position(|kind| kind.name == saving.rule));
             let Some(Applied { after, .. }) = applied.into_iter().next_back() else { continue };
             pruned.sizes.insert(index, after.tokens);
             pruned.files.extend(after.files);
@@ -216,7 +218,6 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
                 pruned.edits.extend(after.edits);
             }
         }
-        sort_by_rule(&mut pruned.savings);
         pruned
     }
 }

@@ -8,6 +8,7 @@ use crate::transcript::tools::{Access, Extent, FileUse, ToolUse, is_absolute};
 use crate::prune::note::{in_tokens, is_pruned, note, replace_result};
 use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
 use crate::prune::scene::Scene;
+use crate::redact::beginning;
 
 pub(super) const KIND: Kind = Kind {
     name: "reads",
@@ -55,7 +56,7 @@ fn find(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -
         if let Some(reasons) = reasons.filter(|_| scene.may_touch(result)) {
             let tokens = scene.tokens(result);
             let size = in_tokens(tokens);
-            let path: String = of_tool.files[0].path.chars().take(LONGEST_PATH).collect();
+            let path = beginning(&of_tool.files[0].path, LONGEST_PATH);
             let text = note(&format!("{} result removed, {size}; {path} {}", result.tool(), reasons[0]));
             changes.extend(replace_result(scene, result, tokens, &text));
         }

@@ -5,6 +5,7 @@ use crate::transcript::tools::{Access, ToolUse};
 use crate::prune::note::{in_tokens, is_pruned, note, replace_result};
 use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
 use crate::prune::scene::{Age, Scene, ToolResult};
+use crate::redact::beginning;
 
 pub(super) const KIND: Kind = Kind {
     name: "results",
@@ -72,7 +73,7 @@ fn last_line(text: &str) -> Option<String> {
     // The line before a bare exit code says more.
     let before = lines.next().filter(|_| is_exit_code(last)).map(|line| format!("{line}; "));
     let line = before.unwrap_or_default() + last;
-    let mut shown: String = line.chars().take(LONGEST_LINE).collect();
+    let mut shown = beginning(&line, LONGEST_LINE).to_owned();
     if shown.len() < line.len() {
         shown.push('…');
     }

@@ -2,8 +2,11 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::ops::Range;
 
 use crate::plan::size::Size;
+use crate::redact::Masked;
+use crate::redact::beginning;
 use crate::rewrite::elements;
 use crate::tokens::{Counter, MEDIA_TOKENS, Tally};
 use crate::transcript::edit::Edit;
@@ -14,14 +17,15 @@ use crate::transcript::{Arguments, Call, Content, Part, PartKind, Transcript};
 
 /// A conversation as the rules see it.
 pub(crate) struct Scene<'s, 'a> {
-    /// The conversation.
+    /// The conversation as the rules read it, with its secrets masked where they are.
     pub(crate) transcript: &'s Transcript<'a>,
+    /// The conversation of the source.
+    pub(super) original: &'s Transcript<'a>,
+    masked: Option<&'s Masked<'a>>,
     /// The sizes of its messages.
     pub(crate) tally: &'s Tally<'s, 'a>,
     /// The context window, in tokens, where it is known.
     pub(crate) context_window: Option<u64>,
-    /// The beginning of a summary message, which distinguishes it from a turn of the user.
-    pub(crate) summary_prefix: &'s str,
     /// For each message, whether rules may touch it.
     pub(crate) touchable: Vec<bool>,
     /// The tools whose calls and results stay: `--prune-except`.
@@ -60,14 +64,34 @@ impl<'s, 'a> Scene<'s, 'a> {
     pub(crate) fn new(transcript: &'s Transcript<'a>, tally: &'s Tally<'s, 'a>, touchable: Vec<bool>) -> Self {
         Scene {
             transcript,
+            original: transcript,
+            masked: None,
             tally,
             context_window: None,
-            summary_prefix: crate::plan::SUMMARY_PREFIX,
             touchable,
             except: &[],
             archive: None,
             results: OnceCell::new(),
         }
+    }
+
+    /// Makes the rules read the conversation with its secrets masked. What they change is changed in the source.
+    pub(crate) fn read_masked(&mut self, masked: Option<&'s Masked<'a>>) {
+        self.masked = masked;
+        self.transcript = masked.map_or(self.original, |masked| masked.transcript);
+    }
+
+    /// Returns edits that a rule proposes as edits of the source.
+    pub(super) fn in_source(&self, edits: Vec<Edit>) -> Vec<Edit> {
+        match self.masked {
+            Some(masked) => masked.edits_in_source(edits),
+            None => edits,
+        }
+    }
+
+    /// Returns the place of a value in the source.
+    pub(super) fn span_in_source(&self, span: Range<usize>) -> Range<usize> {
+        self.masked.map_or(span.clone(), |masked| masked.span_in_source(span))
     }
 
     /// Returns the counter of tokens.
@@ -113,8 +137,7 @@ impl<'s, 'a> Scene<'s, 'a> {
             Size::Tokens(_) | Size::Fraction(_) => within(size.in_tokens(self.context_window)),
             Size::Turns(number) => {
                 let turns = messages.iter().enumerate().rev();
-                let mut turns =
-                    turns.filter(|(_, message)| message.is_user_turn() && !message.is_summary(self.summary_prefix));
+                let mut turns = turns.filter(|(_, message)| message.is_user_turn() && !message.earlier);
                 let nth = usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
                 turns.nth(nth).map_or(0, |(index, _)| index)
             }
@@ -154,7 +177,7 @@ impl<'s, 'a> ToolResult<'s, 'a> {
 
     /// Returns the name of the tool.
     pub(super) fn tool(&self) -> String {
-        let name = self.call.and_then(|call| call.name).map(|name| name.decode().chars().take(LONGEST_NAME).collect());
+        let name = self.call.and_then(|call| call.name).map(|name| beginning(&name.decode(), LONGEST_NAME).to_owned());
         name.filter(|name: &String| !name.is_empty()).unwrap_or_else(|| "tool".to_owned())
     }
 

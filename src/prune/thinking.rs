@@ -59,7 +59,7 @@ fn open_loop(scene: &Scene<'_, '_>) -> usize {
     if !is_open {
         return messages.len();
     }
-    let is_turn = |message: &Message<'_>| message.is_user_turn() && !message.is_summary(scene.summary_prefix);
+    let is_turn = |message: &Message<'_>| message.is_user_turn() && !message.earlier;
     messages.iter().rposition(is_turn).unwrap_or(0)
 }
 

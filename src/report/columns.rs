@@ -5,10 +5,13 @@
 use clap::builder::styling::Style;
 use unicode_width::UnicodeWidthChar;
 
+use crate::redact::cut_before;
 use crate::sanitize::is_control;
 
 /// The sign in the place of the rest of a cut text.
 const MORE: char = '…';
+/// The bytes behind a cut that show whether it is inside a mask.
+const LOOK_AHEAD: usize = 48;
 
 /// Returns the most columns that a text takes. Terminals draw some groups of characters in fewer.
 pub(super) fn width(text: &str) -> usize {
@@ -21,7 +24,7 @@ pub(super) fn fitted(text: &str, columns: usize) -> String {
     let mut line = String::new();
     let mut left = columns;
     let mut blank = false;
-    for c in text.chars() {
+    for (at, c) in text.char_indices() {
         if c.is_whitespace() {
             blank = !line.is_empty();
             continue;
@@ -31,7 +34,10 @@ pub(super) fn fitted(text: &str, columns: usize) -> String {
         }
         let wanted = c.width().unwrap_or(0) + usize::from(blank);
         if wanted > left {
-            return cut(&line, columns);
+            // What follows shows whether the cut is inside a mask.
+            let end = text.floor_char_boundary(at + LOOK_AHEAD);
+            line.extend(blank.then_some(' '));
+            return cut(&format!("{line}{}", &text[at..end]), columns);
         }
         line.extend(blank.then_some(' '));
         line.push(c);
@@ -44,7 +50,10 @@ pub(super) fn fitted(text: &str, columns: usize) -> String {
 /// Cuts a line, with a sign at its end.
 fn cut(line: &str, columns: usize) -> String {
     match columns.checked_sub(1) {
-        Some(left) => format!("{}{MORE}", within(line, left).trim_end()),
+        Some(left) => {
+            let shown = &line[..cut_before(line, within(line, left).len())];
+            format!("{}{MORE}", shown.trim_end())
+        }
         None => String::new(),
     }
 }

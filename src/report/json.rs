@@ -24,6 +24,7 @@ use crate::transcript::compaction::Compaction;
 use crate::wording;
 
 use crate::files::output;
+use crate::files::readers::Readers;
 
 /// The plan for one conversation, as `--dry-run --json` prints it. `counter` counts the tokens; indices are those of
 /// the input's messages.
@@ -246,11 +247,11 @@ fn clause(sizes: &[crate::plan::size::Size]) -> String {
     sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Checks that a report can be written, and that it is none of `others`. An existing report stays unchanged.
+/// Checks that a report for `readers` can be written, and that it is none of `others`. What an existing report says stays.
 ///
 /// # Errors
 /// Why the report is refused.
-pub(crate) fn check(file: &Path, others: &[&Path]) -> Result<()> {
+pub(crate) fn check(file: &Path, others: &[&Path], readers: &Readers) -> Result<()> {
     let name = file.display();
     if file.as_os_str() == "-" {
         return Err(Failure::usage("--report -: standard output carries the transcript; name a file").into());
@@ -259,7 +260,8 @@ pub(crate) fn check(file: &Path, others: &[&Path]) -> Result<()> {
         let message = format!("--report {name} is another file of this command; name one of its own");
         return Err(Failure::usage(message).into());
     }
-    Ok(OpenOptions::new().append(true).create(true).open(file).map(drop).map_err(|error| unwritable(file, &error))?)
+    let made = readers.open(OpenOptions::new().append(true).create(true), file);
+    Ok(made.and_then(|made| readers.apply(&made, None)).map_err(|error| unwritable(file, &error))?)
 }
 
 /// The file of `--report`: one line per conversation. Without a file, nothing is written.

@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::cli::When;
 use crate::events::{Event, Listener, Totals};
 use crate::report::terminal::set_bar;
+use crate::sanitize::sanitize_line;
 use crate::settings::{StderrSettings, Volume};
 
 /// The progress of a run over so many inputs.
@@ -18,6 +19,8 @@ pub(crate) struct Progress {
     /// Whether it counts the bytes of the only input.
     of_one: bool,
     bar: OnceLock<ProgressBar>,
+    /// Whether it shows that an answer is waited for, which nothing printed disturbs: the result comes after it.
+    shows_waiting: bool,
 }
 
 /// Where the results of a run go, which decides whether a bar would disturb them.
@@ -31,15 +34,10 @@ pub(crate) enum Results {
     Shown,
 }
 
-/// Whether a bar is wanted for so many inputs.
-fn is_wanted(settings: &StderrSettings, results: Results, inputs: usize) -> bool {
-    let is_in_the_way = || match results {
-        Results::ToFiles => false,
-        Results::Printed => inputs == 1 && io::stdout().is_terminal(),
-        Results::Shown => true,
-    };
+/// Whether a bar is wanted on standard error, if nothing is `in_the_way`.
+fn is_wanted(settings: &StderrSettings, in_the_way: impl FnOnce() -> bool) -> bool {
     let wanted = match settings.progress {
-        When::Auto => settings.volume > Volume::Quiet && !is_in_the_way(),
+        When::Auto => settings.volume > Volume::Quiet && !in_the_way(),
         When::Always => true,
         When::Never => false,
     };
@@ -49,8 +47,13 @@ fn is_wanted(settings: &StderrSettings, results: Results, inputs: usize) -> bool
 impl Progress {
     /// Shown on a terminal, where that is wanted.
     pub(crate) fn new(settings: &StderrSettings, results: Results, inputs: usize) -> Self {
-        let is_wanted = is_wanted(settings, results, inputs);
-        let progress = Progress { of_one: is_wanted && inputs == 1, bar: OnceLock::new() };
+        let shows_waiting = is_wanted(settings, || false);
+        let is_wanted = is_wanted(settings, || match results {
+            Results::ToFiles => false,
+            Results::Printed => inputs == 1 && io::stdout().is_terminal(),
+            Results::Shown => true,
+        });
+        let progress = Progress { of_one: is_wanted && inputs == 1, bar: OnceLock::new(), shows_waiting };
         if is_wanted && inputs > 1 {
             let _ = progress.bar.set(new_bar(Some(inputs as u64), "{wide_bar} {pos}/{len} files, {eta} left, {msg}"));
         }
@@ -69,6 +72,18 @@ impl Progress {
         self.bar.get_or_init(|| new_bar(all, template)).inc(bytes as u64);
     }
 
+    /// Shows for how long an answer of `summarizer` is waited for; without one, no longer.
+    fn wait_for(&self, summarizer: Option<&str>) {
+        match summarizer.filter(|_| self.shows_waiting) {
+            Some(name) => {
+                new_bar(None, "{spinner} {elapsed} {msg}")
+                    .set_message(sanitize_line(&format!("{name} writes the summary")));
+            }
+            None if self.shows_waiting => set_bar(None).iter().for_each(ProgressBar::finish_and_clear),
+            None => {}
+        }
+    }
+
     /// Advances the bar by one input, and shows the totals so far.
     fn one_more(&self, totals: &Totals) {
         if let Some(bar) = self.bar.get().filter(|_| !self.of_one) {
@@ -83,6 +98,7 @@ impl Listener for Progress {
         match *event {
             Event::BytesDone { bytes, all } => self.more_bytes(bytes, all),
             Event::InputDone(totals) => self.one_more(totals),
+            Event::Waiting(summarizer) => self.wait_for(summarizer),
             _ => {}
         }
         Ok(())

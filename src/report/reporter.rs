@@ -8,14 +8,14 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::compact::{CompactionEvent, CompactionPolicy, FittedPlan, OnError, masked, redactor};
-use crate::events::{Event, Listener};
+use crate::events::{Counted, Event, Listener, PrunedOnly};
 use crate::llm::http::Between;
 use crate::llm::limiter::MOST_IN_A_ROW;
 use crate::plan::economy::{Billed, Economy};
 use crate::plan::pairs::Pairs;
 use crate::plan::{Parted, Plan};
 use crate::prune::Account;
-use crate::report::explain::{Picture, savings};
+use crate::report::explain::{self, Picture, savings};
 use crate::report::json::DryRun;
 use crate::report::terminal::{self, with_bar_hidden};
 use crate::rewrite::repair::Repair;
@@ -23,7 +23,7 @@ use crate::rewrite::thinking::Removal;
 use crate::sanitize::{sanitize, sanitize_line};
 use crate::settings::Volume;
 use crate::transcript::view::Arena;
-use crate::wording::{counted, readable_source, reason};
+use crate::wording::{counted, grouped, readable_source, reason};
 
 /// Reports events on standard error, as many as the volume allows.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +50,12 @@ impl Listener for Reporter {
                 if !table.is_empty() {
                     terminal::draw(&table);
                 }
+            }
+            Event::Categories { counted, context_window } => {
+                let all = if counted.conversations == 1 { "the conversation" } else { "all conversations" };
+                let mut bars = String::new();
+                explain::categories(&counted.categories, all, context_window, terminal::columns(), &mut bars);
+                terminal::draw(&bars);
             }
             // The line would need the tokens of every message.
             Event::Planned { .. } if self.volume < Volume::Verbose => {}
@@ -94,6 +100,14 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             let calls = counted(calls as u64, "call");
             (Usual, of(source, format!("{calls} {removed}, since the format has no way to write a result for it")))
         }
+        Event::PrunedOnly(PrunedOnly { only, conversations, tokens }) => {
+            let what = format!("nothing would be summarized; {} tokens would be pruned", grouped(*tokens));
+            let several = || format!("of {} {what}", counted(*conversations, "conversation"));
+            (Usual, only.as_ref().map_or_else(several, |source| of(source, what.clone())))
+        }
+        Event::Counted(Counted { conversations, tokens, .. }) => {
+            (Usual, format!("{tokens} tokens in {}", counted(*conversations, "conversation")))
+        }
         Event::BrokenOff { source, line } => {
             (Usual, of(source, format!("line {line} is incomplete; it stays unchanged")))
         }
@@ -134,6 +148,7 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             None => return Vec::new(),
         },
         Event::AllDone(totals) => (Usual, totals.sentence()),
+        Event::Ended(ending) => (Usual, ending.sentence()),
         _ => return Vec::new(),
     };
     vec![line]

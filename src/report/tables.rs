@@ -3,7 +3,7 @@
 use crate::cli::Table;
 use crate::llm::providers::PROVIDERS;
 use crate::prune::{KINDS, Kind};
-use crate::rewrite::redaction;
+use crate::redact;
 use crate::settings::presets::PRESETS;
 use crate::tokens::COUNTERS;
 use crate::tokens::models::{self, PRICES_OF};
@@ -58,7 +58,7 @@ fn prune() -> Vec<Vec<String>> {
 }
 
 fn secrets() -> Vec<Vec<String>> {
-    let rows = redaction::secrets().into_iter().map(|(kind, about)| row([kind, &about]));
+    let rows = redact::secrets().into_iter().map(|(kind, about)| row([kind, &about]));
     std::iter::once(row(["secret", "how it is recognized"])).chain(rows).collect()
 }
 

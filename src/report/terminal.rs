@@ -1,6 +1,10 @@
 //! The terminal: its width, its colours, and output that nothing interrupts.
 
-use std::io::{self, Write};
+use std::fs::{self, OpenOptions};
+use std::io::{self, IsTerminal, Write};
+#[cfg(unix)]
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 use std::sync::Mutex;
 
 use anstream::adapter::strip_str;
@@ -33,6 +37,16 @@ pub(crate) fn draw(text: &str) {
 /// Returns a text for standard output, with or without its colours.
 pub(crate) fn for_stdout(text: String) -> String {
     adapt_colours(text, &io::stdout())
+}
+
+/// Whether a result goes to a terminal; without a path, to the one behind standard output.
+pub(crate) fn shows(output: Option<&Path>) -> bool {
+    let Some(output) = output else { return io::stdout().is_terminal() };
+    #[cfg(unix)]
+    let may_be = fs::metadata(output).is_ok_and(|there| there.file_type().is_char_device());
+    #[cfg(not(unix))]
+    let may_be = false;
+    may_be && OpenOptions::new().write(true).open(output).is_ok_and(|device| device.is_terminal())
 }
 
 fn adapt_colours(text: String, stream: &impl RawStream) -> String {

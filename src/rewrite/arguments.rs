@@ -11,6 +11,7 @@ use crate::transcript::json::Json;
 use crate::transcript::source::Source;
 use crate::transcript::{Arguments, Call, Role, Transcript};
 
+use crate::redact::beginning;
 use crate::rewrite::Edit;
 
 /// The characters that stay of a cut argument.
@@ -38,18 +39,18 @@ impl Truncation {
         Truncation { longest, mark: MARK, tools: &[], sizes: None }
     }
 
-    /// Returns the edits made before all decisions, in order.
-    pub(crate) fn early_edits(&self, transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> Vec<Edit> {
-        let Some((trigger, keep)) = self.sizes else { return Vec::new() };
+    /// Returns how many messages are old enough for the edits made before all decisions.
+    pub(crate) fn old_messages(&self, transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> usize {
+        let Some((trigger, keep)) = self.sizes else { return 0 };
         let mut policy = Policy { budget: None, triggers: vec![vec![trigger]], keep, ..policy.clone() };
         policy.rules.reported_triggers = false;
         policy.rules.last_stays = false;
         let before = old_messages(transcript, tally, &policy);
-        if before == transcript.messages.len() { Vec::new() } else { self.edits(transcript, before) }
+        if before == transcript.messages.len() { 0 } else { before }
     }
 
     /// Returns the edits that cut arguments in the messages before an index.
-    fn edits(&self, transcript: &Transcript<'_>, before: usize) -> Vec<Edit> {
+    pub(crate) fn edits(&self, transcript: &Transcript<'_>, before: usize) -> Vec<Edit> {
         let messages = &transcript.messages;
         let is_named = |call: &Call<'_>, name: &&str| call.name.is_some_and(|called| called.is(name));
         let old = messages[..before].iter().filter(|message| message.role == Role::Assistant);
@@ -96,7 +97,7 @@ impl Truncation {
     fn cut_values(&self, object: Json<'_>, kept: usize) -> Vec<Edit> {
         let long = object.entries().filter_map(|(_, value)| {
             let text = value.text().filter(|text| text.code_point_count() > self.longest)?;
-            let shorter = text.decode().chars().take(kept).collect::<String>() + self.mark;
+            let shorter = beginning(&text.decode(), kept).to_owned() + self.mark;
             // DeepAgents cuts what is too long by its own measure, even if the mark makes it longer.
             let gains = self.sizes.is_some() || shorter.chars().count() < text.code_point_count();
             gains.then(|| Edit { range: value.span(), text: Value::from(shorter).to_string() })
@@ -133,7 +134,7 @@ mod tests {
         let document = read(source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
         let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
-        let early = truncation.early_edits(transcript, &tally, &policy());
+        let early = truncation.edits(transcript, truncation.old_messages(transcript, &tally, &policy()));
         let late = truncation.edits(transcript, 1);
         crate::rewrite::apply(source, if truncation.sizes.is_some() { &early } else { &late })
     }

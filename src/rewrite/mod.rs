@@ -7,7 +7,6 @@ pub(crate) mod arguments;
 pub(crate) mod elements;
 pub(crate) mod media;
 pub(crate) mod reasoning;
-pub(crate) mod redaction;
 pub(crate) mod repair;
 pub(crate) mod restoring;
 pub(crate) mod results;
@@ -21,7 +20,7 @@ use serde_json::Value;
 
 use crate::plan::{Plan, carried};
 use crate::transcript::Transcript;
-use crate::transcript::formats::{InsertionPoint, SummaryMessage};
+use crate::transcript::formats::InsertionPoint;
 
 pub(crate) use crate::transcript::edit::{Edit, apply, changes, pieces, sort};
 pub(crate) use crate::transcript::view::edited;
@@ -51,14 +50,12 @@ pub(crate) fn placed(transcript: &Transcript<'_>, plan: &Plan, summary: &Placed)
     }
 }
 
-/// Writes the summary of a compaction as entries of the list, in the format of the transcript and the style of its
-/// neighbours.
-pub(crate) fn summary_message(transcript: &Transcript<'_>, plan: &Plan, summary: &SummaryMessage<'_>) -> Vec<Value> {
-    let gone = || {
+/// Returns the place of the summary of a compaction.
+pub(crate) fn summary_place<'p, 'a>(transcript: &'p Transcript<'a>, plan: &'p Plan) -> InsertionPoint<'p, 'a> {
+    InsertionPoint::in_place_of(transcript, plan.cutoff, || {
         let entries = Entries::of(transcript, plan, &plan.replaced());
         entries.runs().into_iter().flatten().map(|index| entries.spans[index].start).collect()
-    };
-    transcript.format.summary(summary, &InsertionPoint { transcript, cutoff: plan.cutoff, removed: &gone })
+    })
 }
 
 /// Returns the edits that replace messages by `summary` as `plan` says. The summary comes after the pinned messages
@@ -79,7 +76,7 @@ pub(crate) fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]
     }
     // The escapes of the source matter only if the summary needs escapes.
     let is_ascii = summary.iter().all(|value| value.to_string().is_ascii());
-    let style = Style::beside(transcript, plan.cutoff, !is_ascii && Style::is_ascii(transcript));
+    let style = Style::beside(transcript, plan.cutoff, !is_ascii && transcript.is_ascii());
     let written: Vec<String> = summary.iter().map(|value| style.write(value)).collect();
     let text = (!written.is_empty()).then(|| written.join(&entries.separator(transcript.source, None)));
     // The entry after the summary.

@@ -81,7 +81,7 @@ impl<'w, 'a> Repairer<'w, 'a> {
         let separator = (1..messages.len()).find_map(|at| gap(transcript, at));
         let separator = separator
             .unwrap_or_else(|| crate::rewrite::default_separator(transcript.source, first.as_ref()).to_owned());
-        Repairer { transcript, policy, ascii: Style::is_ascii(transcript), separator }
+        Repairer { transcript, policy, ascii: transcript.is_ascii(), separator }
     }
 
     /// Returns the layout for a message beside the one at `index`.
@@ -305,7 +305,7 @@ impl Repairer<'_, '_> {
             Some(Turn::Model | Turn::Calls) => (SummaryRole::User, NO_REQUEST),
             _ => (SummaryRole::Assistant, NO_ANSWER),
         };
-        let place = InsertionPoint { transcript: self.transcript, cutoff: index, removed: &Vec::new };
+        let place = InsertionPoint::new(self.transcript, index);
         let inserted =
             self.transcript.format.summary(&SummaryMessage { text, role, name: None, marked: false }, &place);
         let style = self.style(index);

@@ -10,7 +10,7 @@ use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 
-use crate::hash::sha256;
+use crate::hash::{Hasher, sha256};
 use crate::rewrite::{Edit, apply};
 use crate::transcript::Transcript;
 
@@ -65,16 +65,16 @@ pub(crate) fn without_end(line: &str) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// Returns the way back for each of the `changes` that turned `source` into `result`. Hashes are of lines if every
-/// conversation is on one line, before and after.
-pub(crate) fn restore_infos(source: &str, result: &str, changes: &[Change]) -> Vec<RestoreInfo> {
+/// Returns the way back for each of the `changes` of `source`, which are all that is changed in it. Hashes are of lines
+/// if every conversation is on one line, before and after.
+pub(crate) fn restore_infos(source: &str, changes: &[Change]) -> Vec<RestoreInfo> {
     let lines: Option<Vec<_>> = changes.iter().map(|change| line_of(source, change)).collect();
     let texts = lines.unwrap_or_else(|| vec![(None, 0..source.len()); changes.len()]);
     let mut edits: Vec<(usize, &Edit)> = Vec::new();
     for (owner, change) in changes.iter().enumerate() {
         edits.extend(change.edits.iter().map(|edit| (owner, edit)));
     }
-    edits.sort_by_key(|(_, edit)| edit.range.start);
+    edits.sort_by_key(|(_, edit)| (edit.range.start, edit.range.end));
     // For each edit, the bytes inserted and removed before it.
     let mut sums = vec![(0, 0)];
     for (_, edit) in &edits {
@@ -82,20 +82,31 @@ pub(crate) fn restore_infos(source: &str, result: &str, changes: &[Change]) -> V
         sums.push((put + edit.text.len(), taken + edit.range.len()));
     }
     let in_result = |place: usize, edits_before: usize| place + sums[edits_before].0 - sums[edits_before].1;
-    let result_of = |text: &Range<usize>| {
+    let edits_of = |text: &Range<usize>| {
         let before = edits.partition_point(|(_, edit)| edit.range.start < text.start);
-        let through = edits.partition_point(|(_, edit)| edit.range.start <= text.end);
-        in_result(text.start, before)..in_result(text.end, through)
+        before..edits.partition_point(|(_, edit)| edit.range.start <= text.end)
+    };
+    // The result can be as large as the source, so it is hashed piece by piece.
+    let hash_of_result = |text: &Range<usize>| {
+        let (mut hasher, mut at) = (Hasher::default(), text.start);
+        for (_, edit) in &edits[edits_of(text)] {
+            hasher.add(&source.as_bytes()[at..edit.range.start]);
+            hasher.add(edit.text.as_bytes());
+            at = edit.range.end;
+        }
+        hasher.add(&source.as_bytes()[at..text.end]);
+        hasher.end()
     };
     let mut hashes: BTreeMap<usize, (String, String)> = BTreeMap::new();
     let mut ways = Vec::new();
     for (line, text) in &texts {
-        let hash = || (sha256(source[text.clone()].as_bytes()), sha256(result[result_of(text)].as_bytes()));
+        let hash = || (sha256(source[text.clone()].as_bytes()), hash_of_result(text));
         let (original_sha256, result_sha256) = hashes.entry(text.start).or_insert_with(hash).clone();
         ways.push(RestoreInfo { line: *line, original_sha256, result_sha256, put_back: Vec::new() });
     }
     for (at, (owner, edit)) in edits.iter().enumerate() {
-        let start = result_of(&texts[*owner].1).start;
+        let text = &texts[*owner].1;
+        let start = in_result(text.start, edits_of(text).start);
         ways[*owner].put_back.push(Replacement {
             offset: in_result(edit.range.start, at) - start,
             bytes: edit.text.len(),

@@ -13,6 +13,7 @@ use crate::transcript::source::Source;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, Content, Message, Part, PartKind, Role, Transcript};
 
+use crate::redact::beginning;
 use crate::rewrite::Edit;
 
 /// The characters that stay of a read file.
@@ -105,7 +106,7 @@ fn read_path(call: &Call<'_>) -> Option<String> {
 
 /// Cuts a read file to its beginning and says how to read the rest.
 fn cut(text: &str, path: &str) -> String {
-    let beginning: String = text.chars().take(READ_STAYS).collect();
+    let beginning = beginning(text, READ_STAYS);
     format!(
         "{beginning}\n\n[What was read is cut off here, since all of it would not fit into the context window. The file is {path}, and the rest of it can be read with the parameters offset and limit of read_file: with file_path='{path}', offset=0, limit=100 it gives the lines number 1 to 100]"
     )
@@ -179,7 +180,7 @@ fn note(id: &str, path: &str, text: &str) -> String {
 fn numbered(lines: &[&str], first: usize) -> String {
     let width = (first + lines.len()).saturating_sub(1).to_string().len();
     let numbered = lines.iter().enumerate().map(|(at, line)| {
-        let clipped: String = line.chars().take(SHOWN_CHARS).collect();
+        let clipped = beginning(line, SHOWN_CHARS);
         format!("{:>width$}  {clipped}", first + at)
     });
     numbered.collect::<Vec<_>>().join("\n")

@@ -48,13 +48,6 @@ impl Style {
         Style { ascii, ..Style::of(neighbour.json) }
     }
 
-    /// Whether the messages have only ASCII characters, so that a new one should too.
-    pub(crate) fn is_ascii(transcript: &Transcript<'_>) -> bool {
-        let messages = &transcript.messages;
-        let list = messages.first().zip(messages.last()).map(|(first, last)| first.span().start..last.span().end);
-        list.is_some_and(|list| transcript.source[list].is_ascii())
-    }
-
     /// Copies the layout of an object.
     fn of(object: Json<'_>) -> Self {
         let mut style = Style::spaced();

@@ -1,7 +1,7 @@
 //! Checks splices to the byte.
 
 use crate::rewrite::*;
-use crate::transcript::formats::SummaryRole;
+use crate::transcript::formats::{SummaryMessage, SummaryRole};
 use crate::transcript::framing::tests::read;
 
 fn planned(cutoff: usize, pinned: &[usize]) -> Plan {
@@ -32,7 +32,7 @@ fn spliced_after(source: &str, cutoff: usize, pinned: &[usize], before_summary: 
     let document = read(source, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
     let plan = Plan { before_summary, ..planned(cutoff, pinned) };
-    let summary = summary_message(transcript, &plan, &summary_of("S — é", SummaryRole::User));
+    let summary = transcript.format.summary(&summary_of("S — é", SummaryRole::User), &summary_place(transcript, &plan));
     apply(source, &splice(transcript, &plan, &summary))
 }
 
@@ -136,7 +136,7 @@ fn an_update_removes_all_and_adds_what_is_there() {
     let document = read(&source, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
     let plan = planned(2, &[0]);
-    let summary = summary_message(transcript, &plan, &summary_of("S", SummaryRole::System));
+    let summary = transcript.format.summary(&summary_of("S", SummaryRole::System), &summary_place(transcript, &plan));
     assert_eq!(
         update(transcript, &plan, Some(&Placed::Messages(summary)), &[]),
         format!(

@@ -13,7 +13,7 @@ use crate::tokens::binding::binds_thinking;
 use crate::transcript::formats::{InsertionPoint, SummaryMessage, SummaryRole, read_entry};
 use crate::transcript::json::Json;
 use crate::transcript::thoughts::{Mark, Thought, model_of, own_model, thoughts};
-use crate::transcript::{Message, Role, Transcript};
+use crate::transcript::{Message, Transcript};
 
 use crate::rewrite::repair::{NO_ANSWER, is_all};
 use crate::rewrite::{Edit, Style, arguments, elements};
@@ -153,10 +153,13 @@ impl Removal {
     /// transcript.
     pub(crate) fn all_edits(self, transcript: &Transcript<'_>) -> Vec<Edit> {
         let mut edits = self.edits;
-        let (bridged, gone): (Vec<usize>, Vec<usize>) =
-            self.emptied.into_iter().partition(|&index| bridge(transcript, index).is_some());
-        edits.extend(bridged.into_iter().filter_map(|index| bridge(transcript, index)));
-        let gone: Vec<Range<usize>> = gone.into_iter().map(|index| transcript.messages[index].span()).collect();
+        let mut gone: Vec<Range<usize>> = Vec::new();
+        for index in self.emptied {
+            match bridge(transcript, index) {
+                Some(bridged) => edits.push(bridged),
+                None => gone.push(transcript.messages[index].span()),
+            }
+        }
         edits.extend(elements::removal_edits(transcript.source, &gone));
         crate::rewrite::sort(&mut edits);
         edits
@@ -167,7 +170,7 @@ impl Removal {
 pub(super) fn bridge(transcript: &Transcript<'_>, index: usize) -> Option<Edit> {
     let message = transcript.messages[index].json;
     let entry = transcript.format.placeholder(message)?;
-    let text = Style::beside(transcript, index, Style::is_ascii(transcript)).write(&entry);
+    let text = Style::beside(transcript, index, transcript.is_ascii()).write(&entry);
     Some(Edit { range: message.span(), text })
 }
 
@@ -177,18 +180,14 @@ pub(crate) fn message_at(transcript: &Transcript<'_>, edit: &Edit) -> usize {
 }
 
 /// Returns the index of the first message that a compaction by tcompact has left.
-pub(crate) fn compacted(transcript: &Transcript<'_>, summary_prefix: &str) -> Option<usize> {
-    transcript.messages.iter().position(|message| is_compacted(message, summary_prefix))
+pub(crate) fn compacted(transcript: &Transcript<'_>) -> Option<usize> {
+    transcript.messages.iter().position(is_compacted)
 }
 
-/// Whether a message shows a compaction by tcompact: a summary by its prefix, or a call with a cut argument. Summaries
-/// of agents do not count, because they existed when the messages after them were signed.
-fn is_compacted(message: &Message<'_>, summary_prefix: &str) -> bool {
-    let prefix = summary_prefix.trim_end();
-    let begins = || message.content.first_text().is_some_and(|text| text.starts_with(prefix));
-    let has_only_content = || message.calls.is_empty() && message.results.is_empty();
-    !prefix.is_empty() && message.role != Role::Tool && has_only_content() && begins()
-        || !message.calls.is_empty() && message.json.raw().contains(arguments::MARK)
+/// Whether a message shows a compaction by tcompact: a summary, or a call with a cut argument. Summaries of agents do not
+/// count, because they existed when the messages after them were signed.
+fn is_compacted(message: &Message<'_>) -> bool {
+    message.ours || !message.calls.is_empty() && message.json.raw().contains(arguments::MARK)
 }
 
 /// Returns the thoughts of a message that are removed.
@@ -263,9 +262,9 @@ fn edits_without(source: &str, all: &[Thought<'_>], gone: &BTreeSet<(usize, usiz
 
 /// Returns the edit that replaces a message with a placeholder answer, for providers whose speakers must alternate.
 fn answer_placeholder(transcript: &Transcript<'_>, index: usize) -> Edit {
-    let place = InsertionPoint { transcript, cutoff: index, removed: &Vec::new };
+    let place = InsertionPoint::new(transcript, index);
     let message = SummaryMessage { text: NO_ANSWER, role: SummaryRole::Assistant, name: None, marked: false };
-    let style = Style::beside(transcript, index, Style::is_ascii(transcript));
+    let style = Style::beside(transcript, index, transcript.is_ascii());
     let entries = transcript.format.summary(&message, &place);
     let text = entries.iter().map(|entry| style.write(entry)).collect::<Vec<_>>().join(", ");
     Edit { range: transcript.messages[index].span(), text }

@@ -4,21 +4,25 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 
+use strsim::damerau_levenshtein as slips;
+
 use crate::cli::errors::corrected;
 use crate::diagnostic::Diagnostic;
 use crate::exit::Failure;
 use crate::settings::keys::{FlagKind, Keys, kind};
 use crate::settings::value::{FlagValue, Origin, SettingValue};
 
+const PREFIX: &str = "TCOMPACT_";
+
 /// Reads the flags from variables. An empty variable counts as not set; one with an unknown name may belong to another
-/// program.
+/// program, see [`misspelled`].
 ///
 /// # Errors
 /// A variable is not UTF-8, or a switch is neither on nor off.
 pub(super) fn read(keys: &Keys, variable: impl Fn(&str) -> Option<OsString>) -> Result<Vec<SettingValue>> {
     let mut given = Vec::new();
     for (flag, arg) in keys.all() {
-        let name = format!("TCOMPACT_{}", flag.to_uppercase().replace('-', "_"));
+        let name = variable_of(flag);
         let Some(text) = variable(&name) else { continue };
         let text = text.into_string().map_err(|_| Failure::usage(format!("{name}: the variable is not UTF-8")))?;
         if text.trim().is_empty() {
@@ -36,6 +40,27 @@ pub(super) fn read(keys: &Keys, variable: impl Fn(&str) -> Option<OsString>) -> 
         given.push(SettingValue::new(flag, value, source));
     }
     Ok(given)
+}
+
+/// Returns a note for each variable whose name is nearly that of a setting.
+pub(super) fn misspelled(keys: &Keys, variables: impl Iterator<Item = OsString>) -> Vec<String> {
+    let names = variables.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with(PREFIX));
+    let mut notes: Vec<String> = names
+        .filter_map(|name| {
+            let near = keys.all().map(|(flag, _)| variable_of(flag)).min_by_key(|known| slips(&name, known))?;
+            let most = (name.len() - PREFIX.len()) / 4;
+            (1..=most)
+                .contains(&slips(&name, &near))
+                .then(|| format!("the variable {name} is not a setting and has no effect; did you mean {near}?"))
+        })
+        .collect();
+    notes.sort_unstable();
+    notes
+}
+
+/// Returns the variable that sets a flag.
+fn variable_of(flag: &str) -> String {
+    format!("{PREFIX}{}", flag.to_uppercase().replace('-', "_"))
 }
 
 /// Splits the rules of a variable. Of several lines, one with a pattern is one rule, white space included.

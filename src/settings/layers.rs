@@ -4,6 +4,7 @@
 //! command line, and clap parses all of it again. So there is one place that gives values their meaning.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use anyhow::Result;
 use clap::parser::ValueSource;
@@ -60,7 +61,7 @@ pub(crate) struct Resolved {
 }
 
 /// The flags that do not determine a result.
-const NOT_RULES: [&str; 23] = [
+const NOT_RULES: [&str; 24] = [
     "api-key-env",
     "cache",
     "check",
@@ -82,6 +83,7 @@ const NOT_RULES: [&str; 23] = [
     "report",
     "resume",
     "retries",
+    "sort",
     "timeout",
     "verbose",
 ];
@@ -92,11 +94,20 @@ impl CommandLine {
     /// # Errors
     /// An error of clap, which may be the help that the user asked for.
     pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        let words: Vec<OsString> = words.into_iter().collect();
+        let mut words: Vec<OsString> = words.into_iter().collect();
+        // Many programs have a command `help`.
+        if words.get(1).is_some_and(|word| word == "help" && !Path::new(word).exists()) {
+            words[1] = "--help".into();
+        }
         let mut command = cli::command();
         let matches = command.try_get_matches_from_mut(&words)?;
         let arguments = Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
         Ok(CommandLine { arguments, keys: Keys::new(command), matches, words })
+    }
+
+    /// Returns a note for each variable of the environment whose name is nearly that of a setting.
+    pub(crate) fn misspelled(&self, variables: impl Iterator<Item = OsString>) -> Vec<String> {
+        environment::misspelled(&self.keys, variables)
     }
 
     /// Adds the other layers.
@@ -233,7 +244,8 @@ impl CommandLine {
         let is_on = |typed: bool, flag: &str| {
             typed || merged.iter().any(|given| given.flag == flag && given.value != FlagValue::Switch(false))
         };
-        let prints = is_on(self.arguments.dry_run, "dry-run") || is_on(self.arguments.count, "count");
+        let counts = is_on(self.arguments.count, "count");
+        let prints = is_on(self.arguments.dry_run, "dry-run") || counts;
         let prints = prints || self.arguments.emit == Emit::Summary;
         let command = is_on(self.arguments.summarizer_cmd.is_some(), "summarizer-cmd");
         let below = merged.iter().find(|given| given.flag == "model").and_then(|given| given.value.texts().first());
@@ -241,6 +253,7 @@ impl CommandLine {
         let endpoint = !command && model.is_some_and(|model| !is_no_model(model));
         merged.retain(|given| match given.flag.as_str() {
             "json" => prints,
+            "sort" => counts,
             "base-url" | "api-key-env" | "request-json" => endpoint,
             _ => true,
         });

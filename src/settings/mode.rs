@@ -67,7 +67,11 @@ impl Mode {
         if let Some(restore) = RestoreSettings::new(arguments) {
             return Ok(Mode::Restore(restore));
         }
-        let resolved = command_line.resolve(&presets::values, &variable)?;
+        let misspelled = command_line.misspelled(std::env::vars_os().map(|(name, _)| name));
+        let mut resolved = command_line.resolve(&presets::values, &variable)?;
+        if !resolved.arguments.quiet {
+            resolved.notices.extend(misspelled);
+        }
         colour(resolved.arguments.color);
         let settings = Settings::new(resolved, |name| variable(name)?.into_string().ok())?;
         Ok(Mode::Conversations(Box::new(settings)))

@@ -1,6 +1,5 @@
 //! The summarizer: the embedded one, a command, or a model at an endpoint with its key.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -12,7 +11,7 @@ use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::exit::Failure;
 use crate::llm::Summarizer;
 use crate::llm::cache::Cache;
-use crate::llm::http::HttpClient;
+use crate::llm::http::{HttpClient, is_loopback};
 use crate::llm::providers::{self, Endpoint, PROVIDERS, Provider};
 use crate::llm::rate_limiter::RateLimiter;
 use crate::llm::retry::RetryPolicy;
@@ -209,13 +208,7 @@ fn key(
 pub(super) fn unencrypted_host(summarizer: &Summarizer) -> Option<String> {
     let Summarizer::Endpoint(endpoint, _) = summarizer else { return None };
     let url = Url::parse(&endpoint.base_url).ok().filter(|url| url.scheme() == "http" && endpoint.key.is_some())?;
-    url.host_str().filter(|host| !is_local(host)).map(str::to_owned)
-}
-
-/// Whether a host is this machine. `localhost.example.com` and `127.example.com` are not.
-fn is_local(host: &str) -> bool {
-    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
-    address.map_or(host == "localhost" || host.ends_with(".localhost"), |address| address.is_loopback())
+    url.host_str().filter(|_| !is_loopback(&url)).map(str::to_owned)
 }
 
 /// Whether a run may request summaries.
@@ -289,27 +282,4 @@ pub(super) fn open_cache(arguments: &Arguments, asks: bool) -> Result<Option<Cac
         Failure::unreadable(message).about("cache")
     })?;
     Ok(Some(cache))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_this_machine_is_local() {
-        for (host, local) in [
-            ("localhost", true),
-            ("api.localhost", true),
-            ("127.0.0.1", true),
-            ("127.8.9.10", true),
-            ("[::1]", true),
-            ("localhost.example.com", false),
-            ("127.example.com", false),
-            ("notlocalhost", false),
-            ("10.0.0.1", false),
-            ("[2001:db8::1]", false),
-        ] {
-            assert_eq!(is_local(host), local, "{host}");
-        }
-    }
 }

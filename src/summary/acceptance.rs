@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::pattern::pattern;
 use crate::summary::exchange::THOUGHTS;
 use crate::summary::exchange::{Reply, Stop, Usage};
 use crate::summary::prompt::words;
@@ -152,7 +153,7 @@ pub(crate) fn judge_size(summary: u64, replaced: u64) -> Result<(), Refusal> {
 }
 
 /// Matches how models begin when they decline.
-static DECLINING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static DECLINING: LazyLock<Regex> = LazyLock::new(|| {
     const DO: &str = "(?:help|assist|comply|summari[sz]e|provide|fulfill?|continue|do (?:that|this|so)|write|create|share|\
         process|answer|respond|engage|support)";
     const NOT: &str = "(?:can'?t|cannot|can not|won'?t|will not|am unable to|'?m unable to|am not able to|'?m not able to|\
@@ -163,18 +164,15 @@ static DECLINING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let others = "(?:非常|很)?(?:对不起|抱歉)[，,]? ?我?(?:无法|不能)|我(?:无法|不能)(?:协助|帮助|提供|完成|总结|回答|处理|满足)\
         |申し訳(?:ありません|ございません)|lo siento[^.\n]{0,40}\\bno puedo\\b|(?:es )?tut mir leid[^.\n]{0,40}\\bkann\\b\
         |(?:je suis )?désolée?[^.\n]{0,40}\\bne (?:peux|puis)\\b";
-    // A test checks that this is a valid pattern.
-    Regex::new(&format!("^(?:{english}|{others})")).ok()
+    pattern(&format!("^(?:{english}|{others})"))
 });
 
 /// Matches how models begin when they answer the user of the record instead of describing it: they offer help, or ask
 /// for the user's data.
-static CONVERSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    // A test checks that this is a valid pattern.
-    Regex::new(
+static CONVERSING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
         r"^(?:(?:sure|certainly|of course|thank you|hello|hi)\b[^.!?\n]{0,40}[.!,] )?(?:i(?:'d| would) be (?:happy|glad) to (?:help|assist)|(?:how|what) (?:can|may) i (?:help|assist|do for) |to (?:help|assist) you\b[^.?!\n]{0,80}\b(?:please|could you|i(?:'ll)? (?:will )?need)\b|(?:please|(?:could|can|would) you(?: please)?) (?:provide|share|tell|confirm|give)\b[^.?!\n]{0,40}\byour\b)",
     )
-    .ok()
 });
 
 /// Whether a text is short and begins like a model that declines, or that continues the conversation.
@@ -182,8 +180,7 @@ fn declines(text: &str) -> bool {
     const LONGEST: usize = 400;
     let start: String = text.trim_start().chars().take(LONGEST + 1).collect();
     let start = start.to_lowercase().replace('’', "'");
-    let begins = |pattern: &Option<Regex>| pattern.as_ref().is_some_and(|pattern| pattern.is_match(&start));
-    start.chars().count() <= LONGEST && (begins(&DECLINING) || begins(&CONVERSING))
+    start.chars().count() <= LONGEST && (DECLINING.is_match(&start) || CONVERSING.is_match(&start))
 }
 
 /// Whether at least half of a text is sentences of the instructions, or one of its sections is, or it has the note of a
@@ -238,6 +235,12 @@ fn echoes_instructions(text: &str, instructions: &[&str]) -> bool {
 fn trigrams(text: &str) -> impl Iterator<Item = [String; 3]> {
     let words: Vec<String> = words_of(&text.to_lowercase()).collect();
     (2..words.len()).map(move |end| [words[end - 2].clone(), words[end - 1].clone(), words[end].clone()])
+}
+
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    vec![&*DECLINING, &*CONVERSING]
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::transcript::json::{Json, Kind};
 use crate::transcript::source::Source;
 use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, Role};
 
+use crate::redact::beginning;
 use crate::summary::history::{self, escaped};
 
 /// A format of messages as text.
@@ -249,10 +250,8 @@ fn json(value: Json<'_>) -> String {
 
 /// Returns the first `limit` characters, with dots if there are more.
 fn truncated(text: &str, limit: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(limit) {
-        Some((at, _)) => Cow::Owned(format!("{}...", &text[..at])),
-        None => Cow::Borrowed(text),
-    }
+    let shown = beginning(text, limit);
+    if shown.len() < text.len() { Cow::Owned(format!("{shown}...")) } else { Cow::Borrowed(text) }
 }
 
 /// Quotes the value of an attribute, as Python's `quoteattr` does.

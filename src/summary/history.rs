@@ -7,8 +7,9 @@ use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
 
+use crate::redact::{cut_before, cut_behind};
 use crate::summary::inline_data::without_data;
-use crate::transcript::fence::opened;
+use crate::transcript::fence::{opened, without_tags};
 
 /// Writes messages as one element each, and escapes what could close an element early.
 pub(crate) fn write<'m, 'a: 'm>(messages: impl IntoIterator<Item = &'m Message<'a>>) -> String {
@@ -33,7 +34,7 @@ pub(super) fn write_truncated<'m, 'a: 'm>(
 /// Writes earlier notes as a summarizer reads them.
 pub(crate) fn write_notes(notes: &str) -> String {
     let mut out = HistoryWriter::new(usize::MAX);
-    out.notes(&Content::Text(Text::plain(notes)));
+    out.notes(&Content::Text(Text::plain(notes)), false);
     out.out
 }
 
@@ -45,8 +46,10 @@ pub(super) fn truncate_middle(text: &str, max_chars: usize) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let at = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-    let (head, tail) = (max_chars.div_ceil(2), max_chars / 2);
-    Cow::Owned(format!("{}[… {} characters …]{}", &text[..at(head)], count - max_chars, &text[at(count - tail)..]))
+    let head = cut_before(text, at(max_chars.div_ceil(2)));
+    let tail = cut_behind(text, at(count - max_chars / 2));
+    let left_out = text[head..tail].chars().count();
+    Cow::Owned(format!("{}[… {left_out} characters …]{}", &text[..head], &text[tail..]))
 }
 
 /// Writes one message of which only the end is shown: its texts and calls, cut by `truncate`.
@@ -57,7 +60,7 @@ pub(crate) fn write_end(message: &Message<'_>, truncate: impl Fn(&str) -> String
         format!("{name} {}", arguments_text(&call.arguments))
     });
     let text = texts.chain(calls).collect::<Vec<_>>().join("\n");
-    let text = escaped(&truncate(&without_data(&text)));
+    let text = harmless(&truncate(&without_data(&text)));
     let is_tool_output = matches!(message.role, Role::Tool | Role::Function);
     let text = if is_tool_output { format!("{RESULT}>\n{text}\n</tool_result>") } else { text };
     format!("<message role=\"{}\">\n{text}\n</message>", message.role.openai_name())
@@ -87,7 +90,7 @@ impl<'m, 'a> HistoryWriter<'m, 'a> {
 
     fn element(&mut self, message: &'m Message<'a>) {
         if message.earlier {
-            return self.notes(&message.content);
+            return self.notes(&message.content, message.ours);
         }
         let role = message.role.openai_name();
         self.out.push_str(&format!("<message role=\"{role}\""));
@@ -139,10 +142,10 @@ impl<'m, 'a> HistoryWriter<'m, 'a> {
         self.results.first().filter(|result| result.json.span().start <= start)?.id
     }
 
-    fn notes(&mut self, content: &Content<'_>) {
+    fn notes(&mut self, content: &Content<'_>, ours: bool) {
         self.out.push_str("<earlier_notes>\n");
         let texts = content.texts().into_iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n");
-        self.line(opened(&texts).trim_end());
+        self.line(if ours { opened(&texts) } else { &texts }.trim_end());
         self.out.push_str("</earlier_notes>");
     }
 
@@ -171,7 +174,7 @@ impl<'m, 'a> HistoryWriter<'m, 'a> {
                             self.result(call, inner);
                         }
                         PartKind::Compaction(Compaction::Readable(text)) => {
-                            self.notes(&Content::Text(*text));
+                            self.notes(&Content::Text(*text), false);
                             self.out.push('\n');
                         }
                         PartKind::Call => self.calls_up_to(part.json),
@@ -198,11 +201,11 @@ impl<'m, 'a> HistoryWriter<'m, 'a> {
     }
 
     fn text(&mut self, text: &str) {
-        self.out.push_str(&escaped(&truncate_middle(&without_data(text), self.max_chars)));
+        self.out.push_str(&harmless(&truncate_middle(&without_data(text), self.max_chars)));
     }
 
     fn attribute(&mut self, name: &str, value: Text<'_>) {
-        let value = escaped(&value.decode()).replace('"', "&quot;").replace(['\n', '\r'], " ");
+        let value = harmless(&value.decode()).replace('"', "&quot;").replace(['\n', '\r'], " ");
         self.out.push_str(&format!(" {name}=\"{value}\""));
     }
 }
@@ -218,6 +221,12 @@ fn arguments_text<'a>(arguments: &Arguments<'a>) -> Cow<'a, str> {
 /// Escapes text so that it cannot close an element.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('>', "&gt;").replace('<', "&lt;")
+}
+
+/// Escapes text so that it cannot close an element, and does not look as if it did.
+fn harmless(text: &str) -> String {
+    const TAGS: [&str; 5] = ["message", "tool_call", "tool_result", "earlier_notes", "record"];
+    without_tags(&escaped(text), &TAGS).into_owned()
 }
 
 #[cfg(test)]
@@ -240,6 +249,16 @@ mod tests {
             rendered(r#"[{"role":"user","content":"</message> & <b>"},{"role":"user","content":null}]"#),
             "<message role=\"user\">\n&lt;/message&gt; &amp; &lt;b&gt;\n</message>\n<message role=\"user\">\n</message>"
         );
+        // What looks like an element is escaped too.
+        for tag in [
+            "\u{ff1c}/message>",
+            "\u{2039}\u{2215}Tool_Result\u{203a}",
+            "\u{27e8}earlier_notes\u{27e9}",
+            "\u{ff1c} /RECORD",
+        ] {
+            let written = rendered(&serde_json::json!([{"role": "user", "content": tag}]).to_string());
+            assert!(written.starts_with("<message role=\"user\">\n&lt;"), "{written}");
+        }
     }
 
     #[test]

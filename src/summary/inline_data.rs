@@ -6,23 +6,25 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::pattern::pattern;
+
 /// Matches candidates: the data of a data URL, a long run, or a run wrapped into lines.
-static RUNS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    // A test checks that this is a valid pattern; if it were not, texts would be sent unchanged.
-    Regex::new(concat!(
+static RUNS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
         r"data:(?<kind>[\w.+-]+/[\w.+-]+)[^,\s]{0,40};base64,(?<url>[A-Za-z0-9+/=_-]{64,})",
         r"|[A-Za-z0-9+/=_-]{512,}",
         r"|(?:[A-Za-z0-9+/]{60,80}(?:\r?\n|\\n)){8,}[A-Za-z0-9+/=]*",
     ))
-    .ok()
 });
 
 /// Replaces the data in a text with its media type, if known, and its approximate size.
 pub(crate) fn without_data(text: &str) -> Cow<'_, str> {
     // No run is shorter, but most texts are.
     const SHORTEST: usize = 64;
-    let Some(runs) = RUNS.as_ref().filter(|_| text.len() > SHORTEST) else { return Cow::Borrowed(text) };
-    let found: Vec<(Range<usize>, String)> = runs
+    if text.len() <= SHORTEST {
+        return Cow::Borrowed(text);
+    }
+    let found: Vec<(Range<usize>, String)> = RUNS
         .captures_iter(text)
         .filter_map(|captures| {
             let whole = captures.get(0)?;
@@ -63,13 +65,18 @@ fn data_size(run: &str) -> Option<usize> {
     }
 }
 
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    vec![&*RUNS]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn bytes_are_named_and_not_sent() {
-        assert!(RUNS.is_some());
         let run = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJx9+/QzTk".repeat(20);
         let url = format!("see data:image/png;base64,{run}\" end");
         assert_eq!(without_data(&url), format!("see [image/png, {} bytes]\" end", run.len() * 3 / 4));

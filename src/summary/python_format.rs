@@ -3,6 +3,7 @@
 //! `{messages}` may be converted (`!r`, `!s`, `!a`), indexed (`[0]`) and padded (`:>80`); `{{` and `}}` are braces.
 //! Errors are those of Python, with its messages.
 
+use crate::redact::beginning;
 use crate::tokens::python;
 use crate::transcript::text::Text;
 
@@ -157,7 +158,7 @@ fn pad(value: &str, spec: &str) -> Result<String, String> {
     let (width, precision) = rest.split_once('.').map_or((rest, None), |(width, precision)| (width, Some(precision)));
     let number = |digits: &str| digits.parse::<usize>().map_err(|_| "Invalid format specifier".to_owned());
     let value: String = match precision {
-        Some(precision) => value.chars().take(number(precision)?).collect(),
+        Some(precision) => beginning(value, number(precision)?).to_owned(),
         None => value.to_owned(),
     };
     /// Wider than any intended prompt.

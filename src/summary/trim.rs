@@ -1,5 +1,6 @@
 //! Cuts a history to its end, for a summarizer with a token limit.
 
+use crate::redact::cut_behind;
 use crate::tokens::{Counter, Tally};
 
 /// Returns the last of `indices` whose messages have at most `limit` tokens together; none if even the last has more.
@@ -19,7 +20,7 @@ pub(crate) fn last_within<'i>(indices: &'i [usize], tally: &Tally<'_, '_>, limit
 pub(crate) fn end_within(text: &str, counter: Counter, limit: u64) -> &str {
     let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let first = starts.partition_point(|&start| counter.count_text(&text[start..]) > limit);
-    &text[starts[first.min(starts.len() - 1)]..]
+    &text[cut_behind(text, starts[first.min(starts.len() - 1)])..]
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Removes the middle of a history that exceeds the model's window.
 
+use crate::redact::{cut_before, cut_behind};
 use crate::tokens::Counter;
 
 const OMITTED: &str = "\n\n[... middle of conversation omitted ...]\n\n";
@@ -16,7 +17,8 @@ pub(crate) fn remove_middle(history: &str, counter: Counter, window: Option<u64>
         return None;
     }
     let (head, tail) = (keep / 4, keep - keep / 4);
-    Some([&history[..chars[head]], OMITTED, &history[chars[chars.len() - tail]..]].concat())
+    let (head, tail) = (cut_before(history, chars[head]), cut_behind(history, chars[chars.len() - tail]));
+    Some([&history[..head], OMITTED, &history[tail..]].concat())
 }
 
 #[cfg(test)]

@@ -60,6 +60,19 @@ impl Categories {
         categories
     }
 
+    /// Adds the categories of another conversation.
+    pub(crate) fn join(&mut self, other: &Categories) {
+        for (role, tokens) in &other.roles {
+            self.add(*role, &Category::Text, *tokens);
+        }
+        self.roles.sort_by_key(|(role, _)| *role as usize);
+        for (name, tokens) in &other.tools {
+            *self.tools.entry(name.clone()).or_default() += tokens;
+        }
+        self.thinking += other.thinking;
+        self.media += other.media;
+    }
+
     /// Returns all categories together.
     pub(crate) fn total(&self) -> u64 {
         let roles = self.roles.iter().map(|(_, tokens)| tokens);

@@ -4,11 +4,14 @@
 //! demands ([`OrderRules`]). Most methods have a default. Both types are in this file because they depend on each
 //! other: a conversation has a format, and formats inspect conversations.
 
+use std::cell::OnceCell;
 use std::fmt::Debug;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
 use crate::transcript::edit::Edit;
+use crate::transcript::formats::shared::links::{Keys, Links};
 use crate::transcript::json::{Items, Json, Kind, Object};
 use crate::transcript::message::{Call, Message, ResultRef};
 use crate::transcript::order::{Order, Results};
@@ -82,6 +85,12 @@ pub(crate) trait MessageWriter {
     /// Returns the position of a summary among the pinned messages.
     fn summary_position(&self, _transcript: &Transcript<'_>) -> SummaryPosition {
         SummaryPosition::AfterPinned
+    }
+
+    /// Whether its summaries have a mark of the format, as those of the agent have. The agent's own begin with words of
+    /// the agent's.
+    fn marks_summaries(&self) -> bool {
+        false
     }
 
     /// Writes a summary: one message, and in session files the other entries that the agent needs to find it.
@@ -293,9 +302,18 @@ pub(crate) struct Transcript<'a> {
     pub(crate) line: Option<usize>,
     /// Its place among the conversations that begin on that line, counted from 1.
     pub(crate) nth_of_line: usize,
+    /// What [`Transcript::is_ascii`] found: it reads all messages.
+    pub(crate) ascii: OnceLock<bool>,
 }
 
 impl Transcript<'_> {
+    /// Whether the messages have only ASCII characters, so that a new one should too.
+    pub(crate) fn is_ascii(&self) -> bool {
+        let list =
+            || self.messages.first().zip(self.messages.last()).map(|(first, last)| first.span().start..last.span().end);
+        *self.ascii.get_or_init(|| list().is_some_and(|list| self.source[list].is_ascii()))
+    }
+
     /// Whether the message at an index holds a provider's compaction.
     pub(crate) fn has_compaction(&self, index: usize) -> bool {
         self.compactions.binary_search(&index).is_ok()
@@ -349,17 +367,43 @@ pub(crate) enum SummaryPosition {
 }
 
 /// The place where a new message is inserted.
-#[derive(Clone, Copy)]
 pub(crate) struct InsertionPoint<'p, 'a> {
     /// The conversation.
     pub(crate) transcript: &'p Transcript<'a>,
     /// The index of the first kept message after it.
     pub(crate) cutoff: usize,
     /// Returns where the removed entries begin, messages and others, in order and in bytes. Few formats need it.
-    pub(crate) removed: &'p dyn Fn() -> Vec<usize>,
+    pub(crate) removed: Box<dyn Fn() -> Vec<usize> + 'p>,
+    /// The links around it, once a format has asked for them: they take a pass over all entries, and one summary is
+    /// written several times until it has its size.
+    links: OnceCell<Links<'a>>,
 }
 
-impl<'a> InsertionPoint<'_, 'a> {
+impl<'p, 'a> InsertionPoint<'p, 'a> {
+    /// Returns the place before a message where nothing is removed.
+    pub(crate) fn new(transcript: &'p Transcript<'a>, cutoff: usize) -> Self {
+        InsertionPoint::in_place_of(transcript, cutoff, Vec::new)
+    }
+
+    /// Returns the place before a message of a message that replaces entries.
+    pub(crate) fn in_place_of(
+        transcript: &'p Transcript<'a>,
+        cutoff: usize,
+        removed: impl Fn() -> Vec<usize> + 'p,
+    ) -> Self {
+        InsertionPoint { transcript, cutoff, removed: Box::new(removed), links: OnceCell::new() }
+    }
+
+    /// Returns the links around it, in a format whose entries have these keys.
+    pub(crate) fn links(&self, keys: Keys) -> &Links<'a> {
+        self.links.get_or_init(|| {
+            let Transcript { messages, notes, .. } = self.transcript;
+            let entries = messages.iter().map(|message| message.json).chain(notes.iter().map(|note| note.json));
+            let cut = messages.get(self.cutoff).map_or(usize::MAX, |first| first.span().start);
+            Links::of(entries.collect(), &(self.removed)(), cut, keys)
+        })
+    }
+
     /// Returns the message that the new one should look like: the first kept one, or else the last.
     pub(crate) fn neighbour(&self) -> Option<Json<'a>> {
         let messages = &self.transcript.messages;

@@ -4,6 +4,7 @@
 //! or one conversation a line. A byte order mark is skipped and preserved.
 
 use std::collections::HashSet;
+use std::sync::OnceLock;
 
 use crate::transcript::detect;
 use crate::transcript::foreign;
@@ -173,6 +174,7 @@ impl<'a> List<'a> {
             state: self.state,
             line: self.line,
             nth_of_line: 1,
+            ascii: OnceLock::new(),
         })
     }
 

@@ -63,8 +63,10 @@ pub(crate) struct Message<'a> {
     pub(crate) results: Box<[ResultRef<'a>]>,
     /// Fields that most messages lack.
     pub(crate) rest: Option<Box<RareFields<'a>>>,
-    /// Whether the format marks it as the summary of an earlier compaction.
+    /// Whether it is the summary of an earlier compaction: the format marks it as one, or it is `ours`.
     pub(crate) earlier: bool,
+    /// Whether it is a summary that tcompact put there, which `plan` decides. Only its lines are read back.
+    pub(crate) ours: bool,
 }
 
 /// The fields that most messages lack.
@@ -107,6 +109,7 @@ impl<'a> Message<'a> {
             results: Box::default(),
             rest: None,
             earlier: false,
+            ours: false,
         }
     }
 
@@ -139,13 +142,13 @@ impl<'a> Message<'a> {
         additional.or_else(|| self.json.get(key))
     }
 
-    /// Whether the message is the summary of an earlier compaction: it is marked as one, or it begins with `prefix` and
-    /// has neither calls nor results. Trailing white space of the prefix does not count.
-    pub(crate) fn is_summary(&self, prefix: &str) -> bool {
+    /// Whether the message begins as a summary does: with `prefix`, and without calls and results. Trailing white space of
+    /// the prefix does not count. Anybody can write such a text: whether it is a summary is in `earlier`.
+    pub(crate) fn opens_with(&self, prefix: &str) -> bool {
         let prefix = prefix.trim_end();
         let has_only_content = || self.calls.is_empty() && self.results.is_empty();
         let has_prefix = || self.content.first_text().is_some_and(|text| text.starts_with(prefix));
-        self.earlier || !prefix.is_empty() && has_only_content() && has_prefix()
+        !prefix.is_empty() && has_only_content() && has_prefix()
     }
 
     /// Returns the provider's compaction in the message, if there is one.
@@ -168,6 +171,11 @@ impl<'a> Message<'a> {
     /// Whether Claude Code marks it as written by its program in the user's place, as the text of a slash command is.
     pub(crate) fn is_marked_as_inserted(&self) -> bool {
         self.json.get("isMeta").is_some_and(|is_meta| is_meta.raw() == "true")
+    }
+
+    /// Returns the command that `SWE-agent` writes beside the text of a message. Events of `OpenHands` have no role.
+    pub(crate) fn command_beside(&self) -> Option<Text<'a>> {
+        self.json.get("role").and_then(|_| self.json.get_text("action"))
     }
 
     /// Whether this is a turn of the user: a user message with more than tool results.

@@ -3,6 +3,8 @@
 //!
 //! The edited text and the messages read from it live in an [`Arena`], so a view lives as long as the conversation.
 
+use std::sync::OnceLock;
+
 use crate::transcript::edit::{Edit, apply};
 use crate::transcript::format::Transcript;
 use crate::transcript::framing::{self, ReadError};
@@ -33,8 +35,8 @@ pub(crate) fn view<'t>(
     let source: &'t Source<'t> = arena.sources.alloc(Source::of(text)?);
     let mut messages = framing::messages(source, transcript.format)?;
     // Pairs, groups and marks of summaries are known, whatever the text has become.
-    let earlier = transcript.messages.iter().map(|message| message.earlier);
-    messages.iter_mut().zip(earlier).for_each(|(message, earlier)| message.earlier = earlier);
+    let marks = transcript.messages.iter().map(|message| (message.earlier, message.ours));
+    messages.iter_mut().zip(marks).for_each(|(message, marks)| (message.earlier, message.ours) = marks);
     let Transcript { format, order, envelope, state, line, nth_of_line, .. } = *transcript;
     Ok(arena.transcripts.alloc(Transcript {
         source: text,
@@ -49,6 +51,7 @@ pub(crate) fn view<'t>(
         state,
         line,
         nth_of_line,
+        ascii: OnceLock::new(),
     }))
 }
 

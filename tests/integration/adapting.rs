@@ -251,7 +251,7 @@ fn room_for_thoughts_that_a_model_does_not_have_is_not_asked_for() {
 #[test]
 fn a_model_that_nobody_knows_is_asked_and_that_is_said_once() {
     let server = Server::start(vec![completion("Short.", "stop")]);
-    let many = ["--accept", "any", "openai-chat/conversations.jsonl"];
+    let many = ["--accept", "any", "-v", "openai-chat/conversations.jsonl"];
     let run = compact(&server, "openai:gpt-99", &many);
     assert_eq!(
         (run.code, run.stderr.matches("openai:gpt-99 is not in the table of models").count()),

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use crate::batch::within;
 use crate::program::{Run, path, piped, run, tcompact, with};
 
@@ -77,6 +79,59 @@ fn files_of_other_programs_are_not_taken_for_what_they_are_like() {
     // A mostly unknown file is rejected even if the user names the format.
     let more = ["--from", "claude-code", "--accept", "any", "-n"];
     assert_fails(&piped(&more, &qwen), 1, &["message 0 has", "cannot read most"]);
+}
+
+/// Files of known programs, as small as they can be told, are called by the program's name.
+#[test]
+fn exports_that_are_not_read_are_called_by_their_names() {
+    let text = "a text that is long enough to be more than all else there is in this file";
+    let parts = json!([{"type": "text", "text": text}]);
+    let node = json!({"id": "b", "parent": "a", "children": [],
+        "message": {"author": {"role": "user"}, "content": {"content_type": "text", "parts": [text]}}});
+    let chatgpt = json!({"title": "t", "mapping": {"b": node}, "current_node": "b", "conversation_id": "c"});
+    let claude = json!({"uuid": "u", "name": "n", "account": {"uuid": "a"},
+        "chat_messages": [{"uuid": "m", "sender": "human", "text": text, "content": parts}]});
+    let webui = json!({"id": "i", "user_id": "u", "title": "t", "chat": {"title": "t", "messages": [], "history":
+        {"currentId": "m", "messages": {"m": {"id": "m", "role": "user", "content": text}}}}});
+    let message = json!({"info": {"role": "user", "id": "msg_1", "sessionID": "ses_1"}, "parts": parts});
+    let opencode = json!({"info": {"id": "ses_1", "title": "t"}, "messages": [message]});
+    let shared = json!([{"type": "session", "data": {"id": "ses_1"}}, {"type": "message", "data": {"role": "user"}}]);
+    let started =
+        json!({"type": "session.start", "data": {"sessionId": "s"}, "id": "1", "timestamp": "t", "parentId": null});
+    let said = json!({"type": "user.message", "data": {"content": text}, "id": "2", "timestamp": "t", "parentId": "1"});
+    let event = json!({"id": "e", "author": "user", "invocationId": "i", "content": {"role": "user", "parts": [{"text": text}]}});
+    let goose = json!({"working_dir": "/w", "conversation": [{"role": "user", "created": 1, "content":
+        [{"type": "toolRequest", "id": "c", "toolCall": {"value": {"name": "f"}}}]}]});
+    let cursor = json!({"role": "user", "message": {"content": parts}});
+    let strands =
+        json!({"message": {"role": "user", "content": [{"text": text}]}, "message_id": 0, "redact_message": null});
+    let kimi =
+        format!("{}\n{}\n", json!({"role": "_checkpoint", "id": 0}), json!({"role": "_usage", "token_count": 7}));
+    let otel =
+        json!([{"role": "assistant", "parts": [{"type": "tool_call", "id": "c", "name": "f", "arguments": {}}]}]);
+    for (program, text) in [
+        ("ChatGPT", chatgpt.to_string()),
+        ("ChatGPT", json!([chatgpt, chatgpt]).to_string()),
+        ("Claude.ai", claude.to_string()),
+        ("Claude.ai", json!([claude]).to_string()),
+        ("Open WebUI", json!([webui]).to_string()),
+        ("Open WebUI", webui.to_string()),
+        ("opencode", opencode.to_string()),
+        ("opencode", shared.to_string()),
+        ("GitHub Copilot CLI", format!("{started}\n{said}\n")),
+        ("Google's ADK", json!({"id": "s", "appName": "a", "userId": "u", "events": [event]}).to_string()),
+        ("Google's ADK", json!([event]).to_string()),
+        ("Goose", goose.to_string()),
+        ("Cursor", format!("{cursor}\n{cursor}\n")),
+        ("Strands", json!([strands]).to_string()),
+        ("Kimi CLI", kimi),
+        ("OpenTelemetry", otel.to_string()),
+        ("OpenTelemetry", json!({"gen_ai.input.messages": otel}).to_string()),
+    ] {
+        for more in [&["-n"][..], &["--keep", "messages:1"], &["--check"]] {
+            assert_fails(&piped(more, &text), 1, &[program, "tcompact does not read"]);
+        }
+    }
 }
 
 #[test]

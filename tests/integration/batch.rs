@@ -255,6 +255,33 @@ fn several_files_are_looked_at_in_order() {
 }
 
 #[test]
+fn counts_can_be_sorted_and_drawn_together() {
+    let logs = logs();
+    let count = |more: &[&str]| within(logs.path(), &[&["--count", "logs"], more].concat());
+    let sizes = |run: &Run| -> Vec<u64> {
+        run.stdout
+            .lines()
+            .map(|line| line.rsplit('\t').next().and_then(|n| n.parse().ok()).expect("a number"))
+            .collect()
+    };
+    let as_given = count(&[]);
+    let sorted = count(&["--sort", "size", "--jobs", "4"]);
+    let mut largest_first = sizes(&as_given);
+    largest_first.sort_by_key(|tokens| std::cmp::Reverse(*tokens));
+    assert_eq!(sizes(&sorted), largest_first);
+    assert!(sizes(&as_given) != largest_first && sorted.stderr.is_empty(), "{as_given:?}");
+    let lines = |run: &Run| run.stdout.lines().map(str::to_owned).collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(lines(&sorted), lines(&as_given));
+    let json = count(&["--sort", "size", "--json"]);
+    let of_line = |line: &str| serde_json::from_str::<Value>(line).expect("JSON")["tokens"].as_u64().expect("tokens");
+    assert_eq!(json.stdout.lines().map(of_line).collect::<Vec<_>>(), largest_first);
+    let drawn = count(&["--explain"]);
+    assert_eq!(drawn.stdout, as_given.stdout);
+    assert!(drawn.stderr.starts_with("what fills all conversations:\n"), "{drawn:?}");
+    assert_eq!(within(logs.path(), &["-n", "--sort", "size", "logs"]).code, 2);
+}
+
+#[test]
 fn summaries_are_kept_beside_the_results_and_none_is_asked_for_twice() {
     let logs = logs();
     let folder = logs.path();

@@ -30,6 +30,11 @@ tcompact --keep bogus:3 chat.json
 tcompact --keep fraction:80 chat.json
 tcompact --keep fraction:80 --for gpt-4.1 chat.json
 tcompact --keep fraction:0.5 chat.json
+tcompact --fit 8000 chat.json
+tcompact --fit messages:5 chat.json
+tcompact --fit 80% chat.json
+tcompact --fit token:8k chat.json
+tcompact --fit tokens:many chat.json
 
 # Rules
 tcompact --pin sytem chat.json
@@ -46,6 +51,9 @@ tcompact --counter byte:0 chat.json
 tcompact --counter bytes chat.json
 tcompact --preset langchian chat.json
 tcompact --for gpt-5o chat.json
+tcompact --for gpt-5.9 chat.json
+tcompact -m claude chat.json
+tcompact -m anthropic:claude-opus-4.9 chat.json
 tcompact --for my-own-model chat.json
 tcompact --for llama-3.3-70b-versatile chat.json
 tcompact -m gpt-4o-mni chat.json
@@ -78,6 +86,12 @@ tcompact --frobnicate chat.json
 tcompact -x chat.json
 tcompact --keep messages:2 --keep messages:3 chat.json
 tcompact --rate 0 chat.json
+tcompact -n=true chat.json
+tcompact -n=false chat.json
+tcompact --json=true chat.json
+tcompact --kep messages:2 --summarizer-cmd 'sh -c "echo it'\''s short"' --pin 'match:a b' chat.json
+tcompact --kep messages:2 --request-json '{"seed": 7}' -m openai:m chat.json
+TCOMPACT_KEEEP=messages:2 tcompact --keep messages:2 --summarizer-cmd 'exit 3' chat.json
 tcompact --rate x chat.json
 tcompact --rate 5000000000 chat.json
 tcompact --retries -1 chat.json

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::endpoint::assert_fails;
-use crate::program::{Run, path, piped};
+use crate::program::{Run, path, piped, with};
 use crate::server::{Server, completion};
 
 /// A long conversation, with a call that has a long result.
@@ -183,4 +183,39 @@ fn the_summary_is_no_longer_than_it_may_be() {
         assert!(summary.is_some_and(|tokens| (1..=most).contains(&tokens)), "{told}");
         assert!(after.is_some_and(|tokens| (7_600..=8_000).contains(&tokens)), "{told}");
     }
+}
+
+#[test]
+fn a_dry_run_tells_what_would_be_pruned_where_nothing_is_summarized() {
+    for rules in [
+        &["--fit", "tokens:8k"][..],
+        &["--prune", "all", "-m", "none"],
+        &["--prune", "results:2", "-m", "none", "--keep", "messages:9"],
+    ] {
+        let run = with(&[&["-n"], rules, &["agent-session.json"]].concat());
+        let rest = run
+            .stderr
+            .strip_prefix("tcompact: agent-session.json: nothing would be summarized; ")
+            .unwrap_or_else(|| panic!("{run:?}"));
+        let tokens: u64 = rest
+            .trim_end()
+            .strip_suffix(" tokens would be pruned")
+            .map(|n| n.replace(',', ""))
+            .and_then(|n| n.parse().ok())
+            .expect("a number");
+        assert_eq!(run.stdout, "0\n");
+        let report = tempfile::NamedTempFile::new().expect("a file");
+        let report_path = report.path().display().to_string();
+        with(&[rules, &["--report", &report_path, "agent-session.json"]].concat());
+        let row: Value = serde_json::from_reader(report).expect("a row");
+        assert_eq!(
+            row["tokens"].as_u64().zip(row["tokens_after"].as_u64()).map(|(before, after)| before - after),
+            Some(tokens),
+            "{row}"
+        );
+        assert!(with(&[&["-n", "-q"], rules, &["agent-session.json"]].concat()).stderr.is_empty());
+    }
+    let two = with(&["-n", "--fit", "tokens:8k", "agent-session.json", "worked/../agent-session.json"]);
+    assert!(two.stderr.contains("of 2 conversations nothing would be summarized; "), "{two:?}");
+    assert!(!with(&["-n", "--keep", "messages:4", "agent-session.json"]).stderr.contains("would be pruned"));
 }

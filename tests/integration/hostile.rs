@@ -64,9 +64,9 @@ fn what_is_large_and_honest_is_read() {
 
 /// Terminal controls: a title, a permanent color, a cleared screen, a bell, a one-character escape, reversed text,
 /// other marks of direction, line separators, and invisible characters.
-const CONTROLS: &str = "\u{1b}]0;owned\u{7}\u{1b}[31m\u{1b}[2J\u{9b}2J\u{8}\r\u{202e}\u{7f}\u{61c}a\u{200f}b\u{2028}c\u{2029}\u{200b}\u{2066}\u{ad}\u{feff}\u{180e}\u{e0041}";
+pub(crate) const CONTROLS: &str = "\u{1b}]0;owned\u{7}\u{1b}[31m\u{1b}[2J\u{9b}2J\u{8}\r\u{202e}\u{7f}\u{61c}a\u{200f}b\u{2028}c\u{2029}\u{200b}\u{2066}\u{ad}\u{feff}\u{180e}\u{e0041}";
 
-fn assert_has_no_controls(text: &str, colours: bool) {
+pub(crate) fn assert_has_no_controls(text: &str, colours: bool) {
     let mut text = text.to_owned();
     if colours {
         let own = regex::Regex::new("\u{1b}\\[[0-9;]*m").expect("a pattern");
@@ -139,6 +139,11 @@ fn nothing_that_a_terminal_obeys_gets_there() {
         assert_has_no_controls(&run.stderr, colours);
         assert!(!run.stderr.contains("\n tcompact: all is well"), "a name speaks for the program: {run:?}");
     }
+    // An archive in Markdown is for reading: what a terminal obeys is spelled out, and nothing is lost.
+    assert_eq!(within(root, &[&keep[..], &["-o", "out.json", "--archive", "cut.md", &one]].concat()).code, 0);
+    let archive = fs::read_to_string(root.join("cut.md")).expect("an archive");
+    assert_has_no_controls(&archive, false);
+    assert!(archive.contains(r"\u{1b}]0;owned\u{7}\u{1b}[31m\u{1b}[2J\u{9b}2J\u{8}\u{d}\u{202e}"), "{archive}");
     assert_has_no_controls(&fs::read_to_string(root.join("report.jsonl")).expect("a report"), false);
     // A page keeps soft hyphens for languages that need them.
     let page = fs::read_to_string(root.join("page.html")).expect("a page");

@@ -7,6 +7,8 @@ mod batch;
 mod benches;
 mod browser;
 mod cases;
+#[cfg(unix)]
+mod ci;
 mod clock;
 mod compactions;
 mod completions;
@@ -29,6 +31,8 @@ mod pages;
 mod peers;
 mod presets;
 mod preview;
+#[cfg(unix)]
+mod privacy;
 mod program;
 mod providers;
 mod purity;
@@ -36,9 +40,14 @@ mod readme;
 mod redaction;
 mod reports;
 mod restoring;
+mod rows;
 mod secrets;
 mod server;
+#[cfg(unix)]
+mod signals;
 mod streams;
+#[cfg(unix)]
+mod terminal;
 mod thinking;
 mod unsteady;
 mod welcome;

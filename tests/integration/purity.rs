@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules built without the feature `cli`.
-const PURE: [&str; 8] = ["transcript", "tokens", "plan", "digest", "summary", "rewrite", "prune", "compact"];
+const PURE: [&str; 9] = ["transcript", "tokens", "plan", "redact", "digest", "summary", "rewrite", "prune", "compact"];
 /// The parts of the standard library for files, network, processes, clocks, environment, threads and printing.
 const OUTSIDE: [&str; 13] = [
     "std::fs",
@@ -24,10 +24,11 @@ const OUTSIDE: [&str; 13] = [
 ];
 
 /// All modules, each before those that may import it.
-const ROOMS: [&str; 16] = [
+const ROOMS: [&str; 17] = [
     "transcript",
     "tokens",
     "plan",
+    "redact",
     "digest",
     "summary",
     "rewrite",

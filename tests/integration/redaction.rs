@@ -163,3 +163,52 @@ fn every_format_is_summarized_as_if_the_placeholder_had_stood_there() {
     }
     assert!(masked_somewhere > 20, "{masked_somewhere}");
 }
+
+/// Cuts fall into the result, into the arguments, and into what is shown of both.
+#[test]
+fn a_cut_leaves_no_part_of_a_secret_in_any_output() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (input, page) = (path(folder.path(), "in.json"), path(folder.path(), "page.html"));
+    let line = "a1B2c3D4e5F6g7H8".repeat(4);
+    let key = format!("-----BEGIN RSA PRIVATE KEY-----\n{line}\n{line}\n{line}\n-----END RSA PRIVATE KEY-----");
+    let token = format!("S{}{}", "K", "0123456789abcdef".repeat(2));
+    let ways: [&[&str]; 9] = [
+        &["--prune", "cap:40", "--summarizer-cmd", "cat"],
+        &["--prune", "cap:60", "-m", "none"],
+        &["--prune", "results:0", "--summarizer-cmd", "cat"],
+        &["--truncate-args", "60", "--summarizer-cmd", "cat"],
+        &["--truncate-args", "60", "-m", "none", "--diff"],
+        &["--prune", "all", "--prune", "cap:40", "--emit", "summary"],
+        &["--fit", "tokens:300"],
+        &["--trim-tokens", "60", "--summarizer-cmd", "cat"],
+        &["--prune", "cap:40", "--html", &page],
+    ];
+    for (secret, part) in [(&token, &token[2..]), (&key, line.as_str())] {
+        for before in (0..90).step_by(15) {
+            let text = format!("{} {secret} {}", ".".repeat(before), "z ".repeat(400));
+            let arguments = json!({"text": text}).to_string();
+            let call = json!({"id": "c", "type": "function", "function": {"name": "cat", "arguments": arguments}});
+            let messages = json!([
+                {"role": "user", "content": "go"},
+                {"role": "assistant", "content": null, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "c", "content": text},
+                {"role": "user", "content": "next"},
+                {"role": "assistant", "content": "fine"},
+            ]);
+            fs::write(&input, messages.to_string()).expect("written");
+            for way in ways {
+                let flags = ["--redact", "--keep", "messages:1", "--accept", "any", &input];
+                let run = run(tcompact().args(flags).args(way), b"");
+                // A part of the conversation that nothing cuts keeps its secrets where no summary takes its place.
+                let mut shown = run.stdout.clone() + &run.stderr;
+                if way.contains(&"none") {
+                    shown = shown.replace(&json!(arguments).to_string(), "").replace(&json!(text).to_string(), "");
+                }
+                shown += &fs::read_to_string(&page).unwrap_or_default();
+                let parts: Vec<&str> = (0..=part.len() - 8).map(|at| &part[at..at + 8]).collect();
+                let seen = parts.iter().find(|part| shown.contains(**part));
+                assert!(run.code == 0 && seen.is_none(), "{way:?} behind {before}: {seen:?} in {shown}");
+            }
+        }
+    }
+}

@@ -142,6 +142,96 @@ fn standard_output_that_takes_nothing_is_an_error() {
     }
 }
 
+/// The standard library opens another file in the place of a closed stream, so that writing to it would succeed.
+#[test]
+fn a_closed_standard_stream_is_no_success() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::copy(Path::new(FIXTURES).join("openai-chat/plain.json"), folder.path().join("a.json")).expect("copied");
+    let run = |line: &str| crate::program::run(&mut crate::program::shell(line, folder.path()), b"");
+    let cut = "tcompact --keep messages:2";
+    let asking = format!("{cut} --summarizer-cmd 'touch asked; echo Notes.'");
+    let archived = format!("{cut} --archive cut.jsonl a.json -o short.json");
+    assert_eq!(run(&archived).code, 0);
+    for line in [
+        format!("{cut} a.json"),
+        format!("{asking} a.json"),
+        format!("{asking} -o - a.json"),
+        format!("{asking} -o /dev/stdout a.json"),
+        format!("{cut} -n a.json"),
+        format!("{cut} -n -o out.json a.json"),
+        format!("{cut} --diff a.json"),
+        format!("{cut} --emit summary a.json"),
+        "tcompact --count a.json".to_owned(),
+        "tcompact --restore cut.jsonl short.json".to_owned(),
+        "tcompact --list formats".to_owned(),
+        "tcompact --help".to_owned(),
+        "tcompact -h".to_owned(),
+        "tcompact --version".to_owned(),
+        "tcompact --generate bash".to_owned(),
+    ] {
+        let _ = fs::remove_file(folder.path().join("asked"));
+        let closed = run(&format!("{line} >&-"));
+        assert_eq!(closed.code, 1, "{line}: {closed:?}");
+        assert_eq!(closed.stderr.lines().count(), 1, "{line}: {closed:?}");
+        assert!(closed.stderr.contains(" cannot be written: it is closed"), "{line}: {closed:?}");
+        assert!(!folder.path().join("asked").exists(), "{line}");
+        if cfg!(target_os = "linux") && !line.contains("summarizer-cmd") {
+            let full = run(&format!("{line} > /dev/full"));
+            assert!(full.code == 1 && full.stderr.contains("cannot be written: no space left"), "{line}: {full:?}");
+        }
+        assert_eq!(run(&format!("{line} > /dev/null")).code, 0, "{line}");
+        assert_eq!(run(&format!("{line} <> /dev/null >&0")).code, 0, "a device that is open for more: {line}");
+        let piped = run(&format!("{{ {line}; echo $? >&2; }} | true"));
+        assert_eq!(piped.stderr, "0\n", "a reader that is gone: {line}");
+    }
+    for (line, code) in [
+        // Nothing goes to standard output.
+        (format!("{cut} -q -o out.json a.json >&-"), 0),
+        ("tcompact --check a.json >&-".to_owned(), 0),
+        // Nothing can be said, but the exit code says it.
+        (format!("{cut} a.json 2>&-"), 0),
+        ("tcompact missing.json 2>&-".to_owned(), 1),
+        (format!("{cut} a.json >&- 2>&-"), 1),
+    ] {
+        assert_eq!(run(&line).code, code, "{line}");
+    }
+    let closed = run("tcompact -n <&-");
+    assert!(closed.code == 1 && closed.stderr.contains("standard input cannot be read: it is closed"), "{closed:?}");
+}
+
+/// The shell empties a file before the program that reads it starts.
+#[test]
+fn an_input_that_the_shell_emptied_is_named_as_that() {
+    for (line, named) in [
+        ("tcompact a.json > a.json", true),
+        ("tcompact --keep messages:2 ./a.json > a.json", true),
+        ("tcompact < a.json > a.json", true),
+        ("tcompact --lines conversations a.json > a.json", true),
+        ("tcompact -n a.json b.json > a.json", true),
+        ("ln -s a.json link.json; tcompact link.json > a.json", true),
+        ("tcompact --restore cut.jsonl a.json > a.json", true),
+        ("tcompact --count . > counts.json", false),
+        ("tcompact a.json > other.json", false),
+        (": > empty.json; tcompact empty.json > other.json", false),
+        (": > empty.json; tcompact empty.json", false),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let source = Path::new(FIXTURES).join("openai-chat/plain.json");
+        for name in ["a.json", "b.json"] {
+            fs::copy(&source, folder.path().join(name)).expect("copied");
+        }
+        fs::write(folder.path().join("cut.jsonl"), "").expect("written");
+        let run = crate::program::run(&mut crate::program::shell(line, folder.path()), b"");
+        let says =
+            run.stderr.contains("is also standard output, and the shell emptied it first; --in-place replaces a file");
+        assert_eq!(says, named, "{line}: {run:?}");
+        if named {
+            assert_eq!(run.code, 1, "{line}: {run:?}");
+            assert!(run.stderr.contains("try: tcompact") && run.stderr.contains("--in-place"), "{line}: {run:?}");
+        }
+    }
+}
+
 /// If nothing can be written, no request is sent. Only root can create such a place; elsewhere the test prints that it
 /// was skipped.
 #[cfg(target_os = "linux")]

@@ -45,6 +45,30 @@ fn a_run_that_changes_nothing_says_why_and_what_would() {
     }
 }
 
+/// 0 is no cut, and yet a real run does something.
+#[test]
+fn a_dry_run_says_what_would_only_be_pruned() {
+    for arguments in [
+        &["--fit", "tokens:7000"][..],
+        &["--fit", "tokens:9000"],
+        &["--prune", "results", "-m", "none"],
+        &["--prune", "all", "-m", "none", "--keep", "messages:2"],
+    ] {
+        let arguments = [arguments, &[SESSION]].concat();
+        let dry = with(&[&["-n"], &arguments[..]].concat());
+        assert_eq!(dry.stdout, "0\n", "{arguments:?}");
+        let count =
+            |text: &str| crate::program::piped(&["--count"], text).stdout.trim().parse::<u64>().expect("a number");
+        let before = fs::read_to_string(format!("{FIXTURES}/{SESSION}")).expect("a fixture");
+        let saved = count(&before) - count(&with(&arguments).stdout);
+        let grouped = format!("{},{:03}", saved / 1000, saved % 1000);
+        let line = format!("tcompact: {SESSION}: nothing would be summarized; {grouped} tokens would be pruned\n");
+        assert_eq!(dry.stderr, line, "{arguments:?}");
+        assert_eq!(with(&[&["-n", "-q"], &arguments[..]].concat()).stderr, "");
+        assert_eq!(with(&[&["-n", "--json"], &arguments[..]].concat()).stderr, "", "the object says it");
+    }
+}
+
 #[test]
 fn of_several_conversations_there_is_one_line() {
     let many = with(&["-n", "openai-chat"]);

@@ -82,7 +82,7 @@ fn a_server_that_never_answers_is_given_up() {
 fn answers_that_are_none() {
     for (body, words) in [
         ("", "no JSON object"),
-        ("<html>busy</html>", "no JSON object: a page and not JSON"),
+        ("<html>busy</html>", "the server sent a web page"),
         ("{\"choices\":[]}", "no choices"),
         ("{\"error\":\"odd\"}", "no chat completion"),
     ] {
@@ -152,7 +152,7 @@ fn headers_that_take_their_time_are_waited_for() {
 #[test]
 fn a_body_without_end_is_given_up() {
     let server = Server::start(vec![Step::Flood]);
-    assert_fails(&ask(&server, &[]), 4, &["it has more than 16777216 bytes"]);
+    assert_fails(&ask(&server, &[]), 4, &["it is larger than 2 MiB, and no summary is that long"]);
     assert_eq!(server.requests().len(), 1, "it would be as large again");
 }
 
@@ -167,6 +167,17 @@ fn errors_under_a_good_status_and_errors_that_are_pages() {
         "<!DOCTYPE html><html><head><title>403 Forbidden</title></head><body><h1>Go\u{1b}[2J away</h1></body></html>";
     let run = ask(&Server::start(vec![Step::Answer(403, "content-type: text/html\r\n", page.to_owned())]), &[]);
     assert_fails(&run, 4, &["answered 403 Forbidden: 403 Forbidden\n"]);
+    // A page that is no error is what a browser would see at this address.
+    for page in [page, "\n<html>", "<?xml version=\"1.0\"?><html/>"] {
+        let server = Server::start(vec![Step::Answer(200, "content-type: text/html\r\n", page.to_owned())]);
+        let run = ask(&server, &[]);
+        assert_fails(&run, 4, &["gave no summary: the server sent a web page; does --base-url end in /v1?\n"]);
+        assert!(
+            run.stderr.contains("try: tcompact") && run.stderr.contains("--base-url says where the API is"),
+            "{run:?}"
+        );
+        assert_eq!(server.requests().len(), 1, "the page would come again");
+    }
 }
 
 #[test]
@@ -193,6 +204,24 @@ fn a_proxy_of_the_environment_is_used() {
     assert_eq!(past.code, 4, "{past:?}");
     assert!(!past.stderr.contains("hush"), "{past:?}");
     assert_eq!(proxy.requests().len(), 2);
+}
+
+/// Ollama and its like listen on this machine, where no proxy of a company leads.
+#[test]
+fn a_server_on_this_machine_is_asked_without_a_proxy() {
+    let server = Server::start(vec![completion("By no way at all.", "stop")]);
+    let proxy = Server::start(vec![status(500, "")]);
+    let port = server.url.trim_end_matches("/v1").rsplit(':').next().expect("a port").to_owned();
+    let variables = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
+    for (host, variable) in ["127.0.0.1", "localhost", "127.1", "127.0.0.1"].into_iter().zip(variables) {
+        let mut command = tcompact();
+        let url = format!("http://{host}:{port}/v1");
+        command.args(["--model", "openai:m", "--base-url", &url, "--keep", "messages:2", "--retries", "0"]);
+        command.arg("openai-chat/plain.json").env(variable, proxy.url.trim_end_matches("/v1"));
+        let asked = run(&mut command, b"");
+        assert!(summary_of(&asked).contains("By no way at all."), "{host} {variable}: {asked:?}");
+    }
+    assert!(proxy.requests().is_empty());
 }
 
 #[test]

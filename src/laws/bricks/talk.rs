@@ -28,6 +28,12 @@ pub(crate) enum Step {
     Assistant(String),
     /// A call: the tool, its arguments and its result.
     Call(&'static str, Value, String),
+    /// A result without its call.
+    Orphan(String),
+    /// Instructions. A format without such messages has none.
+    System(String),
+    /// An entry as the format writes it.
+    Entry(String),
 }
 
 /// The texts of lines: plain ones, and ones that look like a digest, its labels or its fence.
@@ -149,6 +155,13 @@ impl Bricks {
                 Step::User(text) => entries.push(Bricks::with_text(&self.user, text).0),
                 Step::Assistant(text) => entries.push(Bricks::with_text(&self.assistant, text).0),
                 Step::Call(name, arguments, result) => entries.extend(self.done(number, name, arguments, result)),
+                Step::Orphan(result) => {
+                    entries.extend(self.done(number, "bash", &json!({}), result).into_iter().skip(1))
+                }
+                Step::System(text) => {
+                    entries.extend(self.system.iter().map(|system| Bricks::with_text(system, text).0))
+                }
+                Step::Entry(entry) => entries.push(entry.clone()),
             }
         }
         let number = |(index, text): (usize, String)| {

@@ -25,17 +25,17 @@ pub(crate) fn journal(bytes: &[u8]) {
     let text = text.replace("$RULES", &rules).replace("$IN", &before).replace("$OUT", &after);
     fs::write(&file, &text).expect("written");
     let open = || Journal::open(home.path(), RULES).expect("a journal");
-    let known = open().has(&input, &output);
+    let known = open().find(&input, &output).is_some();
     assert!(!known || text.contains(&rules) && text.contains(&after), "nobody noted this: {text:?}");
     let other = Journal::open(home.path(), "other rules").expect("a journal");
-    assert!(!other.has(&input, &output), "of other rules");
+    assert!(other.find(&input, &output).is_none(), "of other rules");
     drop(other);
-    open().note(&output, (&before, &after), choices.below(2) == 1).expect("noted");
-    assert!(open().has(&input, &output), "what was noted is known: {text:?}");
+    open().note(&output, (&before, &after), vec![], choices.below(2) == 1).expect("noted");
+    assert!(open().find(&input, &output).is_some(), "what was noted is known: {text:?}");
     fs::write(&input, "something else").expect("written");
-    assert!(!open().has(&input, &output), "of another input");
+    assert!(open().find(&input, &output).is_none(), "of another input");
     fs::write(&input, "before").expect("written");
     fs::write(&output, "something else").expect("written");
-    assert!(!open().has(&input, &output), "another output");
+    assert!(open().find(&input, &output).is_none(), "another output");
     assert!(fs::read_to_string(&file).expect("a journal").starts_with(&text), "nothing is taken out");
 }

@@ -2,7 +2,7 @@
 
 use crate::digest::without_own_headings;
 use crate::llm::providers::{Endpoint, PROVIDERS};
-use crate::rewrite::redaction::Redactor;
+use crate::redact::Redactor;
 use crate::summary::exchange::THOUGHTS;
 use crate::summary::{acceptance, inline_data};
 use crate::tokens::Counter;

@@ -172,7 +172,7 @@ fn sizes(source: &str) -> Vec<(u64, u64)> {
 fn summary_tokens(source: &str) -> u64 {
     with_document(source, None, |document| {
         let messages = document.transcripts.iter().flat_map(|transcript| &transcript.messages);
-        let summaries = messages.filter(|message| message.is_summary(SUMMARY_PREFIX));
+        let summaries = messages.filter(|message| message.opens_with(SUMMARY_PREFIX));
         summaries.map(|message| Counter::DEFAULT.count(message)).sum()
     })
 }

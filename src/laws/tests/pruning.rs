@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::laws::FIXTURES;
 use crate::laws::bricks::{Bricks, Generated, file, generated};
 use crate::laws::fixtures::of_format;
-use crate::laws::lawful::{PREFIX, found, with_document};
+use crate::laws::lawful::{found, with_document};
 use crate::laws::tests::cases;
 
 /// Prunes all but the last messages of each conversation of a source. Returns the text, and the messages that were
@@ -33,8 +33,7 @@ fn pruned(
             let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
             let count = transcript.messages.len();
             let touchable = (0..count).map(|index| index + last < count).collect();
-            let mut scene = Scene::new(transcript, &tally, touchable);
-            scene.summary_prefix = PREFIX;
+            let scene = Scene::new(transcript, &tally, touchable);
             let pruned = prune(&scene, &chosen(rules), None);
             gone.push(pruned.emptied.iter().copied().collect());
             edits.extend(pruned.all_edits(transcript));

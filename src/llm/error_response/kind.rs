@@ -3,7 +3,7 @@
 use reqwest::StatusCode;
 
 use crate::llm::body::parsed;
-use crate::llm::error_response::{contains_any, error_in, google_retry_delay, root};
+use crate::llm::error_response::{contains_any, error_in, google_retry_delay, is_page, root};
 use crate::summary::exchange::FailureKind;
 use crate::summary::recipe::Persistence;
 
@@ -128,6 +128,10 @@ pub(in crate::llm) fn failure_kind(status: StatusCode, body: &str, persistence: 
 /// Returns the kind of failure for a response with status 2xx and an error in its body. Some gateways forward another
 /// server's error like this.
 pub(in crate::llm) fn kind_of_answer(body: &str, persistence: Persistence) -> FailureKind {
+    if is_page(body) {
+        // The address is one for people.
+        return FailureKind::NotFound;
+    }
     let answer = parsed(body);
     let stop = answer.as_ref().and_then(|answer| root(answer)?.get_text("stop_reason"));
     if stop.is_some_and(|stop| stop.is(FULL_WINDOW)) {
@@ -311,6 +315,6 @@ mod tests {
         assert_eq!(kind(r#"[{"error":{"code":503,"message":"busy"}}]"#), FailureKind::Trouble);
         assert_eq!(kind(r#"{"content":[],"stop_reason":"model_context_window_exceeded"}"#), FailureKind::TooLong);
         assert_eq!(kind(r#"{"error":{"code":200}}"#), FailureKind::Odd);
-        assert_eq!(kind("<html>"), FailureKind::Odd);
+        assert_eq!(kind("<html>"), FailureKind::NotFound);
     }
 }

@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::pattern::pattern;
+
 /// Returns the window in tokens that a refusal names. It is the model's whole window or the limit of its input: a
 /// request has to fit either.
 pub(in crate::llm) fn named(body: &str) -> Option<u64> {
@@ -13,11 +15,11 @@ pub(in crate::llm) fn named(body: &str) -> Option<u64> {
     let number = |found: regex::Captures<'_>| {
         found.get(1).or_else(|| found.get(2))?.as_str().replace([',', '_'], "").parse().ok()
     };
-    let windows = NAMED.as_ref()?.captures_iter(&text).filter_map(number);
+    let windows = NAMED.captures_iter(&text).filter_map(number);
     windows.into_iter().find(|window| PLAUSIBLE.contains(window))
 }
 
-static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     const NUMBER: &str = r"(\d[\d,_]*)";
     let before = [
         r#""n_ctx"\s*:\s*"#,
@@ -28,9 +30,14 @@ static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"\d \+ \d+ > ",
         r"length should be \[\d+, ?",
     ];
-    // A test checks that the pattern is valid.
-    Regex::new(&format!(r"(?:{}){NUMBER}|{NUMBER} maximum context length", before.join("|"))).ok()
+    pattern(&format!(r"(?:{}){NUMBER}|{NUMBER} maximum context length", before.join("|")))
 });
+
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    vec![&*NAMED]
+}
 
 #[cfg(test)]
 mod tests {

@@ -194,11 +194,25 @@ impl Endpoint {
     ///
     /// # Errors
     /// What is missing in the answer.
-    pub(crate) fn response(&self, body: &str) -> Result<Reply, String> {
-        let body = parsed(body);
+    pub(crate) fn response(&self, text: &str) -> Result<Reply, String> {
+        let body = parsed(text);
         match body.as_ref().and_then(Source::first).filter(|answer| answer.kind() == Kind::Object) {
             Some(answer) => (self.provider.api.response)(answer),
+            None if crate::llm::error_response::is_page(text) => {
+                Err(format!("the server sent a web page; {}", self.asks_for_address()))
+            }
             None => Err("the answer is no JSON object".to_owned()),
+        }
+    }
+}
+
+impl Endpoint {
+    /// Asks whether the address is that of the API, which ends as that of the provider does.
+    fn asks_for_address(&self) -> String {
+        let after_scheme = self.provider.base_url.split_once("://").map_or("", |(_, rest)| rest);
+        match after_scheme.split_once('/') {
+            Some((_, path)) => format!("does --base-url end in /{path}?"),
+            None => "is --base-url the address of the API?".to_owned(),
         }
     }
 }

@@ -111,6 +111,6 @@ mod tests {
         let refused = response(r#"{"choices":[{"message":{"content":null,"refusal":"No."},"finish_reason":"stop"}]}"#);
         assert_eq!(refused.map(|reply| reply.stop), Ok(Stop::Refused));
         assert_eq!(response(r#"{"choices":[]}"#), Err("the answer has no choices".to_owned()));
-        assert_eq!(response("<html>"), Err("the answer is no JSON object".to_owned()));
+        assert_eq!(response("[]"), Err("the answer is no JSON object".to_owned()));
     }
 }

@@ -183,6 +183,27 @@ proptest! {
 }
 
 #[test]
+fn a_clipped_key_is_masked_in_every_disguise() {
+    let key = "sk-Marker/7e6f+5d4c=3b2a_9Zx";
+    let secret = Secret::new(key).expect("a key");
+    let mut seen = Vec::new();
+    for start in 0..=key.len() - 8 {
+        for end in start + 8..=key.len() {
+            // A digit of Base64 or of octal can belong to what is beside the part.
+            for (name, disguise) in DISGUISES {
+                let masked = secret.mask(&format!("key {}… is wrong", disguise(&key[start..end])));
+                let is_prefixed = *name == "base64 for addresses" || *name == WIDE;
+                if !masked.contains(MASK) && !is_prefixed {
+                    seen.push(format!("{name}: {:?} became {masked:?}", &key[start..end]));
+                }
+            }
+        }
+    }
+    assert!(seen.is_empty(), "{} parts: {:#?}", seen.len(), &seen[..seen.len().min(9)]);
+    assert_eq!(secret.mask("sk-Mark… is short"), "sk-Mark… is short");
+}
+
+#[test]
 fn ordinary_texts_stay_as_they_are() {
     let text = include_str!("../../../CHANGELOG.md");
     for key in ["sk-Marker/7e6f+5d4c=3b2a", "sk-1", "test", "ollama", "EMPTY", "lm-studio", "not-needed"] {

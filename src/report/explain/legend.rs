@@ -11,39 +11,33 @@ use crate::report::shares::Shares;
 /// Categories with their own bar; smaller ones share one.
 const MOST_CATEGORIES: usize = 14;
 
-impl Picture<'_, '_> {
-    /// Draws what fills the conversation, or the context window where that is known: a bar for each category.
-    pub(super) fn categories(&self, columns: usize, out: &mut String) {
-        let spent = Categories::of(self.transcript, self.tally, self.plan.start);
-        let total = spent.total();
-        let window = self.policy.context_window;
-        let free = window.map(|window| ("free".to_owned(), window.saturating_sub(total)));
-        let rows = spent.rows();
-        let (shown, others) = rows.split_at(rows.len().min(MOST_CATEGORIES));
-        let rest = (!others.is_empty()).then(|| ("others".to_owned(), others.iter().map(|(_, tokens)| tokens).sum()));
-        let rows: Vec<(String, u64)> = shown.iter().cloned().chain(rest).chain(free).collect();
-        let shares = Shares::new(total, window);
-        let name = rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0).min(NAME);
-        let number = shares.whole.to_string().len();
-        let bar = columns.saturating_sub(name + number + 9).min(40);
-        out.push('\n');
-        wrapped(
-            if window.is_some() { "what fills the context window:" } else { "what fills the conversation:" },
-            columns,
-            out,
-        );
-        for (category, tokens) in rows {
-            let share = shares.of(tokens);
-            let category = fitted(&category, name);
-            let mut line = Line::default();
-            line.plain(format!("{category}{} ", " ".repeat(name.saturating_sub(width(&category)))));
-            line.plain(format!("{tokens:>number$} {:>3.0} % ", share * 100.0));
-            let style = if category == "free" { DIM } else { Style::new() };
-            line.add(style, (if category == "free" { "·" } else { "█" }).repeat((share * bar as f64).ceil() as usize));
-            line.end(columns, out);
-        }
+/// Draws what fills `all` of something, or the context window where that is known: a bar for each category.
+pub(crate) fn categories(spent: &Categories, all: &str, window: Option<u64>, columns: usize, out: &mut String) {
+    let total = spent.total();
+    let free = window.map(|window| ("free".to_owned(), window.saturating_sub(total)));
+    let rows = spent.rows();
+    let (shown, others) = rows.split_at(rows.len().min(MOST_CATEGORIES));
+    let rest = (!others.is_empty()).then(|| ("others".to_owned(), others.iter().map(|(_, tokens)| tokens).sum()));
+    let rows: Vec<(String, u64)> = shown.iter().cloned().chain(rest).chain(free).collect();
+    let shares = Shares::new(total, window);
+    let name = rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0).min(NAME);
+    let number = shares.whole.to_string().len();
+    let bar = columns.saturating_sub(name + number + 9).min(40);
+    let whole = if window.is_some() { "the context window" } else { all };
+    wrapped(&format!("what fills {whole}:"), columns, out);
+    for (category, tokens) in rows {
+        let share = shares.of(tokens);
+        let category = fitted(&category, name);
+        let mut line = Line::default();
+        line.plain(format!("{category}{} ", " ".repeat(name.saturating_sub(width(&category)))));
+        line.plain(format!("{tokens:>number$} {:>3.0} % ", share * 100.0));
+        let style = if category == "free" { DIM } else { Style::new() };
+        line.add(style, (if category == "free" { "·" } else { "█" }).repeat((share * bar as f64).ceil() as usize));
+        line.end(columns, out);
     }
+}
 
+impl Picture<'_, '_> {
     /// Draws the legend: what each sign means, with its messages and tokens.
     pub(super) fn legend(&self, rows: &[Row], columns: usize, out: &mut String) {
         let all = 0..self.transcript.messages.len();

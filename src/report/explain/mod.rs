@@ -15,7 +15,7 @@ use clap::builder::styling::{AnsiColor, Style};
 
 use crate::plan::{Plan, Policy, total};
 use crate::sanitize::sanitize;
-use crate::tokens::Tally;
+use crate::tokens::{Categories, Tally};
 use crate::transcript::compaction::Compaction;
 use crate::transcript::{Message, Transcript};
 use crate::wording::{counted, readable_source};
@@ -23,6 +23,7 @@ use crate::wording::{counted, readable_source};
 use crate::report::brief;
 use crate::report::columns::{Line, fitted, fitted_end, width, wrapped};
 
+pub(crate) use legend::categories;
 pub(super) use status::MessageStatus;
 
 const BOLD: Style = Style::new().bold();
@@ -96,7 +97,9 @@ impl Picture<'_, '_> {
         self.lines_at(self.transcript.messages.len(), &layout, &whole, &mut out);
         out.push('\n');
         self.legend(&rows, columns, &mut out);
-        self.categories(columns, &mut out);
+        let spent = Categories::of(self.transcript, self.tally, self.plan.start);
+        out.push('\n');
+        categories(&spent, "the conversation", self.policy.context_window, columns, &mut out);
         out
     }
 

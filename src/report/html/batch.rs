@@ -3,8 +3,9 @@
 use crate::events::Status;
 
 use crate::report::html::conversation::{Part, card, dollars, less, money, percent, sizes};
-use crate::report::html::escape::{escaped, grouped};
+use crate::report::html::escape::escaped;
 use crate::report::html::{Page, Row};
+use crate::wording::grouped;
 
 /// The sums over all conversations, with or without a row.
 #[derive(Debug, Default)]
@@ -142,7 +143,7 @@ impl Page {
         });
         out.push_str("<tbody>\n");
         for (at, row) in self.rows.iter().enumerate() {
-            let above = at.checked_sub(1).and_then(|above| self.rows[above].conversation.error.as_deref());
+            let above = at.checked_sub(1).and_then(|above| self.rows[above].conversation.why());
             table_row(row, at, (costs, above), &mut out);
         }
         out.push_str("</tbody>\n</table>\n</div>\n");
@@ -163,7 +164,7 @@ fn table_row(row: &Row, at: usize, (costs, above): (bool, Option<&str>), out: &m
         Status::Failed => ("failed", "failed"),
         Status::Skipped => ("skipped", "left"),
     };
-    let why = match row.conversation.error.as_deref() {
+    let why = match row.conversation.why() {
         None => String::new(),
         // Where a file cannot be written, all of its lines fail for the same reason.
         error if error == above => "<br>for the same reason".to_owned(),

@@ -2,10 +2,10 @@
 
 use crate::events::{Drawn, Status};
 
-use crate::report::html::escape::{block, escaped, grouped};
+use crate::report::html::escape::{block, escaped};
 use crate::report::html::{Page, Reader, Row};
 use crate::report::shares::Shares;
-use crate::wording::counted;
+use crate::wording::{counted, grouped};
 
 /// The most characters of a summary.
 const MOST_OF_SUMMARY: usize = 60_000;

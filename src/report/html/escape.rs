@@ -1,8 +1,10 @@
 //! Escaping of text for a page. The result has no markup, does not change the direction of the text around it, and
 //! shows invisible characters. Every text is treated as hostile.
 
+use crate::wording::grouped;
 use std::fmt::Write;
 
+use crate::redact::{cut_before, cut_behind};
 use crate::sanitize::is_control;
 
 /// Escapes a text for use between tags and in a quoted attribute. Line ends and tabs stay. Controls become their
@@ -50,22 +52,9 @@ pub(super) fn block(text: &str, most: usize) -> String {
     let left_out = grouped((characters - head - tail) as u64);
     format!(
         "{}<p class=\"left-out\">… {left_out} characters are left out here …</p>\n{}",
-        block(&text[..at(head)]),
-        block(&text[at(characters - tail)..])
+        block(&text[..cut_before(text, at(head))]),
+        block(&text[cut_behind(text, at(characters - tail))..])
     )
-}
-
-/// Formats a number with separators.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ use std::ops::Range;
 use crate::report::brief;
 use crate::report::explain::{MessageStatus, Picture, Row};
 use crate::transcript::{Message, Transcript};
-use crate::wording::counted;
+use crate::wording::{counted, grouped};
 
-use crate::report::html::escape::{block, escaped, grouped};
+use crate::report::html::escape::{block, escaped};
 
 /// The most rows.
 const MOST_ROWS: usize = 120;

@@ -315,3 +315,15 @@ fn each_value_says_where_it_comes_from() {
     );
     assert!(Layers::of(&["-n"]).toml("keep = 'messages:1'").notices().is_empty());
 }
+
+#[test]
+fn a_variable_that_is_nearly_a_setting_is_named() {
+    let command_line = CommandLine::parse([OsString::from("tcompact")]).expect("no arguments");
+    let told = |name: &str| command_line.misspelled([OsString::from(name)].into_iter());
+    for (name, near) in [("TCOMPACT_KEEEP", "TCOMPACT_KEEP"), ("TCOMPACT_SUMARY_TOKEN", "TCOMPACT_SUMMARY_TOKENS")] {
+        assert!(told(name)[0].ends_with(&format!("{name} is not a setting and has no effect; did you mean {near}?")));
+    }
+    for name in ["TCOMPACT_KEEP", "TCOMPACT_BIN", "TCOMPACT_REGENERATE", "TCOMPACT_PYTHON", "TCOMPACT_", "KEEEP"] {
+        assert_eq!(told(name), Vec::<String>::new(), "{name}");
+    }
+}

@@ -4,39 +4,10 @@ use std::fmt;
 
 use crate::transcript::foreign::completion::is_result;
 use crate::transcript::foreign::part::could_be_call_or_result;
+use crate::transcript::foreign::programs::program;
 use crate::transcript::format::Transcript;
-use crate::transcript::json::{Json, Object};
+use crate::transcript::json::Json;
 use crate::transcript::message::{Content, Message, Part, PartKind};
-
-/// Whether a message is one of a given program.
-type Recognizer = fn(&Object<'_>) -> bool;
-
-/// Programs whose files resemble a format of the table, each with a test for one of its messages.
-const PROGRAMS: [(&str, Recognizer); 6] = [
-    ("a session of Qwen Code", |line| line.get("uuid").is_some() && line.at(&["message", "parts"]).is_some()),
-    ("a session of Factory Droid", |line| {
-        line.get_text("type").is_some_and(|kind| kind.is("message"))
-            && line
-                .at(&["message", "content"])
-                .is_some_and(|content| has_part_of(content, &["tool_use", "tool_result"]))
-    }),
-    ("a stream of Cursor's agent", |line| line.get("call_id").is_some() && line.get("tool_call").is_some()),
-    ("Goose's messages", |message| {
-        message.get("content").is_some_and(|content| has_part_of(content, &["toolRequest", "toolResponse"]))
-    }),
-    ("Mastra's messages", |message| message.at(&["content", "format"]).is_some()),
-    ("Kimi CLI's context", |message| message.get("content").is_some_and(|content| has_part_of(content, &["think"]))),
-];
-
-fn has_part_of(list: Json<'_>, kinds: &[&str]) -> bool {
-    list.items().any(|part| part.get_text("type").is_some_and(|kind| kinds.iter().any(|name| kind.is(name))))
-}
-
-/// Returns the program that writes messages like this one, if tcompact recognizes it but does not read its files.
-pub(in crate::transcript) fn program(message: Json<'_>) -> Option<&'static str> {
-    let message = Object::of(message);
-    PROGRAMS.iter().find(|(_, is_of)| is_of(&message)).map(|(name, _)| *name)
-}
 
 /// Returns the foreign parts of a message. Results are skipped: they may have parts of any kind.
 fn foreign_parts<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = &'m Part<'a>> {

@@ -17,7 +17,7 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::fields::copied;
 use crate::transcript::formats::shared::groups::of_one_answer;
-use crate::transcript::formats::shared::links::{Keys, Links, uuid};
+use crate::transcript::formats::shared::links::{Keys, uuid};
 use crate::transcript::formats::shared::tool_use;
 use crate::transcript::json::{Items, Json, Kind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, ResultRef};
@@ -168,6 +168,10 @@ impl MessageWriter for ClaudeCode {
         if is_linked { SummaryPosition::First } else { SummaryPosition::AfterPinned }
     }
 
+    fn marks_summaries(&self) -> bool {
+        true
+    }
+
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let message = json!({"role": "user", "content": summary.text});
         let Some(neighbour) = at.neighbour() else { return vec![json!({"type": "user", "message": message})] };
@@ -177,7 +181,7 @@ impl MessageWriter for ClaudeCode {
             let id = neighbour.get("uuid").is_some().then_some(new);
             return vec![line.user(message, id, Map::new())];
         }
-        let links = Links::of(at, KEYS);
+        let links = at.links(KEYS);
         let id = links.end_of_walk().map_or(new, Cow::into_owned);
         let boundary = uuid(&["boundary", &id]);
         let marks = json!({"isVisibleInTranscriptOnly": true, "isCompactSummary": true});
@@ -369,7 +373,7 @@ mod tests {
         let transcript = &document.transcripts[0];
         let gone: Vec<usize> = gone.iter().map(|index| transcript.messages[*index].span().start).collect();
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-        ClaudeCode.summary(&summary, &InsertionPoint { transcript, cutoff, removed: &|| gone.clone() })
+        ClaudeCode.summary(&summary, &InsertionPoint::in_place_of(transcript, cutoff, || gone.clone()))
     }
 
     #[test]

@@ -433,7 +433,7 @@ mod tests {
         with(&[first, item("user"), state, item("assistant")], |transcript| {
             assert_eq!((transcript.messages.len(), transcript.notes.len()), (2, 2));
             let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-            let written = Codex.summary(&summary, &InsertionPoint { transcript, cutoff: 1, removed: &Vec::new });
+            let written = Codex.summary(&summary, &InsertionPoint::new(transcript, 1));
             assert_eq!(written[0].to_string(), item("user").replace(r#""t""#, r#""s""#));
         });
     }
@@ -444,7 +444,7 @@ mod tests {
         let numbered: Vec<String> = lines.iter().map(|line| line.replace(r#"Z","#, r#"Z","ordinal":7,"#)).collect();
         with(&numbered, |transcript| {
             let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-            let written = Codex.summary(&summary, &InsertionPoint { transcript, cutoff: 1, removed: &Vec::new });
+            let written = Codex.summary(&summary, &InsertionPoint::new(transcript, 1));
             assert_eq!(written[0].to_string(), numbered[1].replace(r#""u""#, r#""s""#));
         });
     }

@@ -196,7 +196,7 @@ mod tests {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |neighbour: &str| {
             let document = read(neighbour, None, None).expect("a transcript");
-            let place = InsertionPoint { transcript: &document.transcripts[0], cutoff: 0, removed: &Vec::new };
+            let place = InsertionPoint::new(&document.transcripts[0], 0);
             Gemini.summary(&summary, &place)[0].to_string()
         };
         assert_eq!(written(r#"[{"parts":[{"text":"u"}],"role":"user"}]"#), r#"{"parts":[{"text":"s"}],"role":"user"}"#);

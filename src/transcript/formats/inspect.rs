@@ -100,6 +100,10 @@ impl MessageWriter for Inspect {
         Output::in_content(message.json, "text").map(|output| output.with_failure(failed))
     }
 
+    fn marks_summaries(&self) -> bool {
+        true
+    }
+
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let neighbour = at.neighbour();
         let mut message = json!({});
@@ -215,7 +219,7 @@ mod tests {
         let document = read(MESSAGES, None, None).expect("a transcript");
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |cutoff| {
-            let place = InsertionPoint { transcript: &document.transcripts[0], cutoff, removed: &Vec::new };
+            let place = InsertionPoint::new(&document.transcripts[0], cutoff);
             Inspect.summary(&summary, &place)[0].clone()
         };
         assert_eq!(written(0)["id"].as_str().map(str::len), Some(22));

@@ -20,7 +20,7 @@ mod openai_responses;
 mod openhands;
 mod pi;
 mod pydantic_ai;
-mod shared;
+pub(super) mod shared;
 mod sharegpt;
 mod tau_bench;
 

@@ -246,11 +246,7 @@ mod tests {
         let written_as = |role: SummaryRole, source: &str| {
             let document = read(source, None, None).expect("a transcript");
             let summary = SummaryMessage { text: "s", role, name: None, marked: false };
-            OpenAiChat.summary(
-                &summary,
-                &InsertionPoint { transcript: &document.transcripts[0], cutoff: 0, removed: &Vec::new },
-            )[0]
-            .to_string()
+            OpenAiChat.summary(&summary, &InsertionPoint::new(&document.transcripts[0], 0))[0].to_string()
         };
         let written = |source: &str| written_as(SummaryRole::User, source);
         assert_eq!(written(r#"[{"role":"user","content":"u"}]"#), r#"{"role":"user","content":"s"}"#);

@@ -303,8 +303,7 @@ mod tests {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |source: &str| {
             with(source, |transcript| {
-                OpenAiResponses.summary(&summary, &InsertionPoint { transcript, cutoff: 1, removed: &Vec::new })[0]
-                    .to_string()
+                OpenAiResponses.summary(&summary, &InsertionPoint::new(transcript, 1))[0].to_string()
             })
         };
         let full = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"s"}]}"#;

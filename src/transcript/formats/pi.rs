@@ -15,7 +15,7 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::blocks::{common_block, content};
 use crate::transcript::formats::shared::fields::{copied, id};
-use crate::transcript::formats::shared::links::{Keys, Links, uuid};
+use crate::transcript::formats::shared::links::{Keys, uuid};
 use crate::transcript::json::{Items, Json, Kind, Object};
 use crate::transcript::message::{
     Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
@@ -142,7 +142,7 @@ impl MessageWriter for Pi {
         if neighbour.get("parentId").is_none() {
             return vec![line("message", Some(neighbour), None, summary.text)];
         }
-        let links = Links::of(at, KEYS);
+        let links = at.links(KEYS);
         let (before, behind) =
             links.kept.split_at(links.kept.partition_point(|entry| entry.span().start < links.last_removed));
         let new_id = behind.iter().find_map(|entry| links.removed_parent(*entry));
@@ -238,11 +238,11 @@ fn message_of<'a>(json: Json<'a>, role: Role, content: Content<'a>, earlier: boo
 
 /// Reads a command that the user ran, with its output.
 fn command_and_output<'a>(inner: &Object<'a>) -> Content<'a> {
-    let text = |key| {
-        let json = inner.get(key)?;
-        Some(Part { json, kind: PartKind::Text(json.text()?) })
-    };
-    Content::of_parts(["command", "output"].into_iter().filter_map(text).collect())
+    let text = |key| inner.get(key).and_then(|json| Some((json, json.text()?)));
+    let command = text("command").map(|(json, text)| Part { json, kind: PartKind::Text(text) });
+    // Nobody said what a program printed.
+    let output = text("output").map(|(json, text)| Part { json, kind: PartKind::Result(Content::Text(text)) });
+    Content::of_parts(command.into_iter().chain(output).collect())
 }
 
 fn is_call(block: Json<'_>) -> bool {
@@ -334,7 +334,7 @@ mod tests {
         let mut gone: Vec<usize> = transcript.messages[..2].iter().map(|message| message.span().start).collect();
         gone.insert(1, transcript.notes[1].json.span().start);
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-        let lines = Pi.summary(&summary, &InsertionPoint { transcript, cutoff: 2, removed: &|| gone.clone() });
+        let lines = Pi.summary(&summary, &InsertionPoint::in_place_of(transcript, 2, || gone.clone()));
         assert_eq!(
             lines[0].to_string(),
             r#"{"type":"message","id":"3","parentId":null,"timestamp":"t","message":{"role":"user","content":[{"type":"text","text":"s"}]}}"#

@@ -249,10 +249,7 @@ mod tests {
     fn a_summary_has_a_time_where_its_neighbours_have_one() {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |source: &str| {
-            with(source, |transcript| {
-                PydanticAi.summary(&summary, &InsertionPoint { transcript, cutoff: 0, removed: &Vec::new })[0]
-                    .to_string()
-            })
+            with(source, |transcript| PydanticAi.summary(&summary, &InsertionPoint::new(transcript, 0))[0].to_string())
         };
         assert_eq!(
             written(&format!("[{FIRST}]")),

@@ -182,7 +182,7 @@ mod tests {
         let source = r#"[{"value":"u","from":"user"},{"value":"a","from":"assistant"}]"#;
         let document = read(source, None, None).expect("a transcript");
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-        let place = InsertionPoint { transcript: &document.transcripts[0], cutoff: 1, removed: &Vec::new };
+        let place = InsertionPoint::new(&document.transcripts[0], 1);
         assert_eq!(ShareGpt.summary(&summary, &place)[0].to_string(), r#"{"value":"s","from":"user"}"#);
     }
 

@@ -1,5 +1,8 @@
 //! Determines what a call does with files: not only that it changes them, but how.
 
+use std::collections::{BTreeSet, HashSet};
+use std::ops::Bound;
+
 use serde_json::Value;
 
 use crate::transcript::tools::shell::steps;
@@ -41,35 +44,45 @@ pub(crate) fn file_actions(
     if let Some((from, to)) = MOVES.iter().find_map(paths).filter(|_| has_verb(&["rename", "move"])) {
         return vec![(format!("{from} → {to}"), FileAction::Renamed)];
     }
-    let in_patch = |verb: &str, path: &str| arguments.contains(&format!("*** {verb} File: {path}"));
+    let (deleted, added) = (named_in_patch(arguments, "Delete"), named_in_patch(arguments, "Add"));
+    let is_in = |named: &BTreeSet<&str>, path: &str| {
+        named
+            .range::<str, _>((Bound::Included(path), Bound::Unbounded))
+            .next()
+            .is_some_and(|rest| rest.starts_with(path))
+    };
     // A tool that writes a file may write one that was there before.
     let creates = has_verb(&["create"])
         || given.get("command").and_then(Value::as_str) == Some("create")
         || has_verb(&["write"]) && result.to_lowercase().contains("created");
     let steps: Vec<Step<'_>> = steps(tool.command.as_deref().unwrap_or("")).into_iter().map(Step::parse).collect();
     let moves: Vec<(&str, &str)> = steps.iter().filter_map(Step::moves).collect();
+    let moved: HashSet<&str> = moves.iter().flat_map(|(from, to)| [*from, *to]).collect();
+    let removed: HashSet<&str> = steps.iter().flat_map(Step::removes).copied().collect();
+    let copied: HashSet<&str> = steps.iter().filter_map(Step::copies_to).collect();
     let mut found: Vec<(String, FileAction)> = Vec::new();
-    for file in
-        tool.files.iter().filter(|file| !moves.iter().any(|(from, to)| [*from, *to].contains(&file.path.as_str())))
-    {
-        let path = &file.path;
+    for file in tool.files.iter().filter(|file| !moved.contains(file.path.as_str())) {
+        let path = file.path.as_str();
         let action = if file.access != Access::Changed {
             FileAction::Read
-        } else if in_patch("Delete", path)
-            || has_verb(&["delete", "remove"])
-            || steps.iter().any(|step| step.removes(path))
-        {
+        } else if is_in(&deleted, path) || has_verb(&["delete", "remove"]) || removed.contains(path) {
             FileAction::Deleted
-        } else if in_patch("Add", path) || creates || steps.iter().any(|step| step.copies_to(path)) {
+        } else if is_in(&added, path) || creates || copied.contains(path) {
             FileAction::Created
         } else {
             FileAction::Changed
         };
-        found.push((path.clone(), action));
+        found.push((path.to_owned(), action));
     }
     found.extend(steps.iter().flat_map(Step::restores).map(|path| (path.to_owned(), FileAction::Restored)));
     found.extend(moves.iter().map(|(from, to)| (format!("{from} → {to}"), FileAction::Renamed)));
     found
+}
+
+/// Returns what follows each mark that a patch does this to a file. It begins with the path.
+fn named_in_patch<'p>(patch: &'p str, verb: &str) -> BTreeSet<&'p str> {
+    let mark = format!("*** {verb} File: ");
+    patch.match_indices(&mark).map(|(at, mark)| &patch[at + mark.len()..]).collect()
 }
 
 /// A step of a command, by its words without quotes.
@@ -82,12 +95,13 @@ impl<'s> Step<'s> {
         Step { words: step.split_whitespace().map(|word| word.trim_matches(['\'', '"'])).collect() }
     }
 
-    fn removes(&self, path: &str) -> bool {
-        matches!(self.words[..], ["rm", ..] | ["git", "rm", ..]) && self.words.contains(&path)
+    /// Returns the words that name the files that the step removes.
+    fn removes(&self) -> &[&'s str] {
+        if matches!(self.words[..], ["rm", ..] | ["git", "rm", ..]) { &self.words } else { &[] }
     }
 
-    fn copies_to(&self, path: &str) -> bool {
-        matches!(self.words[..], ["cp", .., to] if to == path)
+    fn copies_to(&self) -> Option<&'s str> {
+        if let ["cp", .., to] = self.words[..] { Some(to) } else { None }
     }
 
     /// Returns the two paths of a move of one file. A folder as the target keeps the name.

@@ -69,6 +69,7 @@ fn purpose_of_step(step: &str) -> Purpose {
     }
 }
 
-fn is_in(word: &str, list: &str) -> bool {
+/// Whether a word is one of a list, which has `|` between the words.
+pub(crate) fn is_in(word: &str, list: &str) -> bool {
     list.split('|').any(|known| known == word)
 }

@@ -1,7 +1,7 @@
 //! The files that scripts write: an agent without an editor changes code by `open("a.py", "w")` in a script that it writes
 //! and runs. The code is not parsed: a call that writes, with a path in quotes or in a variable, is found by its words.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::transcript::tools::actions::FileAction;
 use crate::transcript::tools::shell::steps;
@@ -30,14 +30,14 @@ impl ScriptWrites {
 
     /// Returns the files that a command writes by code of its own, or by a script that was written before.
     pub(crate) fn of_command(&self, command: &str) -> Vec<(String, FileAction)> {
+        let scripts: BTreeSet<&str> = steps(command).into_iter().filter_map(script_of_step).collect();
         let mut found = Vec::new();
-        for step in steps(command) {
-            match script_of_step(step) {
-                Some("-") => found.extend(written_files(command)),
-                Some(script) => {
+        for script in scripts {
+            match script {
+                "-" => found.extend(written_files(command)),
+                script => {
                     found.extend(self.by_script.get(script.trim_start_matches("./")).into_iter().flatten().cloned());
                 }
-                None => {}
             }
         }
         found.sort_unstable();
@@ -100,12 +100,7 @@ fn written_files(code: &str) -> Vec<(String, FileAction)> {
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '"' | '\'');
         found.extend(path_at(code, code[..at].trim_end_matches(')').trim_end_matches(is_part).len()));
     }
-    let is_removed = |path: &String| {
-        ["remove(", "unlink("].iter().any(|call| {
-            [format!("{call}'{path}"), format!("{call}\"{path}")].iter().any(|removal| code.contains(removal))
-        })
-    };
-    found.into_iter().filter(|path| !is_removed(path)).take(MOST_FILES).map(|path| (path, action)).collect()
+    found.into_iter().take(MOST_FILES).map(|path| (path, action)).collect()
 }
 
 /// Whether the arguments of `open` have a mode that writes.

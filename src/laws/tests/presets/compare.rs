@@ -6,17 +6,26 @@ use crate::engine::Outcome;
 use crate::files::append::Section;
 use crate::laws::transcripts::{json, read};
 use crate::plan::carried::{self, carried};
+use crate::plan::summaries::mark_summaries;
 use crate::plan::{Plan, Policy, plan, total};
 use crate::settings::Settings;
 use crate::tokens::Tally;
+use crate::transcript::framing::Document;
 use crate::transcript::json::{Json, Kind as JsonKind};
 use crate::transcript::source::Source;
 
 use super::case::{Case, repr, text, unsigned};
 
+/// Marks earlier summaries, as the program does when it reads a transcript.
+fn mark(document: &mut Document<'_>, settings: &Settings) {
+    let Settings { policy, .. } = settings;
+    document.transcripts.iter_mut().for_each(|one| mark_summaries(one, &policy.cut, policy.summary.role));
+}
+
 /// Compares total, trigger and cutoff.
 pub(super) fn compare_plan(case: &Case<'_>, settings: &Settings, source: &str, before: usize, out: &mut String) {
-    let Ok(document) = read(source, settings.input.from, None) else { return };
+    let Ok(mut document) = read(source, settings.input.from, None) else { return };
+    mark(&mut document, settings);
     let transcript = &document.transcripts[0];
     let tally = Tally::new(settings.policy.counter, &transcript.messages);
     if let Some(expected) = unsigned(case.expected("total_tokens")) {
@@ -25,13 +34,12 @@ pub(super) fn compare_plan(case: &Case<'_>, settings: &Settings, source: &str, b
             let _ = writeln!(out, "total {found} and not {expected}");
         }
     }
-    let truncated = settings
-        .policy
-        .truncation
-        .as_ref()
-        .map(|truncation| truncation.early_edits(transcript, &tally, &settings.policy.cut));
+    let truncated = settings.policy.truncation.as_ref().map(|truncation| {
+        truncation.edits(transcript, truncation.old_messages(transcript, &tally, &settings.policy.cut))
+    });
     let source = crate::rewrite::apply(source, &truncated.unwrap_or_default());
-    let document = read(&source, settings.input.from, None).expect("a transcript");
+    let mut document = read(&source, settings.input.from, None).expect("a transcript");
+    mark(&mut document, settings);
     let transcript = &document.transcripts[0];
     let tally = Tally::new(settings.policy.counter, &transcript.messages);
     let decided: Plan = plan(transcript, &tally, &settings.policy.cut);
@@ -83,7 +91,8 @@ pub(super) fn compare_result(
     let (input, result) = (values(source), values(&made));
     let mut found = result.clone();
     if case.system == "deerflow" {
-        let document = read(&made, settings.input.from, None).expect("a transcript");
+        let mut document = read(&made, settings.input.from, None).expect("a transcript");
+        mark(&mut document, settings);
         let summary = carried(&document.transcripts[0], &settings.policy.cut);
         let expected = text(case.expected("summary_text")).or(text(case.given("previous_summary")));
         if summary.as_ref().map(|summary| summary.text.to_string()).filter(|text| !text.is_empty())

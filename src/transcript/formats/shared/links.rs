@@ -7,7 +7,6 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use crate::transcript::format::InsertionPoint;
 use crate::transcript::formats::shared::fields::digest;
 use crate::transcript::json::Json;
 
@@ -32,19 +31,15 @@ pub(crate) struct Links<'a> {
 }
 
 impl<'a> Links<'a> {
-    /// Finds the links around an insertion point.
-    pub(crate) fn of(at: &InsertionPoint<'_, 'a>, keys: Keys) -> Self {
-        let transcript = at.transcript;
-        let mut entries: Vec<Json<'a>> = transcript.messages.iter().map(|message| message.json).collect();
-        entries.extend(transcript.notes.iter().map(|note| note.json));
+    /// Finds the links among the entries of a session around a cut at this byte. `removed` are the bytes at which the
+    /// removed entries begin, in order.
+    pub(crate) fn of(mut entries: Vec<Json<'a>>, removed: &[usize], cut: usize, keys: Keys) -> Self {
         entries.retain(|entry| entry.get(keys.parent).is_some());
         entries.sort_by_key(|entry| entry.span().start);
-        let removed = (at.removed)();
         let is_removed = |entry: &Json<'_>| removed.binary_search(&entry.span().start).is_ok();
         let last_removed = removed.last().copied().unwrap_or_default();
         let (removed, kept): (Vec<Json<'a>>, Vec<Json<'a>>) = entries.into_iter().partition(is_removed);
         let removed = removed.iter().filter_map(|entry| entry.get_text(keys.id)).map(|id| id.decode()).collect();
-        let cut = transcript.messages.get(at.cutoff).map_or(usize::MAX, |first| first.span().start);
         Links { keys, before: kept.partition_point(|entry| entry.span().start < cut), kept, removed, last_removed }
     }
 

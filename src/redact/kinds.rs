@@ -1,8 +1,8 @@
 //! The kinds of secrets, and the spelling of known keys and tokens.
 //!
 //! A row is what a provider documents about its keys: the prefix, the characters that follow, and their number.
-//! Searching a text for them is in [`crate::rewrite::redaction::shapes`]. Secrets recognized only by name have no row
-//! here; they are in [`crate::rewrite::redaction::names`].
+//! Searching a text for them is in [`crate::redact::shapes`]. Secrets recognized only by name have no row
+//! here; they are in [`crate::redact::names`].
 
 /// A password, by the name before it.
 pub(super) const PASSWORD: &str = "password";
@@ -322,7 +322,8 @@ pub(super) const SHAPES: &[Shape] = &[
     ),
     row("age-key", &["AGE-SECRET-KEY-1"], Capitals, 50),
     // Base64 of `-----BEGIN ` and the words that may come before `PRIVATE KEY`.
-    row(PRIVATE_KEY, &["LS0tLS1CRUdJTiBQUklW", "LS0tLS1CRUdJTiBSU0Eg", "LS0tLS1CRUdJTiBFQyBQ"], Encoded, 60),
-    row(PRIVATE_KEY, &["LS0tLS1CRUdJTiBPUEVO", "LS0tLS1CRUdJTiBFTkNS"], Encoded, 60),
+    row(PRIVATE_KEY, &["LS0tLS1CRUdJTiBQUklW", "LS0tLS1CRUdJTiBSU0Eg", "LS0tLS1CRUdJTiBFQyBQ"], Encoded, 36),
+    row(PRIVATE_KEY, &["LS0tLS1CRUdJTiBPUEVO", "LS0tLS1CRUdJTiBFTkNS", "LS0tLS1CRUdJTiBEU0Eg"], Encoded, 36),
+    row(PRIVATE_KEY, &["LS0tLS1CRUdJTiBQR1AgUFJJ"], Encoded, 36),
     Shape { needs: Needs::Dense, ..row(SECRET, SMALL, Dotted, 26) },
 ];

@@ -7,8 +7,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::rewrite::redaction::kinds::{AUTHORIZATION, COOKIE, PASSWORD};
-use crate::rewrite::redaction::{SecretSpan, is_delimiter, values};
+use crate::pattern::pattern;
+use crate::redact::kinds::{AUTHORIZATION, COOKIE, PASSWORD};
+use crate::redact::{SecretSpan, is_delimiter, values};
 
 /// The most bytes of a header.
 const LONGEST_HEADER: usize = 8192;
@@ -16,20 +17,18 @@ const LONGEST_HEADER: usize = 8192;
 const LONGEST_COMMAND: usize = 256;
 
 /// Schemes with a single secret, which ends at white space.
-static SCHEMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new("^(?i:api-?key|basic|bearer|bot|digest|githubtoken|jwt|key|negotiate|oauth|sharedkey|sso-key|token)$")
-        .ok()
+static SCHEMES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern("^(?i:api-?key|basic|bearer|bot|digest|githubtoken|jwt|key|negotiate|oauth|sharedkey|sso-key|token)$")
 });
 /// A user and password after a flag of `curl`, a password after a flag of other commands, a password in `.netrc`.
-static COMMANDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static COMMANDS: LazyLock<Regex> = LazyLock::new(|| {
     let value = r#"\\*(?:["']([^"'\\\n]{3,256})["'\\]|([^\s"'\\]{3,256}))"#;
     let netrc = r"(?m:^|machine\s+\S+)\s*login\s+\S+\s+password\s+(\S{3,256})";
-    Regex::new(&format!(r"[ \t](-u|--user|-U|--proxy-user|-p)[ =]?{value}|{netrc}")).ok()
+    pattern(&format!(r"[ \t](-u|--user|-U|--proxy-user|-p)[ =]?{value}|{netrc}"))
 });
 
 fn is_scheme(word: &str) -> bool {
-    // A test checks that it compiles.
-    SCHEMES.as_ref().is_some_and(|regex| regex.is_match(word))
+    SCHEMES.is_match(word)
 }
 
 /// Returns where the value of a header ends that begins at `start`: at the end of the line, or at a quote unless the
@@ -110,7 +109,7 @@ pub(super) fn cookies(text: &str, start: usize) -> Option<SecretSpan> {
 
 /// Finds passwords in commands and in `.netrc`.
 pub(super) fn commands(text: &str, found: &mut Vec<SecretSpan>) {
-    for captures in COMMANDS.iter().flat_map(|regex| regex.captures_iter(text)) {
+    for captures in COMMANDS.captures_iter(text) {
         let Some(mut value) = captures.get(2).or(captures.get(3)).or(captures.get(4)).map(|value| value.range()) else {
             continue;
         };
@@ -131,4 +130,10 @@ pub(super) fn commands(text: &str, found: &mut Vec<SecretSpan>) {
             found.push(SecretSpan { range: value, kind: PASSWORD });
         }
     }
+}
+
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    vec![&*SCHEMES, &*COMMANDS]
 }

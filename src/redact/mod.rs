@@ -7,12 +7,16 @@
 mod assignments;
 mod headers;
 mod kinds;
+mod masked;
 mod names;
+mod operators;
+mod several;
 mod shapes;
 mod values;
+mod whole;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -20,24 +24,28 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use crate::transcript::Transcript;
+use crate::pattern::pattern;
+use crate::transcript::edit::{Edit, apply, sort};
 use crate::transcript::json::{Json, Kind, Token};
+use crate::transcript::source::Source;
 use crate::transcript::text::Text;
+use crate::transcript::{Arguments, Message, Transcript};
 
-use crate::rewrite::Edit;
+pub(crate) use masked::Masked;
+pub(crate) use whole::{beginning, cut_before, cut_behind};
 
 /// Placeholders with a higher number are ordinary text: no conversation has so many secrets.
 const HIGHEST_NUMBER: u64 = 1_000_000;
 /// How often a text is searched again; no known text needs more than two rounds.
 const MOST_ROUNDS: usize = 8;
+/// How many texts inside texts are read as JSON.
+const DEEPEST: usize = 4;
 
 /// Matches candidates for placeholders.
-static PLACEHOLDERS: LazyLock<Option<Regex>> =
-    // A test checks that it compiles.
-    LazyLock::new(|| Regex::new(r"\[([a-z0-9]+(?:-[a-z]+)+|[a-z]+)-([0-9]+)\]").ok());
+static PLACEHOLDERS: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[([a-z0-9]+(?:-[a-z]+)+|[a-z]+)-([0-9]+)\]"));
 
 /// Masks secrets, and remembers the placeholder of each.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub(crate) struct Redactor {
     /// The placeholder of each secret.
     placeholders: BTreeMap<String, (&'static str, u64)>,
@@ -86,7 +94,7 @@ impl Redactor {
 
     /// Masks the secrets in a text, such as a summary or an answer.
     pub(crate) fn mask<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
-        self.masked(text, Member::Unnamed)
+        self.masked(text, Member::Unnamed, 0)
     }
 
     /// Returns the edits that mask the secrets in the strings of some messages, in order. Strings without secrets are
@@ -98,7 +106,18 @@ impl Redactor {
         indices.sort_unstable();
         indices.dedup();
         let messages = indices.into_iter().filter_map(|index| transcript.messages.get(index));
-        messages.flat_map(|message| self.edits_in(message.json)).collect()
+        messages.flat_map(|message| self.edits_in(message.json, &tool_data(transcript, message), 0)).collect()
+    }
+
+    /// Counts the masks of secrets that this one knows in a text that was masked without being counted.
+    pub(crate) fn count_masks(&mut self, text: &str) {
+        let own: BTreeSet<(&'static str, u64)> = self.placeholders.values().copied().collect();
+        for captures in PLACEHOLDERS.captures_iter(text) {
+            let mask = kinds::named(&captures[1]).zip(captures[2].parse().ok());
+            if let Some((kind, _)) = mask.filter(|mask| own.contains(mask)) {
+                *self.counts.entry(kind).or_default() += 1;
+            }
+        }
     }
 
     /// Returns how many places of each kind were masked so far.
@@ -106,9 +125,9 @@ impl Redactor {
         &self.counts
     }
 
-    /// Returns the edits of the strings in one value.
-    fn edits_in(&mut self, json: Json<'_>) -> Vec<Edit> {
-        let mut edits = Vec::new();
+    /// Returns the edits of the strings in one value, in order. `tool_data` are the parts that a tool has written.
+    fn edits_in(&mut self, json: Json<'_>, tool_data: &[Range<usize>], depth: usize) -> Vec<Edit> {
+        let mut edits: Vec<Edit> = Vec::new();
         let mut open: Vec<Open> = Vec::new();
         for token in json.tokens() {
             match token {
@@ -116,7 +135,13 @@ impl Redactor {
                     let inherited = open.last_mut().map(|outer| outer.value_key(kind)).unwrap_or_default();
                     open.push(Open { is_object: kind == Kind::Object, key: inherited, ..Open::default() });
                 }
-                Token::Close => drop(open.pop()),
+                Token::Close => {
+                    let named = open.pop().and_then(|object| object.unnamed.zip(object.label));
+                    if let Some(((range, value), label)) = named {
+                        edits.retain(|edit| edit.range != range);
+                        edits.extend(self.edit(&value, Member::Named(&label), range, depth));
+                    }
+                }
                 Token::Scalar(scalar) => {
                     let Some(text) = scalar.text() else {
                         open.last_mut().into_iter().for_each(Open::pass_value);
@@ -125,40 +150,59 @@ impl Redactor {
                     match open.last_mut() {
                         Some(object) if object.is_object && !object.has_key => object.read_key(text),
                         mut container => {
+                            let range = scalar.span();
                             let member = container.as_deref().map_or(Member::Unnamed, Open::member);
+                            let is_data =
+                                tool_data.iter().any(|data| data.start <= range.start && range.end <= data.end);
                             let value = text.decode();
-                            if let Cow::Owned(masked) = self.masked(&value, member) {
-                                edits.push(Edit { range: scalar.span(), text: Value::from(masked).to_string() });
-                            }
-                            container.iter_mut().for_each(|container| container.pass_text(&value));
+                            edits.extend(self.edit(&value, member.in_data(is_data), range.clone(), depth));
+                            container.iter_mut().for_each(|container| container.pass_text(&value, &range));
                         }
                     }
                 }
             }
         }
+        sort(&mut edits);
         edits
+    }
+
+    /// Returns the edit that masks the secrets in a string.
+    fn edit(&mut self, value: &str, member: Member<'_>, range: Range<usize>, depth: usize) -> Option<Edit> {
+        match self.masked(value, member, depth) {
+            Cow::Owned(masked) => Some(Edit { range, text: Value::from(masked).to_string() }),
+            Cow::Borrowed(_) => None,
+        }
     }
 
     /// Masks the secrets in a text that is the value of `member`. Masking may expose the rest of a text as a secret, so
     /// a changed text is searched again.
-    fn masked<'t>(&mut self, text: &'t str, member: Member<'_>) -> Cow<'t, str> {
-        let mut masked = self.mask_once(text, member);
-        for _ in 0..MOST_ROUNDS {
-            match &masked {
-                Cow::Owned(text) => match self.mask_once(text, member) {
-                    Cow::Owned(again) => masked = Cow::Owned(again),
-                    Cow::Borrowed(_) => break,
-                },
+    fn masked<'t>(&mut self, text: &'t str, member: Member<'_>, depth: usize) -> Cow<'t, str> {
+        let mut masked = match member {
+            Member::Sealed => return Cow::Borrowed(text),
+            Member::Structural => Cow::Borrowed(text),
+            Member::Unnamed | Member::Named(_) => self.mask_json(text, depth).map_or(Cow::Borrowed(text), Cow::Owned),
+        };
+        for _ in 0..=MOST_ROUNDS {
+            match self.mask_once(&masked, member) {
+                Cow::Owned(again) => masked = Cow::Owned(again),
                 Cow::Borrowed(_) => break,
             }
         }
         masked
     }
 
-    fn mask_once<'t>(&mut self, text: &'t str, member: Member<'_>) -> Cow<'t, str> {
-        if member == Member::Sealed {
-            return Cow::Borrowed(text);
+    /// Masks the secrets in the strings of a text that is JSON itself; nothing where it is none, or has none.
+    fn mask_json(&mut self, text: &str, depth: usize) -> Option<String> {
+        if depth > DEEPEST || !text.trim_start().starts_with(['{', '[']) {
+            return None;
         }
+        let source = Source::of_arguments(text)?;
+        let all = Range { start: 0, end: text.len() };
+        let edits = self.edits_in(source.first()?, &[all], depth + 1);
+        (!edits.is_empty()).then(|| apply(text, &edits))
+    }
+
+    fn mask_once<'t>(&mut self, text: &'t str, member: Member<'_>) -> Cow<'t, str> {
         let placeholders = self.placeholders_in(text);
         let mut found = Vec::new();
         shapes::find(text, &mut found);
@@ -199,15 +243,11 @@ impl Redactor {
 
     /// Returns the spans of placeholders in a text, and reserves their numbers.
     fn placeholders_in(&mut self, text: &str) -> Vec<Range<usize>> {
-        let Some(regex) = PLACEHOLDERS.as_ref() else { return Vec::new() };
         let mut ranges = Vec::new();
-        for captures in regex.captures_iter(text) {
-            let (Some(whole), Some(name), Some(number)) = (captures.get(0), captures.get(1), captures.get(2)) else {
-                continue;
-            };
-            let Some(kind) = kinds::named(name.as_str()) else { continue };
-            ranges.push(whole.range());
-            if let Some(number) = number.as_str().parse::<u64>().ok().filter(|number| *number <= HIGHEST_NUMBER) {
+        for captures in PLACEHOLDERS.captures_iter(text) {
+            let Some(kind) = kinds::named(&captures[1]) else { continue };
+            ranges.extend(captures.get(0).map(|whole| whole.range()));
+            if let Some(number) = captures[2].parse::<u64>().ok().filter(|number| *number <= HIGHEST_NUMBER) {
                 let highest = self.highest.entry(kind).or_default();
                 *highest = number.max(*highest);
             }
@@ -229,6 +269,24 @@ enum Member<'n> {
     Sealed,
 }
 
+impl Member<'_> {
+    /// Returns what the member is inside a tool's arguments or results, where no format has members of its own.
+    fn in_data(self, is_data: bool) -> Self {
+        if is_data && matches!(self, Member::Structural | Member::Sealed) { Member::Unnamed } else { self }
+    }
+}
+
+/// Returns the parts of a message that a tool has written, or that are written for one.
+fn tool_data(transcript: &Transcript<'_>, message: &Message<'_>) -> Vec<Range<usize>> {
+    let arguments = message.calls.iter().filter_map(|call| match call.arguments {
+        Arguments::Value(value) => Some(value.span()),
+        Arguments::Text(_) | Arguments::Absent => None,
+    });
+    let outputs = message.results.iter().filter_map(|result| transcript.format.output(message, result));
+    let values = outputs.flat_map(|output| [output.value].into_iter().chain(output.duplicates).chain(output.copies));
+    arguments.chain(values.map(|value| value.span())).collect()
+}
+
 /// An open object or list around a string.
 #[derive(Default)]
 struct Open {
@@ -239,6 +297,8 @@ struct Open {
     has_key: bool,
     /// The text of the member `name` or `key`, which may name the member called `value`.
     label: Option<String>,
+    /// The place and the text of the member called `value`, where no name came before it.
+    unnamed: Option<(Range<usize>, String)>,
 }
 
 impl Open {
@@ -257,9 +317,12 @@ impl Open {
         if kind == Kind::Array { self.key.clone() } else { String::new() }
     }
 
-    fn pass_text(&mut self, value: &str) {
-        if self.is_object && matches!(self.key.as_str(), "name" | "key") && value.len() <= 64 {
+    fn pass_text(&mut self, value: &str, range: &Range<usize>) {
+        let is = |name: &&str| self.key.eq_ignore_ascii_case(name);
+        if self.is_object && ["name", "key", "variable"].iter().any(is) && value.len() <= 64 {
             self.label = Some(value.to_owned());
+        } else if self.is_object && is(&"value") && self.label.is_none() {
+            self.unnamed = Some((range.clone(), value.to_owned()));
         }
         self.has_key = false;
     }
@@ -267,7 +330,7 @@ impl Open {
     fn member(&self) -> Member<'_> {
         match (self.key.as_str(), &self.label) {
             ("", _) => Member::Unnamed,
-            ("value", Some(label)) => Member::Named(label),
+            (key, Some(label)) if key.eq_ignore_ascii_case("value") => Member::Named(label),
             (key, _) if names::is_sealed(key) => Member::Sealed,
             (key, _) if names::is_structural(key) => Member::Structural,
             (key, _) => Member::Named(key),
@@ -308,7 +371,30 @@ fn around_placeholders(text: &str, secret: SecretSpan, placeholders: &[Range<usi
     pieces.into_iter().filter(has_something).map(|range| SecretSpan { range, kind: secret.kind }).collect()
 }
 
+/// The patterns of this room that are no static of their own: one of all prefixes, and those of rows with parts.
 #[cfg(test)]
-mod tests;
+pub(crate) const ROWS_WITH_PATTERNS: usize = {
+    let (mut count, mut at) = (1, 0);
+    while at < kinds::SHAPES.len() {
+        count += kinds::SHAPES[at].parts.is_some() as usize;
+        at += 1;
+    }
+    count
+};
+
+/// Builds the patterns of this room.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    let rest =
+        [assignments::patterns(), headers::patterns(), names::patterns(), shapes::patterns(), values::patterns()];
+    rest.into_iter().flatten().chain([&*PLACEHOLDERS]).collect()
+}
+
+#[cfg(test)]
+mod name_tests;
+#[cfg(test)]
+mod property_tests;
+#[cfg(test)]
+pub(crate) mod tests;
 #[cfg(test)]
 mod token_tests;

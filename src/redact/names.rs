@@ -1,12 +1,14 @@
 //! Decides whether a name suggests that its value is a secret.
 //!
 //! A name is split into words. `db_password` and `accessToken` end in a word for secrets. A word such as `hash`, `name`
-//! or `max` means that the value is no secret. Whether the value itself is one, [`crate::rewrite::redaction::values`]
+//! or `max` means that the value is no secret. Whether the value itself is one, [`crate::redact::values`]
 //! decides.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
+
+use crate::pattern::pattern;
 
 /// The kind of secret that a name suggests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +26,7 @@ pub(super) enum NameClass {
 }
 
 /// Words in names that are no secret: what a secret is for, or metadata of one.
-static NOT_SECRET: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static NOT_SECRET: LazyLock<Regex> = LazyLock::new(|| {
     let kinds = "public|pub|publishable|primary|foreign|partition|sort|cache|routing|idempotency|hot|index|keyboard";
     let about = "hash|hashed|hint|name|file|path|dir|url|uri|host|port|ids?|types?|mode|expir\\w*|ttl|age|days|minutes|\
         seconds|timeout|enabled|required|algorithm|prefix|suffix|header|policy|endpoint|sock|user|username|email|method|\
@@ -32,53 +34,47 @@ static NOT_SECRET: LazyLock<Option<Regex>> = LazyLock::new(|| {
         title|text|description|placeholder|invalid|reset|length|len|size|count|counts|limit|budget|usage|rate|cost";
     let tokens = "max|min|next|prev|previous|page|pad|eos|bos|unk|cls|sep|mask|special|first|last|start|stop|end|input|\
         output|prompt|completion|continuation|current|image|cancel|cancellation|class|per|sync|top|total|csrfmiddleware";
-    Regex::new(&format!("(?:^|_)(?:{kinds}|{about}|{tokens})(?:_|$)|^(?:old_?)?pwd$")).ok()
+    pattern(&format!("(?:^|_)(?:{kinds}|{about}|{tokens})(?:_|$)|^(?:old_?)?pwd$"))
 });
 /// Names of passwords; unimportant words may follow.
-static PASSWORDS: LazyLock<Option<Regex>> =
+static PASSWORDS: LazyLock<Regex> =
     LazyLock::new(|| ending("(?:pass(?:word|wd|phrase|code|wort)|pwd|secret|dbpass|credential)s?"));
 /// Names of keys.
-static KEYS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static KEYS: LazyLock<Regex> = LazyLock::new(|| {
     let keys = "(?:api|secret|access|private|auth|master|sign(?:ing)?|encryption|account|client|service|shared|license|\
         app|subscription)_?keys?";
     ending(&format!("{keys}|_token|(?:api|access|auth|bot|bearer|refresh)token|_pass|_pw"))
 });
 /// Names of environment variables that end in a word which means a secret only there.
-static VARIABLES: LazyLock<Option<Regex>> =
+static VARIABLES: LazyLock<Regex> =
     LazyLock::new(|| ending("(?:^|_)(?:pass|token)|_(?:key|pat|salt|pin|dsn|auth|pw)|pass|apikey"));
 /// Names that may mean a secret.
-static AMBIGUOUS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        "(?:^|_)(?:token|auth|pass|pw|secret)(?:_|$)|(?:_key|passw(?:or)?d|passphrase|secret|credential)(?:_|s?$)",
-    )
-    .ok()
+static AMBIGUOUS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern("(?:^|_)(?:token|auth|pass|pw|secret)(?:_|$)|(?:_key|passw(?:or)?d|passphrase|secret|credential)(?:_|s?$)")
 });
 /// The names of headers with a secret, in their own spelling.
-static HEADERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new("^(?i:(?:proxy-)?authorization|api-key|x-(?:[a-z]+-)*(?:api-?key|key|token|secret|auth|authorization))$")
-        .ok()
+static HEADERS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern("^(?i:(?:proxy-)?authorization|api-key|x-(?:[a-z]+-)*(?:api-?key|key|token|secret|auth|authorization))$")
 });
 
-fn ending(words: &str) -> Option<Regex> {
+fn ending(words: &str) -> Regex {
     let unimportant = r"\d+|b64|base|base64|confirm|confirmation|data|dev|live|new|old|plain|prod|staging|test|value";
-    Regex::new(&format!("(?:{words})(?:_?\\d+|_(?:{unimportant}))*$")).ok()
+    pattern(&format!("(?:{words})(?:_?\\d+|_(?:{unimportant}))*$"))
 }
 
 /// Returns the kind of secret that a name suggests, if any.
 pub(super) fn classify(name: &str) -> Option<NameClass> {
-    // A test checks that they compile.
-    let fits = |regex: &Option<Regex>, name: &str| regex.as_ref().is_some_and(|regex| regex.is_match(name));
-    if fits(&HEADERS, name) {
+    if HEADERS.is_match(name) {
         return Some(NameClass::Authorization);
     }
     let words = words(name);
     match words.as_str() {
         "cookie" | "set_cookie" => Some(NameClass::Cookie),
-        words if fits(&NOT_SECRET, words) => None,
-        words if fits(&PASSWORDS, words) => Some(NameClass::Password),
-        words if is_environment(name) && fits(&VARIABLES, words) => Some(NameClass::Password),
-        words if fits(&KEYS, words) => Some(NameClass::Key),
-        words if fits(&AMBIGUOUS, words) => {
+        words if NOT_SECRET.is_match(words) => None,
+        words if PASSWORDS.is_match(words) => Some(NameClass::Password),
+        words if is_environment(name) && VARIABLES.is_match(words) => Some(NameClass::Password),
+        words if KEYS.is_match(words) => Some(NameClass::Key),
+        words if AMBIGUOUS.is_match(words) => {
             Some(if is_environment(name) { NameClass::Key } else { NameClass::Ambiguous })
         }
         _ => None,
@@ -123,6 +119,12 @@ pub(super) fn is_structural(name: &str) -> bool {
 /// Whether a member of this name is opaque: bytes that its provider verifies.
 pub(super) fn is_sealed(name: &str) -> bool {
     ["encrypted_content", "redactedContent", "signature", "thoughtSignature", "thought_signature"].contains(&name)
+}
+
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    vec![&*NOT_SECRET, &*PASSWORDS, &*KEYS, &*VARIABLES, &*AMBIGUOUS, &*HEADERS]
 }
 
 #[cfg(test)]

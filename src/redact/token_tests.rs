@@ -1,5 +1,5 @@
 //! Random tokens from their providers' spellings. The spellings are repeated here as patterns, so that the tests do not
-//! depend on the rows of [`crate::rewrite::redaction::kinds`].
+//! depend on the rows of [`crate::redact::kinds`].
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use proptest::strategy::ValueTree;
 use proptest::string::string_regex;
 use proptest::test_runner::TestRunner;
 
-use crate::rewrite::redaction::*;
+use crate::redact::*;
 
 /// The number of tokens of each spelling.
 const TOKENS_EACH: usize = 12;

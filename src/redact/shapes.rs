@@ -2,7 +2,7 @@
 //!
 //! One regular expression of literals finds candidates, and the bytes after each decide. No byte is examined again from
 //! another prefix, so the time is linear. Secrets recognized by the name before them are found in
-//! [`crate::rewrite::redaction::assignments`].
+//! [`crate::redact::assignments`].
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -12,8 +12,9 @@ use std::sync::{LazyLock, OnceLock};
 use memchr::memmem;
 use regex::Regex;
 
-use crate::rewrite::redaction::kinds::{Class, JWT, PRIVATE_KEY, SHAPES, Shape, URL_PASSWORD};
-use crate::rewrite::redaction::{SecretSpan, is_delimiter, values};
+use crate::pattern::pattern;
+use crate::redact::kinds::{Class, JWT, PRIVATE_KEY, SHAPES, Shape, URL_PASSWORD};
+use crate::redact::{SecretSpan, is_delimiter, values};
 
 /// The prefix of a JSON web token: the Base64 of `{"`.
 const JWT_BEGINS: &str = "eyJ";
@@ -21,11 +22,13 @@ const JWT_BEGINS: &str = "eyJ";
 const JWT_PART: usize = 10;
 /// The most bytes of a URL that are searched for the end of a password.
 const LONGEST_AUTHORITY: usize = 4096;
+/// The most characters of a line of Base64; a longer one is all of it.
+const WIDEST_LINE: usize = 80;
 /// The fewest characters of a Base64 run in the body of a key.
 const KEY_LINE: usize = 16;
 
 /// The prefixes of all rows, longer ones first, and the rows of each prefix.
-static BEGINNINGS: LazyLock<Option<Beginnings>> = LazyLock::new(|| {
+static BEGINNINGS: LazyLock<Beginnings> = LazyLock::new(|| {
     let mut prefixes: Vec<&str> = SHAPES.iter().flat_map(|shape| shape.prefixes.iter().copied()).collect();
     // A prefix of one byte would slow down the search for all others.
     prefixes.retain(|prefix| prefix.len() > 1);
@@ -34,23 +37,29 @@ static BEGINNINGS: LazyLock<Option<Beginnings>> = LazyLock::new(|| {
     prefixes.dedup();
     let literals: Vec<String> = prefixes.iter().map(|prefix| regex::escape(prefix)).collect();
     let rows = prefixes.into_iter().map(|found| (found, rows_of(found))).collect();
-    Regex::new(&literals.join("|")).ok().map(|regex| Beginnings { regex, rows })
+    Beginnings { regex: pattern(&literals.join("|")), rows }
 });
 /// The pattern of each row that has one, compiled on first use.
-static PARTS: [OnceLock<Option<Regex>>; SHAPES.len()] = [const { OnceLock::new() }; SHAPES.len()];
-/// The lines of a private key whose last line was cut off: headers, whole lines of Base64, and the last of them.
-static CUT_KEY: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let between = r"(?:[\s>|]|\\+[nr])+";
+static PARTS: [OnceLock<Regex>; SHAPES.len()] = [const { OnceLock::new() }; SHAPES.len()];
+/// The lines of a private key whose last line was cut off, or is behind the numbers or times of a log: headers, whole
+/// lines of Base64, the last of them, and the marker.
+static CUT_KEY: LazyLock<Regex> = LazyLock::new(|| {
     let header = r#"[A-Za-z-]{2,40}: [^\n\\"]{0,128}"#;
-    let (line, last) = ("[A-Za-z0-9+/=]{16,}", "[A-Za-z0-9+/=]{4,15}");
-    Regex::new(&format!("^(?:{between}{header})*((?:{between}{line})+)({between}{last})?")).ok()
+    let end = "-----END [A-Z0-9 ]{0,40}-----";
+    pattern(&format!("^(?:{BETWEEN}{header})*((?:{BETWEEN}{LINE})+)({BETWEEN}{LAST})?({BETWEEN}{end})?"))
 });
+/// Further lines of the Base64 of a private key.
+static WRAPPED: LazyLock<Regex> = LazyLock::new(|| pattern(&format!("^((?:{BETWEEN}{LINE})+)({BETWEEN}{LAST})?")));
+const LINE: &str = "[A-Za-z0-9+/=]{16,}";
+const LAST: &str = "[A-Za-z0-9+/=]{4,15}";
+/// What is between the lines of a key: the end of a line, and numbers, times and the name of a container.
+const BETWEEN: &str = concat!(
+    r"(?:[ \t\r\n>|+-]|\\+[nr])+",
+    r"(?:(?:[\[(]?[0-9][0-9A-Za-z:.,+-]{0,31}[\])]?|[0-9A-Za-z_.-]{1,32} *\|)(?:[ \t:|>]|→|│)+(?:[A-Z]{3,8}[ \t:|]+)?){0,3}"
+);
 /// The private lines of a PuTTY key; the last may be followed by the first word of `Private-MAC`.
-static PUTTY: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r"Private-Lines: [0-9]+(?:\s|\\+[nr])+([A-Za-z0-9+/]{4,}={0,2}(?:(?:\s|\\+[nr])+[A-Za-z0-9+/]{4,}={0,2})*)",
-    )
-    .ok()
+static PUTTY: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"Private-Lines: [0-9]+(?:\s|\\+[nr])+([A-Za-z0-9+/]{4,}={0,2}(?:(?:\s|\\+[nr])+[A-Za-z0-9+/]{4,}={0,2})*)")
 });
 
 struct Beginnings {
@@ -69,7 +78,7 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
     keys(text, found);
     marked_keys(text, found);
     private_keys(text, found);
-    for captures in PUTTY.iter().flat_map(|regex| regex.captures_iter(text)) {
+    for captures in PUTTY.captures_iter(text) {
         let Some(lines) = captures.get(1) else { continue };
         let end = lines.start() + lines.as_str().trim_end_matches("Private").trim_end().len();
         found.push(SecretSpan { range: lines.start()..end, kind: PRIVATE_KEY });
@@ -79,13 +88,11 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
 
 /// Finds provider keys and JSON web tokens.
 fn keys(text: &str, found: &mut Vec<SecretSpan>) {
-    // A test checks that it compiles.
-    let Some(beginnings) = BEGINNINGS.as_ref() else { return };
     let mut at = 0;
     // Before these offsets a search has failed, so a later prefix there would fail too.
     let mut no_jwt_before = 0;
     let mut searched_to = [0; SHAPES.len()];
-    while let Some(found_prefix) = beginnings.regex.find_at(text, at) {
+    while let Some(found_prefix) = BEGINNINGS.regex.find_at(text, at) {
         let start = found_prefix.start();
         at = start + 1;
         if found_prefix.as_str() == JWT_BEGINS {
@@ -98,13 +105,16 @@ fn keys(text: &str, found: &mut Vec<SecretSpan>) {
             no_jwt_before = end;
             continue;
         }
-        for (index, prefix) in beginnings.rows.get(found_prefix.as_str()).into_iter().flatten() {
+        for (index, prefix) in BEGINNINGS.rows.get(found_prefix.as_str()).into_iter().flatten() {
             let searched_to = &mut searched_to[*index];
             if start < *searched_to {
                 continue;
             }
             match key(text, start, prefix, *index) {
-                Ok(range) => {
+                Ok(mut range) => {
+                    if SHAPES[*index].kind == PRIVATE_KEY && range.len() <= WIDEST_LINE {
+                        range.end += WRAPPED.find(&text[range.end..]).map_or(0, |lines| lines.end());
+                    }
                     at = range.end;
                     found.push(SecretSpan { range, kind: SHAPES[*index].kind });
                     break;
@@ -178,10 +188,12 @@ fn escape_letters(before: &[u8], first: usize) -> usize {
 }
 
 /// Returns the length of a pattern's match at the start of a text.
-fn parts_end(rest: &str, pattern: &str, regex: &OnceLock<Option<Regex>>) -> Option<usize> {
-    // A test checks that it compiles.
-    let compile = || Regex::new(&format!("^(?-u:{pattern})")).ok();
-    regex.get_or_init(compile).as_ref()?.find(rest).map(|found| found.end())
+fn parts_end(rest: &str, parts: &str, regex: &OnceLock<Regex>) -> Option<usize> {
+    part_pattern(parts, regex).find(rest).map(|found| found.end())
+}
+
+fn part_pattern<'r>(parts: &str, regex: &'r OnceLock<Regex>) -> &'r Regex {
+    regex.get_or_init(|| pattern(&format!("^(?-u:{parts})")))
 }
 
 /// Whether a secret can begin at `start`: no letter or digit precedes it, unless it belongs to an escape or a terminal
@@ -261,12 +273,13 @@ fn is_key_body(body: &str) -> bool {
 
 /// Returns where a key without a last line ends: after the last line of Base64.
 fn cut_key_end(text: &str, body: usize) -> Option<usize> {
-    let captures = CUT_KEY.as_ref()?.captures(&text[body..])?;
+    let captures = CUT_KEY.captures(&text[body..])?;
     let ends = |end: &usize| {
         text.as_bytes().get(*end).is_none_or(|byte| (is_delimiter(*byte) && *byte != b' ') || *byte == b'\\')
     };
     let last = captures.get(2).map(|last| body + last.end()).filter(ends);
-    last.or_else(|| captures.get(1).map(|lines| body + lines.end()))
+    let marker = captures.get(3).map(|marker| body + marker.end());
+    marker.or(last).or_else(|| captures.get(1).map(|lines| body + lines.end()))
 }
 
 /// Finds passwords in `scheme://user:password@host`, and tokens in place of the user.
@@ -302,4 +315,11 @@ fn urls(text: &str, found: &mut Vec<SecretSpan>) {
             found.push(SecretSpan { range: password, kind: URL_PASSWORD });
         }
     }
+}
+
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    let parts = SHAPES.iter().zip(&PARTS).filter_map(|(shape, regex)| Some(part_pattern(shape.parts?, regex)));
+    parts.chain([&BEGINNINGS.regex, &*CUT_KEY, &*WRAPPED, &*PUTTY]).collect()
 }

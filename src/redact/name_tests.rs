@@ -1,0 +1,142 @@
+//! Random secrets behind names, in the forms in which programs and people write them. Nothing of a value may stay, and
+//! all of the text around it must.
+
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::string::string_regex;
+use proptest::test_runner::TestRunner;
+
+use crate::redact::*;
+
+/// Values with nothing but letters and digits.
+const PLAIN: &str = "[a-z]{3}[0-9]{2}[A-Z][a-zA-Z0-9]{6,14}";
+/// Values with brackets and marks in them.
+const BRACKETS: &str = "[A-Z][a-z]0[a-z]{2}[(\\[{][0-9][a-z]{3}[&%!][0-9][)\\]}]";
+/// Values that begin like a placeholder.
+const OPENED: &str = "[<{$][0-9a-f][a-zA-Z0-9]{4}[#!%][A-Z0-9]{4,8}";
+/// Values of several words.
+const WORDS: &str = "[a-z]{5,8} [b-z]{6,9} [c-z]{5,7}";
+
+const EVERY: &[&str] = &[PLAIN, BRACKETS, OPENED, WORDS];
+/// Where white space ends a value.
+const NO_WORDS: &[&str] = &[PLAIN, BRACKETS, OPENED];
+const ONLY_PLAIN: &[&str] = &[PLAIN];
+
+/// A text with `¦` in place of a value, and the values that can be there.
+#[rustfmt::skip]
+const FRAMES: &[(&str, &[&str])] = &[
+    // A name and its value in two members.
+    ("env:\n  - name: DB_PASSWORD\n    value: ¦\n  - name: HOST\n    value: db", NO_WORDS),
+    ("env:\n  - name: DB_PASSWORD\n    value: \"¦\"\n", EVERY),
+    ("env:\n  - value: '¦'\n    name: API_TOKEN\n", EVERY),
+    ("- name: \"SMTP_PASS\"\n  value: \"¦\"", EVERY),
+    ("{\"Name\":\"DB_PASSWORD\",\"Value\":\"¦\"}", EVERY),
+    ("{\"Value\":\"¦\",\"Name\":\"DB_PASSWORD\"}", EVERY),
+    ("[{\"name\": \"API_KEY\", \"value\": \"¦\"}, {\"name\": \"HOST\", \"value\": \"db\"}]", EVERY),
+    ("[{\"value\": \"¦\", \"name\": \"API_KEY\"}]", EVERY),
+    ("got {\"key\": \"client_secret\", \"value\": \"¦\", \"type\": 1}", NO_WORDS),
+    (r#"{"content": "- name: DB_PASSWORD\n  value: ¦\n- name: X\n"}"#, NO_WORDS),
+    (r#"{"output": "{\"Name\":\"DB_PASSWORD\",\"Value\":\"¦\"}"}"#, NO_WORDS),
+    ("name = \"DB_PASSWORD\"\nvalue = \"¦\"", EVERY),
+    // Blocks and lists.
+    ("password: |\n  ¦\nhost: db", EVERY),
+    ("password: >-\n    ¦\nhost: db", NO_WORDS),
+    ("db:\n  client_secret: |-\n    ¦\n  host: db", NO_WORDS),
+    ("{\"passwords\": [\"¦\", \"¦\"], \"host\": \"db\"}", EVERY),
+    ("here: \"passwords\": [\"¦\"] there", EVERY),
+    ("passwords: [¦, ¦]", ONLY_PLAIN),
+    ("passwords:\n  - ¦\n  - ¦\nhosts:\n  - db", NO_WORDS),
+    ("passwords:\n- \"¦\"\n", EVERY),
+    ("PASSWORDS=(\"¦\" '¦')", EVERY),
+    ("secrets = ['¦', '¦']", EVERY),
+    // XML.
+    ("<db password=\"¦\" host=\"db\"/>", EVERY),
+    ("<db host='db' Password='¦'></db>", EVERY),
+    ("<add key=\"DbPassword\" value=\"¦\" />", EVERY),
+    ("<add value=\"¦\" key=\"DbPassword\" />", NO_WORDS),
+    ("<property name=\"hibernate.connection.password\" value=\"¦\"/>", NO_WORDS),
+    ("<password type=\"plain\">¦</password>", ONLY_PLAIN),
+    ("<password>¦</password>", ONLY_PLAIN),
+    ("<string name=\"api_key\">¦</string>", ONLY_PLAIN),
+    ("<key>password</key>\n  <string>¦</string>", ONLY_PLAIN),
+    ("<name>db.password</name>\n<value>¦</value>", ONLY_PLAIN),
+    // Commands that set variables.
+    ("FROM alpine\nENV DB_PASSWORD ¦\nRUN true", EVERY),
+    ("ENV DB_PASSWORD=\"¦\"\n", EVERY),
+    ("set -x DB_PASSWORD ¦\nset -x HOST db", EVERY),
+    ("set -gx API_TOKEN ¦\n", NO_WORDS),
+    ("set -Ux API_TOKEN '¦'\n", EVERY),
+    ("setenv DB_PASSWORD ¦\n", EVERY),
+    ("setenv DB_PASSWORD \"¦\"\n", EVERY),
+    ("SetEnv DB_PASSWORD ¦\n", NO_WORDS),
+    ("setx DB_PASSWORD \"¦\"\r\n", EVERY),
+    ("#define DB_PASSWORD \"¦\"\n", EVERY),
+    ("#define API_KEY ¦\n", ONLY_PLAIN),
+    ("define('DB_PASSWORD', '¦');", EVERY),
+    ("os.environ.setdefault(\"DB_PASSWORD\", \"¦\")", NO_WORDS),
+    // Other operators.
+    ("DB_PASSWORD ?= ¦\n", NO_WORDS),
+    ("DB_PASSWORD?=¦\n", NO_WORDS),
+    ("DB_PASSWORD += ¦\n", NO_WORDS),
+    ("DB_PASSWORD+=¦\n", NO_WORDS),
+    ("DB_PASSWORD := ¦\n", NO_WORDS),
+    ("DB_PASSWORD ::= ¦\n", NO_WORDS),
+    ("password ||= \"¦\"", EVERY),
+    ("password ??= '¦'", EVERY),
+    ("'password' => '¦',", EVERY),
+    (":password => \"¦\"", EVERY),
+    ("db_password <- \"¦\"", EVERY),
+    ("let password: &str = \"¦\";", EVERY),
+    // Values with marks, and of several words.
+    ("DB_PASSWORD=¦\nX=1", NO_WORDS),
+    ("DB_PASSWORD='¦'\nX=1", EVERY),
+    ("password: ¦\nhost: db", EVERY),
+    ("password: \"¦\"", EVERY),
+    ("{\"password\": \"¦\"}", EVERY),
+    ("{\"db\": {\"passphrase\": \"¦\", \"host\": \"db\"}}", EVERY),
+    ("spring.datasource.password=¦\n", NO_WORDS),
+    ("--password '¦' --user me", EVERY),
+    ("db_password = \"¦\"", EVERY),
+];
+
+fn values(pattern: &str, runner: &mut TestRunner) -> [String; 2] {
+    let strategy = string_regex(pattern).expect("a pattern");
+    let of_sentence = |value: &String| value.split(' ').all(|word| word.len() > 4);
+    let strategy =
+        strategy.prop_filter("no words of sentences", move |value| !value.contains(' ') || of_sentence(value));
+    [(); 2].map(|()| strategy.new_tree(runner).expect("a value").current())
+}
+
+/// Puts values into a frame, one after another.
+fn filled(frame: &str, values: &[String; 2]) -> String {
+    let mut values = values.iter().cycle();
+    let mut parts = frame.split('¦');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + values.next().expect("a value") + part)
+}
+
+/// Whether eight characters in a row of a secret are in a text.
+fn shows(text: &str, secret: &str) -> bool {
+    let chars: Vec<char> = secret.chars().collect();
+    let length = chars.len().min(8);
+    chars.windows(length).any(|part| text.contains(&part.iter().collect::<String>()))
+}
+
+#[test]
+fn values_behind_names_go_whole() {
+    let mut runner = TestRunner::deterministic();
+    let (mut cases, mut failed) = (0, Vec::new());
+    for (frame, patterns) in FRAMES {
+        for pattern in *patterns {
+            let values = values(pattern, &mut runner);
+            let text = filled(frame, &values);
+            let masked = Redactor::new().mask(&text).into_owned();
+            let around = frame.split('¦').map(|part| part.trim()).all(|part| masked.contains(part));
+            cases += 1;
+            if values.iter().any(|value| shows(&masked, value)) || !around {
+                failed.push(format!("{text:?}\n  became {masked:?}"));
+            }
+        }
+    }
+    assert!(cases >= 100, "{cases}");
+    assert!(failed.is_empty(), "{} of {cases} stay\n{}", failed.len(), failed.join("\n"));
+}

@@ -1,0 +1,126 @@
+//! Decides whether the value after a secret's name is the secret itself, and not a word, a type, a reference to the
+//! secret, or code that gets it.
+//!
+//! Nothing here searches a text; [`crate::redact::assignments`], [`crate::redact::headers`] and
+//! [`crate::redact::shapes`] do.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::pattern::pattern;
+
+/// Words in place of a secret, whatever the name.
+static NOTHING: LazyLock<Regex> = LazyLock::new(|| {
+    let words = "any|api_?key|basic|bearer|blank|bool|boolean|bytes|changeme|default|description|disabled|dummy|empty|\
+        enabled|encrypted|enum|env|environment|false|hidden|include|inherit|input|int|integer|invalid|literal|masked|\
+        missing|n/a|never|nil|no|none|not-set|null|number|object|off|omit|omitted|on|optional|optionalstring|\
+        placeholder|prompt|redacted|required|same-origin|secretstr|select|set|str|string|text|token|true|undefined|\
+        unknown|unset|unused|varchar|write|yes";
+    pattern(&format!("^(?i:{words})$"))
+});
+/// References to the place of a secret (a variable, a file, a vault), and stand-ins for one.
+static REFERENCES: LazyLock<Regex> = LazyLock::new(|| {
+    let variables = r"\$[a-z_]\w{0,63}$|%\w{1,63}%$|\$[{(\[]+[a-z_]|\{+[\s%#]*[a-z_][\w\s.:()\[\]|-]*\}*$|<[/!]?[a-z][\w\s.:/|-]*>?$|\{+$|\
+        <+$|%[({]|[#@]\{|\$env:|!(?:ref|sub|vault|secret)\b";
+    let places =
+        r"enc\[|op://|arn:|vault:|secret://|env[:.]|os\.environ|os\.getenv|process\.env|import\.meta|secrets\.";
+    let others =
+        r"file:/|sops:|ssm:|https?://[^@]*$|your[-_ ]|your(?:api)?(?:key|token|password)|insert[-_]|replace[-_]";
+    pattern(&format!(r"^(?i:[*x.•…_?\#=-]*$|{variables}|{places}|{others})"))
+});
+/// Parts of such values, and marks of a cut.
+static STAND_INS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)[-_]your[-_]|change[-_]?me|placeholder|redacted|replace[-_]?me|[-_]goes[-_]here"));
+/// A file path.
+static PATHS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^(?:~|\.\.?)?/(?:[\w. -]{1,32}/)+[\w. -]{0,32}$|^(?:~|\.\.?)?/[\w-]{1,32}\.[a-z]{1,5}$")
+});
+/// A call, an element, or an attribute of something.
+static CALLS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^[&*!@]*[A-Za-z_][\w.:?]*[(\[<]|^[&*!@]*[A-Za-z_]+(?:[.:?]+[A-Za-z_]+\d{0,2})+$"));
+/// A variable with the name of a secret.
+static VARIABLES: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?i)[&*!@]*[a-z_]*(?:passw(?:or)?d|pwd|secret|token|key|credential)[a-z_]*\d{0,2}$"));
+
+/// Whether a value refers to the place of a secret, or stands in for one: dots, crosses, `your-key`.
+pub(super) fn is_reference(value: &str) -> bool {
+    let is_cut = value.contains("...") || value.contains('…') || value.contains("***");
+    let is_short = || value.trim_matches(['.', '…', '*', 'x', 'X']).len() < 16;
+    // Stand-ins are short; a long value with such a word by chance is a key.
+    (is_cut && is_short()) || REFERENCES.is_match(value) || (value.len() <= 80 && STAND_INS.is_match(value))
+}
+
+/// Whether several words can be a secret: none of them is of a sentence.
+pub(super) fn is_phrase(value: &str) -> bool {
+    const OF_SENTENCES: &str = "a an and any are as at be been by can cannot could did do does else enter field file for \
+        from has have here if in incorrect invalid is it its key match must need needs new no not of on one optional or \
+        our password passwords please required secret should so that the their then this to token use used user uses \
+        value was we were when which will with you your";
+    let words: Vec<&str> = value.split_whitespace().collect();
+    let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let is_of_sentence = |word: &&str| OF_SENTENCES.split(' ').any(|of| of == bare(word));
+    let is_assignment = |word: &&str| word.len() < 3 && !word.contains(char::is_alphanumeric);
+    value.chars().count() >= 3
+        && words.len() <= 12
+        && !value.ends_with(['.', '?', '!', ':', ',', '{', '('])
+        && value.starts_with(|c: char| c.is_alphanumeric() || "$<{!@#%^&*".contains(c))
+        && !words.iter().any(|word| is_of_sentence(word) || is_assignment(word) || is_call(word) || is_nothing(word))
+}
+
+/// Whether a value is no secret, whatever its name.
+pub(super) fn is_nothing(value: &str) -> bool {
+    !value.chars().any(char::is_alphanumeric) || NOTHING.is_match(value) || is_reference(value) || PATHS.is_match(value)
+}
+
+/// Whether a value repeats its own name, as in `api_key=api_key` or `{"password": "password"}`.
+pub(super) fn is_own_name(name: &str, value: &str) -> bool {
+    let letters = |text: &str| text.replace(['_', '-', '.'], "").to_ascii_lowercase();
+    let is_name = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_name && value.len() <= name.len() && letters(name).ends_with(&letters(value))
+}
+
+/// Whether an unquoted value is a call, an element or an attribute.
+pub(super) fn is_call(value: &str) -> bool {
+    let value = value.trim_end_matches([',', ';', ')', '}']);
+    (value.starts_with(['(', '[', '{', '|', '\\']) && !is_random_in_brackets(value))
+        || (CALLS.is_match(value) && !is_random_in_brackets(value))
+}
+
+/// Whether a value with brackets is random characters and no code: letters and digits alternate before a bracket, or
+/// marks that code does not put there are beside it.
+fn is_random_in_brackets(value: &str) -> bool {
+    let word = value.trim_start_matches(['(', '[', '{', '<', '$']);
+    let word = &word[..word.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(word.len())];
+    let changes =
+        word.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit()).count();
+    let is_mixed = changes >= 2 && word.bytes().any(|byte| byte.is_ascii_uppercase()) && !word.contains("64");
+    let marks = value.bytes().filter(|byte| b"!#%^~@$&;?".contains(byte)).count();
+    is_mixed || (marks > 1 && !value.contains(['"', '\'']))
+}
+
+/// Whether an unquoted value is code: a call, or a variable with the name of a secret.
+pub(super) fn is_code(value: &str) -> bool {
+    is_call(value) || VARIABLES.is_match(value.trim_end_matches([',', ';', ')', '}']))
+}
+
+/// Whether a value has a run of at least `least` letters and digits, with both in it.
+pub(super) fn is_dense(value: &str, least: usize) -> bool {
+    value.split(|c: char| !c.is_ascii_alphanumeric()).any(|run| run.len() >= least && is_random(run, least))
+}
+
+/// Whether a value mixes letters with digits or marks, as no word does.
+pub(super) fn is_random(value: &str, least: usize) -> bool {
+    let has = |test: fn(&u8) -> bool| value.bytes().any(|byte| test(&byte));
+    let letters = has(u8::is_ascii_alphabetic) || !value.is_ascii();
+    let marks = has(|byte| byte.is_ascii_punctuation() && !matches!(byte, b'_' | b'-' | b'.' | b'\'' | b','));
+    let cases = value.len() >= 20 && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
+    let is_number = value.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'_' | b'e'));
+    value.chars().count() >= least && !is_number && letters && (has(u8::is_ascii_digit) || marks || cases)
+}
+
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    vec![&*NOTHING, &*REFERENCES, &*STAND_INS, &*PATHS, &*CALLS, &*VARIABLES]
+}

@@ -1,0 +1,46 @@
+//! The script that a change must pass says what it could not check.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Runs the script where cargo passes everything, but has only some of its tools; returns whether it succeeded and what
+/// it printed.
+fn checked(has: &str, fails: &str) -> (bool, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cargo = folder.path().join("cargo");
+    // `cargo deny --version` and the like ask whether a tool is there.
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in {fails}) exit 1;; *--version*) case \"$*\" in *{has}*) ;; *) exit 1;; esac;; esac\n"
+    );
+    fs::write(&cargo, script).expect("written");
+    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap_or_default());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/run");
+    let output = Command::new("bash").arg(script).env("PATH", path).output().expect("bash is there");
+    (output.status.success(), String::from_utf8(output.stdout).expect("UTF-8"))
+}
+
+#[test]
+fn the_end_names_what_was_not_checked() {
+    if !Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/run").exists() {
+        // It is not part of the package.
+        return;
+    }
+    let last = |printed: &str| printed.rsplit_once("NOT CHECKED, ").map(|(_, list)| list.to_owned()).expect("a list");
+    let (passed, printed) = checked("nothing", "never");
+    assert!(passed, "{printed}");
+    for missing in ["dependencies (bans, licenses, sources, advisories)", "fuzzing", "tests that take long"] {
+        assert!(last(&printed).contains(&format!("!! {missing}")), "{printed}");
+    }
+    let (_, printed) = checked("deny", "never");
+    assert!(!last(&printed).contains("dependencies"), "{printed}");
+    let (_, printed) = checked("deny", "*fetch*");
+    assert!(last(&printed).contains("!! advisories on dependencies"), "{printed}");
+    // What fails ends it, and nothing is said to hold.
+    for fails in ["fmt*", "clippy*", "test*", "doc*", "deny*check*"] {
+        let (passed, printed) = checked("deny", fails);
+        assert!(!passed && !printed.contains("holds"), "{fails}: {printed}");
+    }
+}

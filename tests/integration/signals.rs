@@ -1,0 +1,125 @@
+//! Signals that end the program, and the processes that its summarizer leaves behind.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::program::{FIXTURES, shell, tcompact, with};
+
+/// A summarizer that notes its process and waits for a signal, as does a process that it starts.
+const WAITS: &str = "sleep 300 & echo $! > started; echo $$ >> started; cat > /dev/null; sleep 300";
+
+/// Waits until `is_so`, and panics if that takes too long.
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(30), "{what}");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+fn send(signal: &str, child: &Child) {
+    let sent = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
+    assert!(sent.expect("kill is there").success());
+}
+
+fn is_running(process: &str) -> bool {
+    let is_there = Command::new("kill").args(["-0", process]).stderr(Stdio::null()).status();
+    // A process that nobody has waited for yet is there, and does not run.
+    let state = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    is_there.expect("kill is there").success() && !state.contains(") Z")
+}
+
+/// Returns the program, to which a hangup is a signal like others, also where `nohup` runs the tests.
+fn hears_hangups(folder: &Path) -> Command {
+    const HUP: u64 = 1;
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
+    let by = if ignored & HUP == 0 { "" } else { "env --default-signal=HUP " };
+    shell(&format!(r#"exec {by}tcompact "$0" "$@""#), folder)
+}
+
+/// Starts a program whose summarizer waits, and returns it with the processes of the summarizer.
+fn waiting(mut command: Command, folder: &Path) -> (Child, Vec<String>) {
+    let _ = fs::remove_file(folder.join("started"));
+    let file = Path::new(FIXTURES).join("openai-chat/plain.json");
+    command.args(["--summarizer-cmd", WAITS, "--keep", "messages:2"]).arg(file);
+    command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = command.spawn().expect("it starts");
+    let started = || fs::read_to_string(folder.join("started")).unwrap_or_default();
+    wait_until("the summarizer starts", || started().lines().count() == 2);
+    (child, started().lines().map(str::to_owned).collect())
+}
+
+/// Whatever the signal: the summarizer ends with all it started, and no unfinished file is left.
+#[test]
+fn a_signal_ends_the_summarizer_and_leaves_nothing_unfinished() {
+    for signal in ["HUP", "INT", "TERM", "QUIT"] {
+        for output in [&["-o", "out.json"][..], &[]] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let mut command = hears_hangups(folder.path());
+            command.args(output);
+            let (mut child, started) = waiting(command, folder.path());
+            send(signal, &child);
+            assert_eq!(child.wait().expect("it ends").code(), Some(130), "{signal}");
+            wait_until(signal, || !started.iter().any(|process| is_running(process)));
+            fs::remove_file(folder.path().join("started")).expect("removed");
+            assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0, "{signal} {output:?}");
+        }
+    }
+}
+
+/// What `nohup` starts goes on.
+#[test]
+fn an_ignored_hangup_stays_ignored() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // The shell becomes the program, so that its number is that of the program.
+    let mut command = shell(r#"trap "" HUP; exec tcompact "$0" "$@""#, folder.path());
+    command.process_group(0).args(["-o", "out.json"]);
+    let (mut child, started) = waiting(command, folder.path());
+    send("HUP", &child);
+    sleep(Duration::from_millis(200));
+    assert_eq!(child.try_wait().expect("it is known"), None);
+    assert!(started.iter().all(|process| is_running(process)));
+    send("TERM", &child);
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+}
+
+/// Files that are restored and files beside an archive are as unfinished as others.
+#[test]
+fn a_file_that_takes_long_is_removed_by_any_signal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let messages: Vec<_> = (0..40_000)
+        .map(|at| serde_json::json!({"role": if at % 2 == 0 { "user" } else { "assistant" }, "content": format!("{at} {}", "word ".repeat(60))}))
+        .collect();
+    fs::write(folder.path().join("in.json"), serde_json::json!(messages).to_string()).expect("written");
+    let flags = ["--keep", "messages:2", "--archive", "cut.jsonl", "in.json", "-o", "short.json"];
+    assert!(tcompact().args(flags).current_dir(folder.path()).status().expect("it runs").success());
+    let before = fs::read_dir(folder.path()).expect("a folder").count();
+    let mut interrupted = 0;
+    for round in 0..12 {
+        let flags = ["--restore", "cut.jsonl", "short.json", "-o", "back.json"];
+        let mut child = hears_hangups(folder.path()).args(flags).spawn().expect("it starts");
+        sleep(Duration::from_millis(20 * round));
+        send("HUP", &child);
+        let code = child.wait().expect("it ends").code();
+        interrupted += usize::from(code == Some(130));
+        let _ = fs::remove_file(folder.path().join("back.json"));
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), before, "round {round}");
+    }
+    assert!(interrupted > 0);
+}
+
+#[test]
+fn an_answer_is_taken_though_a_process_that_was_left_keeps_the_output_open() {
+    let began = Instant::now();
+    let command = "cat > /dev/null; sleep 40 & echo They mended the hours.";
+    let run = with(&["--summarizer-cmd", command, "--keep", "messages:2", "openai-chat/plain.json"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stdout.contains("They mended the hours."), "{run:?}");
+    assert!(began.elapsed() < Duration::from_secs(20));
+}

@@ -1,0 +1,249 @@
+//! The law that work is linear: twice the input takes at most 2.5 times the steps.
+//!
+//! A step is an instruction of the processor, as `valgrind --tool=cachegrind` counts them. A clock would measure the
+//! machine, and counters in our own code would count what somebody thought of: a scan of the whole file for each message
+//! is one call of the standard library, without an allocation. Valgrind is no part of a toolchain, so this says what it
+//! did not check where that is missing.
+
+#![allow(clippy::print_stdout, reason = "without a harness, it prints what it found itself")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use serde_json::{Value, json};
+
+/// Things in the smaller input. The larger one has twice as many.
+const COUNT: usize = 1_000;
+/// The most steps for twice the input.
+const MOST: f64 = 2.5;
+
+/// What is repeated, and the flags with which it is compacted.
+struct Case {
+    name: &'static str,
+    input: fn(usize) -> String,
+    flags: &'static [&'static [&'static str]],
+}
+
+const KEEP: &[&str] = &["--keep", "messages:2"];
+const DRY_RUN: &[&str] = &["--keep", "messages:2", "--dry-run"];
+const FIT: &[&str] = &["--fit", "tokens:3000", "--prune", "all"];
+const THINKING: &[&str] = &["--keep", "messages:2", "-m", "none", "--prune", "thinking"];
+const RESULTS: &[&str] = &[
+    "--keep",
+    "messages:2",
+    "-m",
+    "none",
+    "--prune",
+    "results",
+    "--prune",
+    "reads",
+    "--prune",
+    "arguments",
+    "--prune",
+    "cap:50",
+];
+const CHECK: &[&str] = &["--check"];
+const REPAIR: &[&str] = &["--keep", "messages:2", "--repair", "drop"];
+
+const CASES: [Case; 17] = [
+    Case {
+        name: "messages",
+        input: |count| chat(count, &|at| said(at, &format!("Line {at} is 3.{at}."))),
+        flags: &[KEEP, DRY_RUN, FIT, CHECK],
+    },
+    Case { name: "equal messages", input: |count| chat(count, &|at| said(at, "go on")), flags: &[KEEP, FIT] },
+    Case {
+        name: "long lines",
+        input: |count| chat(3, &|at| said(at, &"Use 4 of the files, ".repeat(10 * count))),
+        flags: &[KEEP, CHECK],
+    },
+    Case { name: "many lines", input: |count| chat(3, &|at| said(at, &line(at).repeat(2 * count))), flags: &[KEEP] },
+    Case { name: "long messages", input: |count| chat(count, &|at| said(at, &line(at).repeat(5))), flags: &[KEEP] },
+    Case {
+        name: "calls",
+        input: |count| chat(count, &|at| call(at, &format!("cat a{at}.rs"), "ok")),
+        flags: &[KEEP, FIT, RESULTS, CHECK],
+    },
+    Case {
+        name: "equal calls",
+        input: |count| chat(count, &|at| call(at, "cat a.rs", "the same text of a file")),
+        flags: &[KEEP, RESULTS],
+    },
+    Case {
+        name: "calls without results",
+        input: |count| chat(count, &|at| call(at, "ls", "")[..1].to_vec()),
+        flags: &[CHECK, REPAIR],
+    },
+    Case {
+        name: "commands in a call",
+        input: |count| {
+            chat(1, &|at| call(at, &(0..4 * count).map(|at| format!("rm a{at}; ")).collect::<String>(), "ok"))
+        },
+        flags: &[KEEP],
+    },
+    Case {
+        name: "files of a patch",
+        input: |count| {
+            chat(1, &|at| {
+                call(at, &(0..count).map(|at| format!("*** Delete File: a{at}.rs\n")).collect::<String>(), "ok")
+            })
+        },
+        flags: &[KEEP],
+    },
+    Case { name: "rows", input: |count| chat(1, &|at| call(at, "ls", &rows(count, 4))), flags: &[KEEP] },
+    Case { name: "columns", input: |count| chat(1, &|at| call(at, "ls", &rows(8, count / 3))), flags: &[KEEP] },
+    Case {
+        name: "objects in lists",
+        input: |count| {
+            chat(1, &|at| {
+                call(
+                    at,
+                    "ls",
+                    &json!({"a": (0..count).map(|at| json!({"b": [{"c": at}]})).collect::<Vec<_>>()}).to_string(),
+                )
+            })
+        },
+        flags: &[KEEP],
+    },
+    Case {
+        name: "emptied messages",
+        input: |count| chat(2 * count, &|at| thought(at, None)),
+        flags: &[KEEP, THINKING],
+    },
+    Case { name: "thinking", input: |count| chat(count, &|at| thought(at, Some("Done."))), flags: &[THINKING, FIT] },
+    Case { name: "a session", input: session, flags: &[KEEP, DRY_RUN, FIT] },
+    Case {
+        name: "equal conversations",
+        input: |count| {
+            format!("{}\n", json!({"messages": (0..4).flat_map(|at| said(at, &line(7).repeat(5))).collect::<Vec<_>>()}))
+                .repeat(count / 3)
+        },
+        flags: &[KEEP, &["--restore"]],
+    },
+];
+
+fn line(at: usize) -> String {
+    format!("Line {at} of this, because it fails: src/a{at}.rs `cargo test {at}` was 3.{at}.\n")
+}
+
+/// A conversation of `count` pieces, with a question behind them.
+fn chat(count: usize, piece: &dyn Fn(usize) -> Vec<Value>) -> String {
+    let end = ["And now?", "It is done.", "Then go on."];
+    let end = end.iter().enumerate().flat_map(|(at, text)| said(at, text));
+    json!((0..count).flat_map(piece).chain(end).collect::<Vec<_>>()).to_string()
+}
+
+fn said(at: usize, text: &str) -> Vec<Value> {
+    vec![json!({"role": if at.is_multiple_of(2) { "user" } else { "assistant" }, "content": text})]
+}
+
+fn call(at: usize, command: &str, result: &str) -> Vec<Value> {
+    let function = json!({"name": "bash", "arguments": json!({"command": command}).to_string()});
+    let call = json!({"id": at.to_string(), "type": "function", "function": function});
+    let result = json!({"role": "tool", "tool_call_id": at.to_string(), "content": result});
+    vec![json!({"role": "assistant", "content": null, "tool_calls": [call]}), result]
+}
+
+fn rows(count: usize, columns: usize) -> String {
+    let row =
+        |row| (0..columns).map(|column| (format!("k{column}"), json!(row * column))).collect::<serde_json::Map<_, _>>();
+    json!((0..count).map(row).collect::<Vec<_>>()).to_string()
+}
+
+fn thought(at: usize, text: Option<&str>) -> Vec<Value> {
+    let thought = json!({"type": "thinking", "thinking": format!("It is {at}."), "signature": format!("c2ln{at}")});
+    let parts = std::iter::once(thought).chain(text.map(|text| json!({"type": "text", "text": text})));
+    let user = json!({"role": "user", "content": format!("Go on with {at}.")});
+    vec![user, json!({"role": "assistant", "content": parts.collect::<Vec<_>>()})]
+}
+
+/// A session whose entries name their parents.
+fn session(count: usize) -> String {
+    let entry = |at: usize| {
+        let parent = at.checked_sub(1).map(|at| format!("u{at}"));
+        let message = &said(at, &line(at))[0];
+        json!({"type": message["role"], "uuid": format!("u{at}"), "parentUuid": parent, "sessionId": "s", "message": message})
+    };
+    (0..count).map(|at| format!("{}\n", entry(at))).collect()
+}
+
+/// Returns the steps of a run on an input.
+fn steps(folder: &Path, input: &str, flags: &[&str]) -> u64 {
+    static RUNS: AtomicUsize = AtomicUsize::new(0);
+    let own = folder.join(RUNS.fetch_add(1, Ordering::Relaxed).to_string());
+    fs::create_dir(&own).expect("a folder");
+    let [file, archive, compacted, counts] =
+        ["in.jsonl", "archive.jsonl", "out.jsonl", "counts"].map(|name| own.join(name));
+    fs::write(&file, input).expect("written");
+    // Another build can be named, to see that the law finds what it had.
+    let program = std::env::var("TCOMPACT_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_tcompact").to_owned());
+    let mut counted = Command::new("valgrind");
+    counted.args(["--tool=cachegrind", "--cache-sim=no"]).arg(format!("--cachegrind-out-file={}", counts.display()));
+    counted.arg(&program);
+    if flags == ["--restore"] {
+        let done = Command::new(program)
+            .args(KEEP)
+            .arg("--archive")
+            .arg(&archive)
+            .arg("-o")
+            .arg(&compacted)
+            .arg(&file)
+            .output();
+        assert!(done.expect("a run").status.success());
+        counted.arg("--restore").arg(&archive).arg(&compacted);
+    } else {
+        counted.args(flags).arg(&file);
+    }
+    let output = counted.current_dir(&own).output().expect("valgrind runs");
+    // With --check, the code tells of violations.
+    let is_run = output.status.success() || flags.contains(&"--check") && output.status.code().is_some();
+    assert!(is_run, "{flags:?}: {}", String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default());
+    let counts = fs::read_to_string(counts).expect("counts");
+    let summary = counts.lines().find_map(|line| line.strip_prefix("summary: ")).expect("a summary");
+    summary.split_whitespace().next().and_then(|steps| steps.parse().ok()).expect("a number")
+}
+
+fn main() -> ExitCode {
+    let named = std::env::args().skip(1).find(|name| !name.starts_with('-'));
+    if std::env::args().any(|flag| flag == "--list") {
+        println!("work_is_linear: test");
+        return ExitCode::SUCCESS;
+    }
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        println!("NOT CHECKED: work is linear. It takes valgrind, which is not installed.");
+        return ExitCode::SUCCESS;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let start = steps(folder.path(), &chat(1, &|at| said(at, "Go on.")), KEEP);
+    let all = CASES.iter().flat_map(|case| case.flags.iter().map(move |flags| (case, *flags)));
+    let all: Vec<_> = all.filter(|(case, _)| named.as_deref().is_none_or(|name| case.name.contains(name))).collect();
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some((case, flags)) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let [few, many] =
+                [COUNT, 2 * COUNT].map(|count| steps(folder.path(), &(case.input)(count), flags).saturating_sub(start));
+            let ratio = many as f64 / few.max(1) as f64;
+            println!("{ratio:4.2}  {few:>12}  {}: {}", case.name, flags.join(" "));
+            if ratio > MOST {
+                failed.lock().expect("no thread failed").push(format!(
+                    "{}: {}: {ratio:.2}",
+                    case.name,
+                    flags.join(" ")
+                ));
+            }
+        }
+    };
+    thread::scope(|scope| {
+        (0..thread::available_parallelism().map_or(1, usize::from)).for_each(|_| drop(scope.spawn(work)))
+    });
+    let failed = failed.into_inner().expect("no thread failed");
+    if failed.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    println!("more than {MOST} times the steps for twice the input: {failed:#?}");
+    ExitCode::FAILURE
+}
