@@ -26,13 +26,13 @@ fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) ->
     changed.filter(|change: &Change| !change.edits.is_empty()).collect()
 }
 
-/// Returns the change that cuts the longest arguments of a message, so that it has about so many tokens.
-pub(super) fn cut_message(scene: &Scene<'_, '_>, message: usize, limit: u64) -> Option<Change> {
+/// Returns the change that cuts the longest arguments of a message, so that it loses about so many tokens.
+pub(super) fn cut_message(scene: &Scene<'_, '_>, message: usize, excess: u64) -> Option<Change> {
     let (source, read) = (scene.transcript.source, &scene.transcript.messages[message]);
     let calls = || read.calls.iter().filter(|call| !scene.is_excepted(Some(call)));
     let lengths: Vec<u64> = calls().flat_map(argument_lengths).map(|length| length as u64).collect();
     let tokens = scene.tally.message(message).max(1);
-    let removed = tokens.saturating_sub(limit).saturating_mul(read.json.raw().len() as u64) / tokens;
+    let removed = excess.saturating_mul(read.json.raw().len() as u64) / tokens;
     let longest = level(&lengths, lengths.iter().sum::<u64>().checked_sub(removed)?)?;
     let truncation = Truncation::before_the_cut(usize::try_from(longest).unwrap_or(usize::MAX));
     let edits: Vec<_> = calls().flat_map(|call| truncation.cut_to_length(source, call)).collect();

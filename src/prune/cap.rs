@@ -33,11 +33,11 @@ fn find(scene: &Scene<'_, '_>, amount: Amount, is_replaced: &IsReplaced<'_>) -> 
     long.filter_map(|result| cap(scene, result, limit)).collect()
 }
 
-/// Returns the change that cuts the longest results of a message, so that all have at most so many tokens together.
-pub(super) fn cut_message(scene: &Scene<'_, '_>, message: usize, limit: u64) -> Option<Change> {
+/// Returns the change that cuts the longest results of a message, so that all lose at least so many tokens together.
+pub(super) fn cut_message(scene: &Scene<'_, '_>, message: usize, excess: u64) -> Option<Change> {
     let results = scene.results().iter().filter(|result| result.message == message && scene.may_touch(result));
     let sizes: Vec<u64> = results.clone().map(|result| scene.tokens(result)).collect();
-    let each = level(&sizes, limit)?;
+    let each = level(&sizes, sizes.iter().sum::<u64>().saturating_sub(excess))?;
     by_message(results.filter_map(|result| cap(scene, result, each))).pop()
 }
 

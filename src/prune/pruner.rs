@@ -16,7 +16,7 @@ const LEAST_KEPT: u64 = 50;
 /// Attempts to cut a message so that it fills a room. Each corrects the one before.
 const ROUNDS: u64 = 8;
 
-/// Returns the change that cuts a message to about so many tokens.
+/// Returns the change that cuts about so many tokens out of a message.
 type CutMessage = fn(&Scene<'_, '_>, usize, u64) -> Option<Change>;
 
 /// A pruning in progress.
@@ -153,10 +153,11 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
             _ => return None,
         };
         let whole = self.size(message);
-        let mut limit = most;
+        // A limit for the results alone would leave out what stands beside them.
+        let mut excess = whole.saturating_sub(most);
         let mut best: Option<TouchedMessage> = None;
         for round in 1..=ROUNDS {
-            let Some(after) = cut_message(self.scene, message, limit).and_then(|cut| self.with(message, cut)) else {
+            let Some(after) = cut_message(self.scene, message, excess).and_then(|cut| self.with(message, cut)) else {
                 break;
             };
             let tokens = after.tokens;
@@ -166,10 +167,10 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
             if tokens <= most && most - tokens < LEAST_KEPT {
                 break;
             }
-            limit = (limit + most).saturating_sub(tokens);
+            excess = (excess + tokens).saturating_sub(most);
             // Cuts are at ends of lines, so a little less room can change nothing.
             if tokens > most {
-                limit -= limit * round / 200;
+                excess += most * round / 200;
             }
         }
         let after = best?;

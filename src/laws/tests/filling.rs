@@ -191,35 +191,59 @@ fn are_results(source: &str) -> Vec<bool> {
     })
 }
 
+/// Checks that a conversation which is fitted uses its size. The limit is a `part` of the way from the least that can
+/// be met to the whole conversation.
+fn check_size_is_used(
+    steps: &[Step],
+    writer: Writer,
+    part: f64,
+    keep: Option<u64>,
+    is_off: bool,
+) -> Result<(), TestCaseError> {
+    /// So few tokens are not worth a change.
+    const SMALL: u64 = 200;
+    let source = writer.conversation(steps);
+    let before = sizes(&source);
+    let total: u64 = before.iter().map(|(size, _)| size).sum();
+    let summarizer = if is_off { SummarizerKind::Off } else { SummarizerKind::Embedded };
+    let fits = |limit: u64| compacted(&source, limit, keep, summarizer);
+    // A limit that can be met is met at every larger limit.
+    let (mut low, mut high) = (1, total);
+    while low < high {
+        let middle = low.midpoint(high);
+        if fits(middle).is_some() {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    let limit = low + ((total - low) as f64 * part) as u64;
+    let done = fits(limit).expect("a limit above the least");
+    let after: u64 = sizes(&done.text).iter().map(|(size, _)| size).sum();
+    let summary = summary_tokens(&done.text);
+    prop_assert!(after <= limit && summary <= 1_024, "{} of {}, {} in the summary", after, limit, summary);
+    let cut = done.plans[0].cutoff;
+    // Without a summary nothing is cut, and pruning takes whole results.
+    let largest = || before.iter().map(|(size, _)| *size).max().unwrap_or(0);
+    let solid = if is_off { largest() } else { solid_in_front(&before, &are_results(&source), cut) };
+    let is_used = after * 5 >= limit * 4 || limit - after <= solid + SMALL;
+    prop_assert!(is_used || limit >= total, "{} of {} and {}; cut at {}, {} in front", after, limit, total, cut, solid);
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(cases(120))]
 
     #[test]
     fn the_size_is_used(steps in steps(), writer in prop::sample::select(&[Writer::Chat, Writer::Anthropic, Writer::Codex][..]),
                         part in 0.0f64..1.0, keep in prop::option::of(1u64..12), is_off in any::<bool>()) {
-        /// So few tokens are not worth a change.
-        const SMALL: u64 = 200;
-        let source = writer.conversation(&steps);
-        let before = sizes(&source);
-        let total: u64 = before.iter().map(|(size, _)| size).sum();
-        let summarizer = if is_off { SummarizerKind::Off } else { SummarizerKind::Embedded };
-        let fits = |limit: u64| compacted(&source, limit, keep, summarizer);
-        // A limit that can be met is met at every larger limit.
-        let (mut low, mut high) = (1, total);
-        while low < high {
-            let middle = low.midpoint(high);
-            if fits(middle).is_some() { high = middle } else { low = middle + 1 }
-        }
-        let limit = low + ((total - low) as f64 * part) as u64;
-        let done = fits(limit).expect("a limit above the least");
-        let after: u64 = sizes(&done.text).iter().map(|(size, _)| size).sum();
-        let summary = summary_tokens(&done.text);
-        prop_assert!(after <= limit && summary <= 1_024, "{} of {}, {} in the summary", after, limit, summary);
-        let cut = done.plans[0].cutoff;
-        // Without a summary nothing is cut, and pruning takes whole results.
-        let largest = || before.iter().map(|(size, _)| *size).max().unwrap_or(0);
-        let solid = if is_off { largest() } else { solid_in_front(&before, &are_results(&source), cut) };
-        let is_used = after * 5 >= limit * 4 || limit - after <= solid + SMALL;
-        prop_assert!(is_used || limit >= total, "{} of {} and {}; cut at {}, {} in front", after, limit, total, cut, solid);
+        check_size_is_used(&steps, writer, part, keep, is_off)?;
     }
+}
+
+/// Results that are pruned share what is left, where pruning alone makes a conversation fit.
+#[test]
+fn parallel_results_are_not_cut_to_nothing_where_room_is_left() -> Result<(), TestCaseError> {
+    let steps = [Step::Parallel(4, 574), Step::ShortCalls(13), Step::Chat(1, 1)];
+    check_size_is_used(&steps, Writer::Codex, 0.5885192051615665, Some(3), false)
 }
