@@ -39,6 +39,8 @@ struct Candidate<'a> {
     envelope: EnvelopeFit,
     /// The first message with a trait of the format, and the trait.
     evidence: Option<(usize, &'static str)>,
+    /// Whether there is a summary of tcompact's with the mark of this format.
+    is_marked: bool,
     /// Whether the format can read a message that other formats can read too.
     is_plain: bool,
     /// The first message that the format cannot read.
@@ -47,7 +49,7 @@ struct Candidate<'a> {
 
 impl<'a> Candidate<'a> {
     fn of(format: &'static dyn Format, envelope: EnvelopeFit) -> Self {
-        Candidate { format, envelope, evidence: None, is_plain: false, mismatch: None }
+        Candidate { format, envelope, evidence: None, is_marked: false, is_plain: false, mismatch: None }
     }
 
     /// Whether this can be the format of the list.
@@ -58,9 +60,12 @@ impl<'a> Candidate<'a> {
 
     /// Adds how well a message fits. `is_variant` is true if some format claims the message as its variant of another.
     fn add(&mut self, index: usize, message: Json<'a>, fit: Fit, is_variant: bool) {
+        self.is_marked |= matches!(fit, Fit::Marked(_));
         match fit {
             Fit::Neutral => {}
-            Fit::Own(what) | Fit::Variant(what) => self.evidence = self.evidence.or(Some((index, what))),
+            Fit::Own(what) | Fit::Marked(what) | Fit::Variant(what) => {
+                self.evidence = self.evidence.or(Some((index, what)))
+            }
             Fit::Shared(what) if !is_variant => self.evidence = self.evidence.or(Some((index, what))),
             Fit::Plain if !is_variant => self.is_plain = true,
             Fit::Mismatch | Fit::Shared(_) | Fit::Plain => {
@@ -87,6 +92,9 @@ pub(crate) fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Re
         candidates.retain(Candidate::fits);
     } else {
         collect_evidence(&mut candidates, messages.clone(), |_| true);
+    }
+    if let Some(marked) = candidates.iter().find(|candidate| candidate.is_marked && candidate.fits()) {
+        return Ok(marked.format);
     }
     let evident: Vec<&Candidate<'_>> = candidates.iter().filter(|candidate| candidate.evidence.is_some()).collect();
     match evident.as_slice() {

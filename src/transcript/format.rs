@@ -206,6 +206,9 @@ pub(crate) enum Fit {
     Variant(&'static str),
     /// It has a trait that only this format has; the text names the trait.
     Own(&'static str),
+    /// It is a summary with a mark that tcompact writes in this format alone; the text names the mark. It outweighs the
+    /// traits of other formats, since the messages with those of this one can be gone.
+    Marked(&'static str),
 }
 
 impl Fit {

@@ -275,33 +275,39 @@ fn begins_with_object<'a>(mut values: impl Iterator<Item = Json<'a>>) -> bool {
     values.find(|value| !is_stray(*value)).is_some_and(|value| value.kind() == Kind::Object)
 }
 
-/// Whether a value is neither a message nor a list of messages.
+/// Whether a value is neither an object nor a list of messages or of conversations.
 fn is_stray(value: Json<'_>) -> bool {
-    let holds = |item: Json<'_>| matches!(item.kind(), Kind::Object | Kind::Array);
+    let holds = |item: Json<'_>| match item.kind() {
+        Kind::Object => is_message(item) || List::in_object(item, None).is_some(),
+        _ => item.items().any(is_message),
+    };
     value.kind() != Kind::Object && !value.items().any(holds)
+}
+
+/// Whether an object tells how to read the lines of its file. What is neither a message nor a conversation with messages
+/// tells nothing: it can be the first line of a session whose messages before it are removed.
+fn lines_of(object: Json<'_>) -> Option<Lines> {
+    if is_message(object) {
+        return Some(Lines::Messages);
+    }
+    let mut list = List::in_object(object, None)?;
+    list.values.any(is_message).then_some(Lines::Conversations)
 }
 
 /// Whether a file that begins with an object holds the entries of one conversation, one a line, and not a conversation
 /// a line. The first value that is either decides.
 fn are_messages<'a>(mut values: impl Iterator<Item = Json<'a>>, from: Option<&'static dyn Format>) -> bool {
-    let decided = values.find_map(|value| match value.kind() == Kind::Object {
-        true if is_message(value) => Some(true),
-        true => List::in_object(value, None).map(|_| false),
-        false => None,
-    });
-    decided.unwrap_or_else(|| from.is_some_and(|format| format.is_append_only()))
+    let decided = values.find_map(|value| if value.kind() == Kind::Object { lines_of(value) } else { None });
+    let is_named = || from.is_some_and(|format| format.is_append_only());
+    decided.map_or_else(is_named, |lines| lines == Lines::Messages)
 }
 
 /// Detects how to read the lines of a file from one line; `None` if it could be either.
 pub(crate) fn detect_lines(line: &str) -> Option<Lines> {
     let Ok(source) = Source::of(line) else { return Some(Lines::Messages) };
     match source.first() {
-        Some(first) if first.kind() == Kind::Object => match (is_message(first), List::in_object(first, None)) {
-            (true, _) => Some(Lines::Messages),
-            (false, Some(_)) => Some(Lines::Conversations),
-            (false, None) => None,
-        },
-        // An empty conversation, or a stray value of a session.
+        Some(first) if first.kind() == Kind::Object => lines_of(first),
+        // A conversation without messages, or a stray value of a session.
         Some(first) if first.kind() == Kind::Array && is_stray(first) => None,
         Some(first) if first.kind() == Kind::Array => Some(Lines::Conversations),
         // Reading it as a document returns the error.

@@ -36,6 +36,7 @@ mod privacy;
 mod program;
 mod providers;
 mod purity;
+mod reading_again;
 mod readme;
 mod redaction;
 mod reports;

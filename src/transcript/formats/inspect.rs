@@ -56,7 +56,7 @@ impl MessageReader for Inspect {
             return Fit::Own("results that name their function");
         }
         if role == Role::User && has_summary_mark(message) {
-            return Fit::Own("the mark of a summary");
+            return Fit::Marked("the mark of a summary");
         }
         match message.get_text("source") {
             Some(source) if source.is("input") || source.is("generate") => Fit::Own("a source"),
