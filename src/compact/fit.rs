@@ -334,6 +334,7 @@ impl<'t> FittedPlan<'t> {
         let archive = archive::place(policy, self.transcript).map(|place| place.shown());
         scene.context_window = policy.cut.context_window;
         scene.summary_prefix = &policy.cut.summary_prefix;
+        scene.reader = policy.reader_name();
         scene.except = &policy.pruning.except;
         scene.archive = archive.as_deref();
         prune(&scene, rules, goal)

@@ -7,6 +7,7 @@ use crate::events::{Event, RepairedBy};
 use crate::exit::Failure;
 use crate::files::input::Input;
 use crate::plan::breaches::{Breach, Rule, breaches};
+use crate::plan::reasoning;
 use crate::rewrite::repair::{Repair, repair_round, unrepairable_calls};
 use crate::rewrite::thinking::{self, Removal};
 use crate::rewrite::{self, Edit};
@@ -33,7 +34,8 @@ pub(super) fn check(task: &InputTask<'_>) -> Result<bool> {
     for transcript in &document.transcripts {
         let thinking = stale_thinking(policy, transcript, None).messages.into_iter();
         let thinking = thinking.map(|message| Breach { message, rule: Rule::Thinking, id: None });
-        let mut breaches: Vec<Breach> = breaches(transcript).into_iter().chain(thinking).collect();
+        let unreasoned = reasoning::missing(transcript, policy.reader_name());
+        let mut breaches: Vec<Breach> = breaches(transcript).into_iter().chain(thinking).chain(unreasoned).collect();
         breaches.sort_by_key(|breach| breach.message);
         for breach in &breaches {
             task.notify(Event::Breach { source: &source_name(input, transcript), breach });

@@ -44,6 +44,8 @@ pub(crate) enum Rule {
     Alone(&'static str),
     /// Thinking is signed for the messages before it, and refused once these have changed.
     Thinking,
+    /// The model wants its reasoning back on messages with calls. This message has calls and no reasoning.
+    Unreasoned,
 }
 
 impl fmt::Display for Breach {
@@ -61,6 +63,9 @@ impl fmt::Display for Breach {
             Rule::Late => write!(out, "a result behind something else: results must come first in their message"),
             Rule::Thinking => out
                 .write_str("thinking behind a compaction: its model accepts none that it signed before the compaction"),
+            Rule::Unreasoned => {
+                write!(out, "a call{id} without the reasoning before it: its model wants that back and refuses others")
+            }
             Rule::Turn(rule) | Rule::Alone(rule) => write!(out, "{rule}"),
         }
     }

@@ -24,6 +24,8 @@ pub(crate) struct Scene<'s, 'a> {
     pub(crate) summary_prefix: &'s str,
     /// For each message, whether rules may touch it.
     pub(crate) touchable: Vec<bool>,
+    /// The model that will read the result, where the user names it.
+    pub(crate) reader: Option<&'s str>,
     /// The tools whose calls and results stay: `--prune-except`.
     pub(crate) except: &'s [String],
     /// The archive of removed content, as notes name it.
@@ -64,6 +66,7 @@ impl<'s, 'a> Scene<'s, 'a> {
             context_window: None,
             summary_prefix: crate::plan::SUMMARY_PREFIX,
             touchable,
+            reader: None,
             except: &[],
             archive: None,
             results: OnceCell::new(),

@@ -1,5 +1,6 @@
 //! Reasoning of the model, except in a loop of calls that is still open: there, providers require it.
 
+use crate::plan::reasoning::wanted_back;
 use crate::rewrite::elements;
 use crate::rewrite::thinking::{self, message_at};
 use crate::transcript::edit::Edit;
@@ -20,9 +21,27 @@ pub(super) const KIND: Kind = Kind {
 /// The same in loops that are still open, where the provider does not require it.
 pub(super) const IN_OPEN_LOOPS: Kind = Kind { find: find_in_open_loops, ..KIND };
 
+/// The same on messages with calls, where the model that reads on wants it back.
+pub(super) const WANTED_BACK: Kind = Kind { find: find_wanted_back, ..KIND };
+
 fn find(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
+    let wanted = wanted_back(scene.transcript, scene.reader);
+    let is_free = |index: usize| wanted.as_ref().is_none_or(|wanted| !wanted[index]);
+    without_reasoning(scene, is_free)
+}
+
+fn find_wanted_back(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
+    match wanted_back(scene.transcript, scene.reader) {
+        Some(wanted) => without_reasoning(scene, |index| wanted[index]),
+        None => Vec::new(),
+    }
+}
+
+/// Returns the changes that remove the reasoning of these messages before a loop that is still open.
+fn without_reasoning(scene: &Scene<'_, '_>, is_chosen: impl Fn(usize) -> bool) -> Vec<Change> {
     let transcript = scene.transcript;
-    let indices: Vec<usize> = (0..open_loop(scene)).filter(|&index| scene.touchable[index]).collect();
+    let indices: Vec<usize> =
+        (0..open_loop(scene)).filter(|&index| scene.touchable[index] && is_chosen(index)).collect();
     let thoughts = indices.iter().filter_map(|&message| {
         let edits = without_thoughts(transcript.source, &transcript.messages[message]);
         (!edits.is_empty()).then_some(Change { message, edits, ..Change::default() })
@@ -32,6 +51,9 @@ fn find(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -
 
 fn find_in_open_loops(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
     let transcript = scene.transcript;
+    if wanted_back(transcript, scene.reader).is_some() {
+        return Vec::new();
+    }
     let is_free = |message: &Message<'_>| transcript.format.can_lose_reasoning(message);
     let in_loop = open_loop(scene)..transcript.messages.len();
     let indices: Vec<usize> =

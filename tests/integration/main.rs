@@ -32,6 +32,7 @@ mod program;
 mod providers;
 mod purity;
 mod readme;
+mod reasoning;
 mod redaction;
 mod reports;
 mod restoring;
