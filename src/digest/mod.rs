@@ -62,12 +62,28 @@ pub(crate) struct Digest<'a> {
     runs_left_out: usize,
     /// The folder that most commands and paths are in; both are told without it.
     folder: Option<String>,
+    /// The tools that results have loaded, and the place of the last such result.
+    loaded: (Vec<String>, Option<Place>),
     /// What the assistant said, in order.
     said: Vec<Said<'a>>,
     /// How many places of an earlier digest were read back.
     carried: usize,
     /// The number of messages.
     messages: usize,
+}
+
+impl Digest<'_> {
+    /// Adds tools that a result has loaded.
+    fn add_loaded(&mut self, place: Place, names: impl Iterator<Item = String>) {
+        let (known, last) = &mut self.loaded;
+        let is_name = |name: &String| !name.is_empty() && !name.contains([',', '\n']);
+        for name in names.filter(is_name) {
+            *last = Some(place);
+            if !known.contains(&name) {
+                known.push(name);
+            }
+        }
+    }
 }
 
 #[cfg(test)]

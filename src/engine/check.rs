@@ -45,6 +45,23 @@ pub(super) fn check(task: &InputTask<'_>) -> Result<bool> {
     Ok(found)
 }
 
+/// Returns the number of violations in each conversation of a text that is to be written in place of an input.
+pub(super) fn violations_left(task: &InputTask<'_>, document: &Document<'_>, edits: &[Edit]) -> Vec<usize> {
+    let count = |one: &Transcript<'_>| breaches(one).len() + reasoning::missing(one, task.policy.reader_name()).len();
+    let mut before: Vec<usize> = document.transcripts.iter().map(count).collect();
+    // Only reasoning that the model wants back is removed for want of room.
+    let may_break = |one: &Transcript<'_>| reasoning::wanted_back(one, task.policy.reader_name()).is_some();
+    if edits.is_empty() || before.iter().all(|&found| found == 0) && !document.transcripts.iter().any(may_break) {
+        return before;
+    }
+    let result = Input { text: rewrite::apply(document.source, edits), ..task.input.clone() };
+    let Ok(source) = json(&result) else { return before };
+    if let Ok(document) = read(&task.settings.input, task.policy, &result, &source) {
+        before = document.transcripts.iter().map(count).collect();
+    }
+    before
+}
+
 /// Returns the thinking to remove: after the summary of an earlier compaction, and from the message `changed` on.
 fn stale_thinking(policy: &CompactionPolicy, transcript: &Transcript<'_>, changed: Option<usize>) -> Removal {
     let compacted = thinking::compacted(transcript, &policy.cut.summary_prefix);

@@ -150,6 +150,12 @@ impl InputTask<'_> {
         }
         let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         rewrite::sort(&mut edits);
+        if self.policy.emit == Emit::Messages {
+            let left = check::violations_left(self, document, &edits);
+            for (transcript, violations) in document.transcripts.iter().zip(left).filter(|(_, left)| *left > 0) {
+                self.notify(Event::StillBroken { source: &source_name(self.input, transcript), violations });
+            }
+        }
         let archived = archive_contents(self.policy.has_records(), document.source, &edits, changed);
         let content = match self.policy.emit {
             Emit::Messages => Content::Edited(edits),

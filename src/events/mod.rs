@@ -36,6 +36,8 @@ pub(crate) enum Event<'e> {
     Repaired { source: &'e str, repaired: &'e RepairedBy, how: Repair, is_planned: bool },
     /// `--repair synthesize` removes calls whose results the format cannot hold, or would where the run writes nothing.
     CallsRemoved { source: &'e str, calls: usize, is_planned: bool },
+    /// A result still violates so many of the provider's rules, as its input did.
+    StillBroken { source: &'e str, violations: usize },
     /// The last line is incomplete.
     BrokenOff { source: &'e str, line: usize },
     /// The decision on a conversation.

@@ -1,14 +1,15 @@
 //! The reasoning that a model wants back: some models refuse a request in which a message with calls lacks it.
 
 use crate::plan::breaches::{Breach, Rule};
-use crate::tokens::reasoning::wants_reasoning;
+use crate::tokens::models::Reasoning;
+use crate::tokens::reasoning::reasoning_of;
 use crate::transcript::thoughts::{has_reasoning, model_of};
 use crate::transcript::{Content, Message, PartKind, Role, Transcript};
 
 /// Returns for each message whether the model that reads on wants its reasoning back; `None` if it wants none. `reader`
 /// is that model if the user names it; otherwise it is the transcript's own.
 pub(crate) fn wanted_back(transcript: &Transcript<'_>, reader: Option<&str>) -> Option<Vec<bool>> {
-    is_wanted(transcript, reader).then(|| {
+    (wanted(transcript, reader) != Reasoning::Free).then(|| {
         let mut leads_to_calls = false;
         let mut wanted: Vec<bool> = transcript
             .messages
@@ -27,7 +28,17 @@ pub(crate) fn wanted_back(transcript: &Transcript<'_>, reader: Option<&str>) -> 
 
 /// Returns the messages with calls whose reasoning the model that reads on misses.
 pub(crate) fn missing(transcript: &Transcript<'_>, reader: Option<&str>) -> Vec<Breach> {
-    if !is_wanted(transcript, reader) || thinks_not(transcript) {
+    let thinks = || match reader {
+        Some(_) => true,
+        None => transcript.messages.iter().any(|message| message.role == Role::Assistant && has_reasoning(message)),
+    };
+    let is_wanted = match wanted(transcript, reader) {
+        Reasoning::Free => false,
+        // Without any reasoning, the transcript's own model did not think.
+        Reasoning::Kept => !is_switched_off(transcript) && thinks(),
+        Reasoning::Always => true,
+    };
+    if !is_wanted {
         return Vec::new();
     }
     // Where an answer is spread over several messages, results of its first calls can be between them.
@@ -45,10 +56,10 @@ pub(crate) fn missing(transcript: &Transcript<'_>, reader: Option<&str>) -> Vec<
     found
 }
 
-fn is_wanted(transcript: &Transcript<'_>, reader: Option<&str>) -> bool {
+fn wanted(transcript: &Transcript<'_>, reader: Option<&str>) -> Reasoning {
     match reader {
-        Some(reader) => wants_reasoning(reader),
-        None => model_of(transcript).is_some_and(|model| wants_reasoning(&model)),
+        Some(reader) => reasoning_of(reader),
+        None => model_of(transcript).map_or(Reasoning::Free, |model| reasoning_of(&model)),
     }
 }
 
@@ -61,7 +72,7 @@ fn is_only_reasoning(message: &Message<'_>) -> bool {
 }
 
 /// Whether the request around the messages switches thinking off.
-fn thinks_not(transcript: &Transcript<'_>) -> bool {
+fn is_switched_off(transcript: &Transcript<'_>) -> bool {
     const OFF: [(&[&str], &str); 5] = [
         (&["thinking", "type"], "\"disabled\""),
         (&["extra_body", "thinking", "type"], "\"disabled\""),

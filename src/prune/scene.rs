@@ -7,6 +7,7 @@ use crate::plan::size::Size;
 use crate::rewrite::elements;
 use crate::tokens::{Counter, MEDIA_TOKENS, Tally};
 use crate::transcript::edit::Edit;
+use crate::transcript::loaded::loads_tools;
 use crate::transcript::outputs::Output;
 use crate::transcript::pairing;
 use crate::transcript::tools::ToolUse;
@@ -55,6 +56,8 @@ pub(super) struct ToolResult<'s, 'a> {
     tokens: OnceCell<u64>,
     call_use: OnceCell<ToolUse>,
     has_failed: OnceCell<bool>,
+    /// Whether later calls need it, because it has loaded their tools.
+    loads_tools: bool,
 }
 
 impl<'s, 'a> Scene<'s, 'a> {
@@ -103,7 +106,7 @@ impl<'s, 'a> Scene<'s, 'a> {
 
     /// Whether rules may shorten a result.
     pub(super) fn may_touch(&self, result: &ToolResult<'_, '_>) -> bool {
-        self.touchable[result.message] && !self.is_excepted(result.call)
+        self.touchable[result.message] && !self.is_excepted(result.call) && !result.loads_tools
     }
 
     /// Returns the first message that is not older than a size.
@@ -147,6 +150,7 @@ impl<'s, 'a> ToolResult<'s, 'a> {
         ToolResult {
             message,
             call,
+            loads_tools: loads_tools(output.value),
             output,
             text: OnceCell::new(),
             tokens: OnceCell::new(),

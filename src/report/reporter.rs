@@ -94,6 +94,11 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             let calls = counted(calls as u64, "call");
             (Usual, of(source, format!("{calls} {removed}, since the format has no way to write a result for it")))
         }
+        Event::StillBroken { source, violations } => {
+            let violations = counted(violations as u64, "violation");
+            let what = format!("the result still has {violations} of its provider's rules, which --check prints");
+            (Usual, of(source, what))
+        }
         Event::BrokenOff { source, line } => {
             (Usual, of(source, format!("line {line} is incomplete; it stays unchanged")))
         }

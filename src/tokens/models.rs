@@ -2,7 +2,7 @@
 //!
 //! `models.tsv` has a line for each model: provider, name, window and longest output in tokens, then prices in US
 //! dollars per million tokens: input, output, input from the provider's cache, writing to that cache (empty where
-//! unknown), then `kept` for the models of [`crate::tokens::reasoning`]. It is searched as text. The prices were read in the month [`PRICES_OF`]. They
+//! unknown), then [`Reasoning`]. It is searched as text. The prices were read in the month [`PRICES_OF`]. They
 //! are those of the standard tier, and the lowest where a price depends on the length of the request or the time of
 //! day.
 
@@ -40,7 +40,18 @@ pub(crate) struct Model {
     /// write costs the same as input.
     pub(crate) cache_write_price: Option<f64>,
     /// Whether it refuses a request in which a message with calls lacks the reasoning that came with it.
-    pub(crate) wants_reasoning: bool,
+    pub(crate) reasoning: Reasoning,
+}
+
+/// What a model wants of the reasoning that it wrote on messages with calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reasoning {
+    /// Nothing, as far as is known.
+    Free,
+    /// All of it, where it thinks: it can be told not to.
+    Kept,
+    /// All of it, and it always thinks.
+    Always,
 }
 
 impl Model {
@@ -65,7 +76,11 @@ impl Model {
             output_price: fields.next()?.parse().ok(),
             cached_price: fields.next()?.parse().ok(),
             cache_write_price: fields.next()?.parse().ok(),
-            wants_reasoning: fields.next()? == "kept",
+            reasoning: match fields.next()? {
+                "always" => Reasoning::Always,
+                "kept" => Reasoning::Kept,
+                _ => Reasoning::Free,
+            },
         })
     }
 }

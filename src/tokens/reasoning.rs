@@ -5,20 +5,20 @@
 
 use std::sync::OnceLock;
 
-use crate::tokens::models;
+use crate::tokens::models::{self, Reasoning};
 
 /// A name of the table without its provider and its maker.
 struct Row {
     name: String,
-    wants: bool,
+    wants: Reasoning,
 }
 
-/// Whether the model with this name, at any provider, wants its reasoning back on messages with calls.
-pub(crate) fn wants_reasoning(name: &str) -> bool {
+/// Returns what the model with this name, at any provider, wants of its reasoning on messages with calls.
+pub(crate) fn reasoning_of(name: &str) -> Reasoning {
     let rows = rows();
     // A provider comes before the name (`together:moonshotai/`), a variant after it (`:free`).
     let parts = name.split(['/', ':', '@']).flat_map(|part| [Some(part), part.split_once('.').map(|(_, rest)| rest)]);
-    parts.flatten().map(normalized).find_map(|part| find(rows, &part)).unwrap_or_default()
+    parts.flatten().map(normalized).find_map(|part| find(rows, &part)).unwrap_or(Reasoning::Free)
 }
 
 /// Returns every name of the table that begins like one that wants its reasoning.
@@ -28,16 +28,17 @@ fn rows() -> &'static [Row] {
         let row = |model: models::Model| {
             let name = model.name.rsplit('/').next().unwrap_or_default();
             let name = normalized(name.split(':').next().unwrap_or_default());
-            Row { name, wants: model.wants_reasoning }
+            Row { name, wants: model.reasoning }
         };
         let all: Vec<Row> = models::all().map(row).collect();
-        let stems: Vec<String> = all.iter().filter(|row| row.wants).map(|row| split(&row.name).0.to_owned()).collect();
+        let stems: Vec<String> =
+            all.iter().filter(|row| row.wants != Reasoning::Free).map(|row| split(&row.name).0.to_owned()).collect();
         all.into_iter().filter(|row| stems.iter().any(|stem| row.name.starts_with(stem))).collect()
     })
 }
 
-/// Returns whether the model wants its reasoning; `None` if the table does not know its family.
-fn find(rows: &[Row], name: &str) -> Option<bool> {
+/// Returns what a model wants; `None` if the table does not know its family.
+fn find(rows: &[Row], name: &str) -> Option<Reasoning> {
     let begins = |row: &&Row| {
         name.strip_prefix(&row.name).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '.'))
     };
@@ -106,7 +107,7 @@ mod tests {
             "zai-org/GLM-5.2-FP8",
             "z-ai/glm-4.7:free",
         ] {
-            assert!(wants_reasoning(name), "{name}");
+            assert_ne!(reasoning_of(name), Reasoning::Free, "{name}");
         }
         for name in [
             "",
@@ -124,7 +125,10 @@ mod tests {
             "notkimi-k3",
             "mistral-large-4",
         ] {
-            assert!(!wants_reasoning(name), "{name}");
+            assert_eq!(reasoning_of(name), Reasoning::Free, "{name}");
+        }
+        for name in ["kimi-k3.2", "MiniMax-M2.7", "deepseek-reasoner", "kimi-k2-thinking-turbo"] {
+            assert_eq!(reasoning_of(name), Reasoning::Always, "{name}");
         }
     }
 }

@@ -210,13 +210,17 @@ fn check_names_calls_without_it() {
     );
     request["messages"][5]["reasoning_content"] = json!("");
     assert_eq!(piped(&["--check"], &request.to_string()).code, 0, "an empty text is taken");
-    // Thinking is off, or the model is another.
-    let bare = chat("deepseek-v4-pro", |_| json!({}));
-    assert_eq!(piped(&["--check"], &bare).code, 6);
-    assert_eq!(piped(&["--check"], &bare.replacen('{', r#"{"thinking":{"type":"disabled"},"#, 1)).code, 0);
-    assert_eq!(piped(&["--check"], &chat("deepseek-chat", |_| json!({}))).code, 0);
+    // Without any reasoning, a model that need not think did not think; but another one may read on.
+    let bare = |model| chat(model, |_| json!({}));
+    assert_eq!(piped(&["--check"], &bare("deepseek-v4-pro")).code, 0);
+    assert_eq!(piped(&["--check"], &bare("deepseek-chat")).code, 0);
+    assert_eq!(piped(&["--check"], &bare("kimi-k3")).code, 6, "it always thinks");
+    let other = ["--check", "--for", "deepseek-v4-pro"];
+    assert_eq!(piped(&other, &bare("gpt-5.2")).code, 6);
+    let off = bare("deepseek-v4-pro").replacen('{', r#"{"thinking":{"type":"disabled"},"#, 1);
+    assert_eq!(piped(&other, &off).code, 0);
     let items: Vec<Value> = items().into_iter().filter(|item| item["type"] != "reasoning").collect();
-    let run = piped(&["--check"], &json!({"model": "deepseek-v4-pro", "input": items}).to_string());
+    let run = piped(&["--check"], &json!({"model": "deepseek-reasoner", "input": items}).to_string());
     assert_eq!(run.stderr.matches("without the reasoning").count(), TURNS, "{run:?}");
 }
 

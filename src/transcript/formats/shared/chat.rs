@@ -143,6 +143,8 @@ pub(crate) fn result(call: &Call<'_>, text: &str) -> Option<Value> {
             Some(json!({"role": "function", "name": name.decode(), "content": text}))
         }
         (_, Some(id), _) => Some(json!({"role": "tool", "tool_call_id": id.decode(), "content": text})),
+        // LLaMA-Factory's calls have no ids, and a result is a list of parts as they are.
+        (CallPlace::Content, None, _) => Some(json!({"role": "tool", "content": [{"type": "text", "value": text}]})),
         _ => None,
     }
 }
