@@ -45,21 +45,27 @@ pub(super) fn check(task: &InputTask<'_>) -> Result<bool> {
     Ok(found)
 }
 
-/// Returns the number of violations in each conversation of a text that is to be written in place of an input.
-pub(super) fn violations_left(task: &InputTask<'_>, document: &Document<'_>, edits: &[Edit]) -> Vec<usize> {
-    let count = |one: &Transcript<'_>| breaches(one).len() + reasoning::missing(one, task.policy.reader_name()).len();
-    let mut before: Vec<usize> = document.transcripts.iter().map(count).collect();
-    // Only reasoning that the model wants back is removed for want of room.
-    let may_break = |one: &Transcript<'_>| reasoning::wanted_back(one, task.policy.reader_name()).is_some();
-    if edits.is_empty() || before.iter().all(|&found| found == 0) && !document.transcripts.iter().any(may_break) {
-        return before;
+/// Returns the conversations that still have violations once they are changed, with the number of these.
+pub(super) fn violations_left(
+    task: &InputTask<'_>,
+    document: &Document<'_>,
+    changed: &[&Transcript<'_>],
+    edits: &[Edit],
+) -> Vec<(String, usize)> {
+    let reader = task.policy.reader_name();
+    let count = |one: &Transcript<'_>| breaches(one).len() + reasoning::missing(one, reader).len();
+    // A change causes no violation, except that --fit may remove reasoning which the model wants back.
+    let can_have_some = |one: &&Transcript<'_>| count(one) > 0 || reasoning::wanted_back(one, reader).is_some();
+    if !changed.iter().any(can_have_some) {
+        return Vec::new();
     }
     let result = Input { text: rewrite::apply(document.source, edits), ..task.input.clone() };
-    let Ok(source) = json(&result) else { return before };
-    if let Ok(document) = read(&task.settings.input, task.policy, &result, &source) {
-        before = document.transcripts.iter().map(count).collect();
-    }
-    before
+    let Ok(source) = json(&result) else { return Vec::new() };
+    let Ok(result) = read(&task.settings.input, task.policy, &result, &source) else { return Vec::new() };
+    let is_changed = |one: &Transcript<'_>| changed.iter().any(|changed| std::ptr::eq(*changed, one));
+    let left = document.transcripts.iter().zip(&result.transcripts).filter(|(before, _)| is_changed(before));
+    let left = left.map(|(before, after)| (source_name(task.input, before), count(after)));
+    left.filter(|(_, violations)| *violations > 0).collect()
 }
 
 /// Returns the thinking to remove: after the summary of an earlier compaction, and from the message `changed` on.

@@ -151,9 +151,9 @@ impl InputTask<'_> {
         let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         rewrite::sort(&mut edits);
         if self.policy.emit == Emit::Messages {
-            let left = check::violations_left(self, document, &edits);
-            for (transcript, violations) in document.transcripts.iter().zip(left).filter(|(_, left)| *left > 0) {
-                self.notify(Event::StillBroken { source: &source_name(self.input, transcript), violations });
+            let changed: Vec<&Transcript<'_>> = changed.iter().map(|one| one.transcript).collect();
+            for (source, violations) in check::violations_left(self, document, &changed, &edits) {
+                self.notify(Event::StillBroken { source: &source, violations });
             }
         }
         let archived = archive_contents(self.policy.has_records(), document.source, &edits, changed);

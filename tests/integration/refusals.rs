@@ -215,9 +215,7 @@ fn a_result_that_still_holds_violations_is_told_of() {
         let told = if left.is_empty() { String::new() } else { line(left) };
         assert_eq!((run.code, &run.stderr), (0, &told), "{keep}: {run:?}");
     }
-    let unchanged = piped(&["--trigger", "messages:1000"], &source);
-    assert!(unchanged.stderr.contains(&line("2 violations")), "{unchanged:?}");
-    for more in [&["-q"][..], &["--repair", "drop"], &["-n"], &["--count"]] {
+    for more in [&["-q"][..], &["--repair", "drop"], &["-n"], &["--count"], &["--trigger", "messages:1000"]] {
         let run = piped(&[&["--keep", "messages:7"], more].concat(), &source);
         assert!(run.code == 0 && !run.stderr.contains("still has"), "{run:?}");
     }

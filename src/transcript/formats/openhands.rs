@@ -165,9 +165,8 @@ impl MessageWriter for OpenHands {
         event.extend(call.json.get("id").map(|id| ("cause".to_owned(), copied(id))));
         let metadata = call.json.get("tool_call_metadata");
         event.extend(metadata.map(|metadata| ("tool_call_metadata".to_owned(), copied(metadata))));
-        if event.get("cause").or_else(|| event.get("tool_call_metadata")).is_none() {
-            return None;
-        }
+        // Nothing else names the action.
+        event.get("cause").or_else(|| event.get("tool_call_metadata"))?;
         event.insert("observation".to_owned(), json!("error"));
         event.insert("content".to_owned(), json!(text));
         event.insert("extras".to_owned(), json!({"error_id": ""}));
