@@ -117,7 +117,7 @@ fn read_state(digest: &mut Digest<'_>, item: &str) {
         return;
     }
     if let Some(names) = text.strip_prefix(LOADED) {
-        return digest.add_loaded(place, names.split(", ").filter(|name| !name.starts_with(GAP)).map(str::to_owned));
+        return digest.loaded.add(place, names.split(", ").filter(|name| !name.starts_with(GAP)).map(str::to_owned));
     }
     let note = |opening, separator| {
         let (path, text) = text.strip_prefix(opening)?.split_once(separator)?;

@@ -93,7 +93,8 @@ impl<'a> Reader<'a, '_> {
         }
         let mut contents = results.into_iter().map(LazyText::new);
         for answer in &message.results {
-            self.digest.add_loaded(place, loaded_tools(answer.json).into_iter().map(|name| name.decode().into_owned()));
+            let loaded = loaded_tools(answer.json).into_iter().map(|name| name.decode().into_owned());
+            self.digest.loaded.add(place, loaded);
             // If a whole message is a result, its text is the result.
             let result = contents.next().unwrap_or_else(|| text.clone());
             self.add_result(answer.id, CallResult { place, text: result, marked: status_mark(answer.json) });

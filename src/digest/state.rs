@@ -1,11 +1,11 @@
 //! The lines of the state: the plan, the files with their last edits, edits that failed, calls without a result.
 
-use crate::digest::Digest;
 use crate::digest::clip::{GAP, cut, indented};
 use crate::digest::files::{FileNote, Files};
 use crate::digest::grammar::{FAILED_EDIT, FOLDER, LAST_EDIT, LOADED};
 use crate::digest::outcome::Ended;
 use crate::digest::plan::{Plan, Status};
+use crate::digest::{Digest, Loaded};
 use crate::tokens::Counter;
 use crate::transcript::tools::actions::FileAction;
 
@@ -62,7 +62,7 @@ pub(super) fn lines(digest: &Digest<'_>, counter: Counter, most: u64) -> Vec<Str
 /// Returns the line with the tools that results have loaded, the last ones where they are many.
 fn loaded_line(digest: &Digest<'_>) -> Option<String> {
     const MOST: usize = 12;
-    let (names, place) = &digest.loaded;
+    let Loaded { names, place, .. } = &digest.loaded;
     let left_out = names.len().saturating_sub(MOST);
     let more = (left_out > 0).then(|| format!("{GAP} {left_out} more"));
     let shown: Vec<String> = names[left_out..].iter().cloned().chain(more).collect();

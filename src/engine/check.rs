@@ -62,7 +62,8 @@ pub(super) fn violations_left(
     let result = Input { text: rewrite::apply(document.source, edits), ..task.input.clone() };
     let Ok(source) = json(&result) else { return Vec::new() };
     let Ok(result) = read(&task.settings.input, task.policy, &result, &source) else { return Vec::new() };
-    let is_changed = |one: &Transcript<'_>| changed.iter().any(|changed| std::ptr::eq(*changed, one));
+    let mut changed = changed.iter().peekable();
+    let mut is_changed = |one: &Transcript<'_>| changed.next_if(|changed| std::ptr::eq(**changed, one)).is_some();
     let left = document.transcripts.iter().zip(&result.transcripts).filter(|(before, _)| is_changed(before));
     let left = left.map(|(before, after)| (source_name(task.input, before), count(after)));
     left.filter(|(_, violations)| *violations > 0).collect()

@@ -25,23 +25,28 @@ pub(super) const IN_OPEN_LOOPS: Kind = Kind { find: find_in_open_loops, ..KIND }
 pub(super) const WANTED_BACK: Kind = Kind { find: find_wanted_back, ..KIND };
 
 fn find(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
-    let wanted = wanted_back(scene.transcript, scene.reader);
-    let is_free = |index: usize| wanted.as_ref().is_none_or(|wanted| !wanted[index]);
-    without_reasoning(scene, is_free)
+    chosen_by_reader(scene, without_reasoning(scene), |is_wanted| !is_wanted)
 }
 
 fn find_wanted_back(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
-    match wanted_back(scene.transcript, scene.reader) {
-        Some(wanted) => without_reasoning(scene, |index| wanted[index]),
-        None => Vec::new(),
-    }
+    chosen_by_reader(scene, without_reasoning(scene), |is_wanted| is_wanted)
 }
 
-/// Returns the changes that remove the reasoning of these messages before a loop that is still open.
-fn without_reasoning(scene: &Scene<'_, '_>, is_chosen: impl Fn(usize) -> bool) -> Vec<Change> {
+/// Returns the changes of messages whose reasoning the model that reads on wants back, or of the others.
+fn chosen_by_reader(scene: &Scene<'_, '_>, mut changes: Vec<Change>, is_chosen: fn(bool) -> bool) -> Vec<Change> {
+    // Few conversations have any, so the model is looked up last.
+    if changes.is_empty() {
+        return changes;
+    }
+    let wanted = wanted_back(scene.transcript, scene.reader);
+    changes.retain(|change| is_chosen(wanted.as_ref().is_some_and(|wanted| wanted[change.message])));
+    changes
+}
+
+/// Returns the changes that remove all reasoning before a loop that is still open.
+fn without_reasoning(scene: &Scene<'_, '_>) -> Vec<Change> {
     let transcript = scene.transcript;
-    let indices: Vec<usize> =
-        (0..open_loop(scene)).filter(|&index| scene.touchable[index] && is_chosen(index)).collect();
+    let indices: Vec<usize> = (0..open_loop(scene)).filter(|&index| scene.touchable[index]).collect();
     let thoughts = indices.iter().filter_map(|&message| {
         let edits = without_thoughts(transcript.source, &transcript.messages[message]);
         (!edits.is_empty()).then_some(Change { message, edits, ..Change::default() })
@@ -51,14 +56,11 @@ fn without_reasoning(scene: &Scene<'_, '_>, is_chosen: impl Fn(usize) -> bool) -
 
 fn find_in_open_loops(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
     let transcript = scene.transcript;
-    if wanted_back(transcript, scene.reader).is_some() {
-        return Vec::new();
-    }
     let is_free = |message: &Message<'_>| transcript.format.can_lose_reasoning(message);
     let in_loop = open_loop(scene)..transcript.messages.len();
     let indices: Vec<usize> =
         in_loop.filter(|&index| scene.touchable[index] && is_free(&transcript.messages[index])).collect();
-    without_thinking(transcript, &indices).collect()
+    chosen_by_reader(scene, without_thinking(transcript, &indices).collect(), |is_wanted| !is_wanted)
 }
 
 /// Returns the changes that remove the thinking of some messages.

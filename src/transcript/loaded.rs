@@ -21,20 +21,22 @@ pub(crate) fn loaded_tools<'a>(result: Json<'a>) -> Vec<Text<'a>> {
         let tools = item.get("tools").into_iter().flat_map(|tools| tools.items());
         return tools.filter_map(|tool| tool.get_text("name")).collect();
     }
+    if !loads_tools(result) {
+        return Vec::new();
+    }
     let mut names = Vec::new();
-    if loads_tools(result) {
-        add_references(result, &mut names);
+    let mut left = vec![result];
+    while let Some(value) = left.pop() {
+        let first = left.len();
+        match value.kind() {
+            Kind::Array => left.extend(value.items()),
+            Kind::Object if value.get_text("type").is_some_and(|kind| kind.is("tool_reference")) => {
+                names.extend(value.get_text("tool_name"));
+            }
+            Kind::Object => left.extend(value.entries().map(|(_, inner)| inner)),
+            _ => {}
+        }
+        left[first..].reverse();
     }
     names
-}
-
-fn add_references<'a>(value: Json<'a>, names: &mut Vec<Text<'a>>) {
-    match value.kind() {
-        Kind::Array => value.items().for_each(|item| add_references(item, names)),
-        Kind::Object if value.get_text("type").is_some_and(|kind| kind.is("tool_reference")) => {
-            names.extend(value.get_text("tool_name"));
-        }
-        Kind::Object => value.entries().for_each(|(_, inner)| add_references(inner, names)),
-        _ => {}
-    }
 }

@@ -98,13 +98,31 @@ fn is_blank(text: &Text<'_>) -> bool {
 /// not count.
 pub(crate) fn lone_surrogates(transcript: &Transcript<'_>, message: &Message<'_>) -> Vec<Range<usize>> {
     let start = message.span().start;
-    let mut lone = halves(message.json.raw());
-    let members = transcript.format.metadata_members();
-    lone.retain_mut(|half| {
-        *half = start + half.start..start + half.end;
-        is_sent(message.json, half.start, members)
-    });
-    lone
+    let lone = halves(message.json.raw());
+    if lone.is_empty() {
+        return lone;
+    }
+    let unsent = spans_of(message.json, transcript.format.metadata_members());
+    let lone = lone.into_iter().map(|half| start + half.start..start + half.end);
+    let is_sent = |half: &Range<usize>| {
+        let before = unsent.partition_point(|span| span.start <= half.start);
+        before.checked_sub(1).is_none_or(|last| unsent[last].end <= half.start)
+    };
+    lone.filter(is_sent).collect()
+}
+
+/// Returns the spans of these members in an object and in the objects inside, in order.
+fn spans_of(object: Json<'_>, members: &[&str]) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    let is_member = |key: &Text<'_>| members.iter().any(|member| key.is(member));
+    for (key, value) in object.entries() {
+        if is_member(&key) {
+            spans.push(value.span());
+        } else {
+            spans.extend(value.entries().filter(|(key, _)| is_member(key)).map(|(_, inner)| inner.span()));
+        }
+    }
+    spans
 }
 
 /// The length of `\ud83d`.
@@ -139,22 +157,6 @@ fn halves(json: &str) -> Vec<Range<usize>> {
     }
     lone.extend(first);
     lone
-}
-
-/// Whether a place in a value is in none of these members.
-fn is_sent(value: Json<'_>, at: usize, members: &[&str]) -> bool {
-    let mut value = value;
-    loop {
-        let inner = match value.kind() {
-            Kind::Object => value.entries().find(|(_, inner)| inner.span().contains(&at)),
-            _ => return true,
-        };
-        match inner {
-            Some((key, _)) if members.iter().any(|member| key.is(member)) => return false,
-            Some((_, inner)) => value = inner,
-            None => return true,
-        }
-    }
 }
 
 #[cfg(test)]

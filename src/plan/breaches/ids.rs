@@ -1,5 +1,6 @@
 //! Calls that share an id, where the provider wants the ids of a conversation to differ.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use crate::plan::breaches::{Breach, Rule};
@@ -27,21 +28,21 @@ pub(super) fn of_ids(transcript: &Transcript<'_>) -> Vec<Breach> {
 
 /// Returns the result of each call. The results of calls with one id in one message belong to them in order.
 pub(crate) fn results_of_calls(transcript: &Transcript<'_>) -> HashMap<(usize, usize), CallOrResult> {
-    let mut of_id: HashMap<_, (Vec<CallOrResult>, Vec<CallOrResult>)> = HashMap::new();
-    for found in results(&transcript.messages).into_iter().filter(|found| !found.again) {
+    let messages = &transcript.messages;
+    let mut of_id: HashMap<_, Vec<CallOrResult>> = HashMap::new();
+    for found in results(messages).into_iter().filter(|found| !found.again) {
         let Some(call) = found.call else { continue };
-        let id = call.call_of(&transcript.messages).id.map(|id| id.decode());
-        let (calls, results) = of_id.entry((call.message, id)).or_default();
-        calls.push(call);
-        results.push(found.result);
+        let id = call.call_of(messages).id.map(|id| id.decode());
+        of_id.entry((call.message, id)).or_default().push(found.result);
     }
+    // The first is taken from the end.
+    of_id.values_mut().for_each(|results| results.sort_unstable_by_key(|one| Reverse((one.message, one.index))));
     let mut pairs = HashMap::new();
-    for ((message, id), (_, mut results)) in of_id {
-        results.sort_unstable_by_key(|result| (result.message, result.index));
-        let calls = transcript.messages[message].calls.iter().enumerate();
-        let of_this_id =
-            calls.filter(|(_, call)| call.id.map(|id| id.decode()) == id).map(|(index, _)| (message, index));
-        pairs.extend(of_this_id.zip(results));
+    for (message, read) in messages.iter().enumerate() {
+        for (index, call) in read.calls.iter().enumerate() {
+            let results = of_id.get_mut(&(message, call.id.map(|id| id.decode())));
+            pairs.extend(results.and_then(Vec::pop).map(|result| ((message, index), result)));
+        }
     }
     pairs
 }
