@@ -7,6 +7,7 @@ use crate::events::{Event, RepairedBy};
 use crate::exit::Failure;
 use crate::files::input::Input;
 use crate::plan::breaches::{Breach, Rule, breaches};
+use crate::plan::reasoning;
 use crate::rewrite::repair::{Repair, repair_round, unrepairable_calls};
 use crate::rewrite::thinking::{self, Removal};
 use crate::rewrite::{self, Edit};
@@ -33,7 +34,8 @@ pub(super) fn check(task: &InputTask<'_>) -> Result<bool> {
     for transcript in &document.transcripts {
         let thinking = stale_thinking(policy, transcript, None).messages.into_iter();
         let thinking = thinking.map(|message| Breach { message, rule: Rule::Thinking, id: None });
-        let mut breaches: Vec<Breach> = breaches(transcript).into_iter().chain(thinking).collect();
+        let unreasoned = reasoning::missing(transcript, policy.reader_name());
+        let mut breaches: Vec<Breach> = breaches(transcript).into_iter().chain(thinking).chain(unreasoned).collect();
         breaches.sort_by_key(|breach| breach.message);
         for breach in &breaches {
             task.notify(Event::Breach { source: &source_name(input, transcript), breach });
@@ -41,6 +43,30 @@ pub(super) fn check(task: &InputTask<'_>) -> Result<bool> {
         }
     }
     Ok(found)
+}
+
+/// Returns the conversations that still have violations once they are changed, with the number of these.
+pub(super) fn violations_left(
+    task: &InputTask<'_>,
+    document: &Document<'_>,
+    changed: &[&Transcript<'_>],
+    edits: &[Edit],
+) -> Vec<(String, usize)> {
+    let reader = task.policy.reader_name();
+    let count = |one: &Transcript<'_>| breaches(one).len() + reasoning::missing(one, reader).len();
+    // A change causes no violation, except that --fit may remove reasoning which the model wants back.
+    let can_have_some = |one: &&Transcript<'_>| count(one) > 0 || reasoning::wanted_back(one, reader).is_some();
+    if !changed.iter().any(can_have_some) {
+        return Vec::new();
+    }
+    let result = Input { text: rewrite::apply(document.source, edits), ..task.input.clone() };
+    let Ok(source) = json(&result) else { return Vec::new() };
+    let Ok(result) = read(&task.settings.input, task.policy, &result, &source) else { return Vec::new() };
+    let mut changed = changed.iter().peekable();
+    let mut is_changed = |one: &Transcript<'_>| changed.next_if(|changed| std::ptr::eq(**changed, one)).is_some();
+    let left = document.transcripts.iter().zip(&result.transcripts).filter(|(before, _)| is_changed(before));
+    let left = left.map(|(before, after)| (source_name(task.input, before), count(after)));
+    left.filter(|(_, violations)| *violations > 0).collect()
 }
 
 /// Returns the thinking to remove: after the summary of an earlier compaction, and from the message `changed` on.

@@ -151,6 +151,12 @@ impl InputTask<'_> {
         }
         let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         rewrite::sort(&mut edits);
+        if self.policy.emit == Emit::Messages {
+            let changed: Vec<&Transcript<'_>> = changed.iter().map(|one| one.transcript).collect();
+            for (source, violations) in check::violations_left(self, document, &changed, &edits) {
+                self.notify(Event::StillBroken { source: &source, violations });
+            }
+        }
         let archived = archive_contents(self.policy.has_records(), document.source, changed);
         let content = match self.policy.emit {
             Emit::Messages => Content::Edited(edits),

@@ -42,6 +42,8 @@ pub(crate) enum Event<'e> {
     Counted(&'e Counted),
     /// `--explain` draws what the tokens of counted conversations are spent on; the window, if there is one conversation.
     Categories { counted: &'e Counted, context_window: Option<u64> },
+    /// A result still violates so many of the provider's rules, as its input did.
+    StillBroken { source: &'e str, violations: usize },
     /// The last line is incomplete.
     BrokenOff { source: &'e str, line: usize },
     /// The decision on a conversation.

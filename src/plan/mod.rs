@@ -10,6 +10,7 @@ pub(crate) mod economy;
 mod langchain;
 pub(crate) mod pairs;
 pub(crate) mod pins;
+pub(crate) mod reasoning;
 pub(crate) mod size;
 pub(crate) mod summaries;
 mod weight;
@@ -407,7 +408,7 @@ impl Policy {
     /// Whether totals are scaled by the tokens that providers reported. Only `LangChain`'s estimate is; an exact count
     /// needs no correction.
     pub(crate) fn scales(&self, tally: &Tally<'_, '_>) -> bool {
-        self.rules.reported_scales && matches!(tally.counter(), Counter::Approx(_))
+        self.rules.reported_scales && matches!(tally.counter(), Counter::Approx(_) | Counter::ApproxContent(_))
     }
 
     /// Whether the provider that a message names serves the model that will read the result. Without a named model, it

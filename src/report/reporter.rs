@@ -112,6 +112,11 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
         Event::Counted(Counted { conversations, tokens, .. }) => {
             (Usual, format!("{tokens} tokens in {}", counted(*conversations, "conversation")))
         }
+        Event::StillBroken { source, violations } => {
+            let violations = counted(violations as u64, "violation");
+            let what = format!("the result still has {violations} of its provider's rules, which --check prints");
+            (Usual, of(source, what))
+        }
         Event::BrokenOff { source, line } => {
             (Usual, of(source, format!("line {line} is incomplete; it stays unchanged")))
         }

@@ -102,6 +102,18 @@ pub(crate) trait MessageWriter {
         None
     }
 
+    /// Returns the members of a call that hold its result, to be set in the call and in its copies; none where a result
+    /// is not a part of its call.
+    fn result_members(&self, _call: &Call<'_>, _text: &str) -> Option<CallMembers> {
+        None
+    }
+
+    /// Links new results of one message into a session whose entries name their parents: gives them ids and parents, and
+    /// returns the edits of the entries that follow them.
+    fn link_results(&self, _transcript: &Transcript<'_>, _calling: usize, _results: &mut [Value]) -> Vec<Edit> {
+        Vec::new()
+    }
+
     /// Returns the message that holds results as its parts, with [`PARTS`] in their place; `None` if each result is a
     /// message.
     fn results_message(&self) -> Option<Value> {
@@ -237,6 +249,15 @@ pub(crate) enum Coercion {
     Unchecked,
     /// It does not know them.
     Unknown,
+}
+
+/// The members that give a call its result.
+#[derive(Debug, Clone)]
+pub(crate) struct CallMembers {
+    /// The member with the call, if it is not the call itself.
+    pub(crate) inside: Option<&'static str>,
+    /// The members and their values; a member without one is removed.
+    pub(crate) members: Vec<(&'static str, Option<Value>)>,
 }
 
 /// The kind of an entry in a list.

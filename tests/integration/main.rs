@@ -36,7 +36,9 @@ mod program;
 mod providers;
 mod purity;
 mod readme;
+mod reasoning;
 mod redaction;
+mod refusals;
 mod reports;
 mod restoring;
 mod rows;
@@ -45,6 +47,7 @@ mod server;
 #[cfg(unix)]
 mod signals;
 mod streams;
+mod synthesized;
 #[cfg(unix)]
 mod terminal;
 mod thinking;

@@ -16,7 +16,7 @@ use crate::transcript::formats::shared::groups::after_thinking;
 use crate::transcript::formats::shared::tool_use::{self, ROLES, is_call, is_result};
 use crate::transcript::json::{Json, Object};
 use crate::transcript::message::{Call, Message, ResultRef};
-use crate::transcript::order::{Order, Results};
+use crate::transcript::order::{Order, Results, Texts};
 use crate::transcript::outputs::Output;
 
 /// The format's row.
@@ -117,7 +117,14 @@ impl MessageWriter for Anthropic {
 impl OrderRules for Anthropic {
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         // The API merges consecutive messages of one speaker.
-        Order { results_first: true, user_first: true, lenient: true, ..Order::of(Results::Grouped) }
+        Order {
+            results_first: true,
+            user_first: true,
+            lenient: true,
+            unique_ids: true,
+            texts: Texts::NotBlank,
+            ..Order::of(Results::Grouped)
+        }
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {

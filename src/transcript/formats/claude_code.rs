@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
+use crate::transcript::edit::Edit;
 use crate::transcript::foreign;
 use crate::transcript::format::{
     EntryKind, EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
@@ -17,11 +18,11 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::fields::copied;
 use crate::transcript::formats::shared::groups::of_one_answer;
-use crate::transcript::formats::shared::links::{Keys, uuid};
+use crate::transcript::formats::shared::links::{Keys, followers, uuid};
 use crate::transcript::formats::shared::tool_use;
 use crate::transcript::json::{Items, Json, Kind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, ResultRef};
-use crate::transcript::order::{Order, Results};
+use crate::transcript::order::{Order, Results, Texts};
 use crate::transcript::outputs::Output;
 use crate::transcript::text::Text;
 
@@ -207,6 +208,17 @@ impl MessageWriter for ClaudeCode {
         })
     }
 
+    fn link_results(&self, transcript: &Transcript<'_>, calling: usize, results: &mut [Value]) -> Vec<Edit> {
+        let calling = transcript.messages[calling].json;
+        let Some(id) = calling.get("parentUuid").and_then(|_| calling.get_text("uuid")) else { return Vec::new() };
+        let mut last = Value::from(id.decode());
+        for result in results {
+            let own = result["uuid"].clone();
+            result["parentUuid"] = std::mem::replace(&mut last, own);
+        }
+        last.as_str().map(|last| followers(transcript, KEYS, &id.decode(), last)).unwrap_or_default()
+    }
+
     fn placeholder(&self, entry: Json<'_>) -> Option<Value> {
         let (id, parent) = (entry.get_text("uuid")?, entry.get("parentUuid")?.text().map(|parent| parent.decode()));
         Some(linked(parent.as_deref(), Line { neighbour: entry }.empty_line(&id.decode())))
@@ -215,7 +227,8 @@ impl MessageWriter for ClaudeCode {
 
 impl OrderRules for ClaudeCode {
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Behind)
+        // Claude Code leaves out texts of nothing but white space, and sends empty ones.
+        Order { unique_ids: true, texts: Texts::NotEmpty, ..Order::of(Results::Behind) }
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {

@@ -136,7 +136,14 @@ impl MessageWriter for Codex {
     }
 
     fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
-        let item = items::result(&Call { json: payload(calling.json), ..call.clone() }, text)?;
+        let item = payload(calling.json);
+        let item = match item.get_text("type") {
+            // Codex answers it as a function.
+            Some(kind) if kind.is("local_shell_call") => {
+                serde_json::json!({"type": "function_call_output", "call_id": call.id?.decode(), "output": text})
+            }
+            _ => items::result(&Call { json: item, ..call.clone() }, text)?,
+        };
         let Some(timestamp) = calling.json.get_text("timestamp") else { return Some(item) };
         Some(serde_json::json!({"timestamp": timestamp.decode(), "type": "response_item", "payload": item}))
     }
