@@ -33,9 +33,10 @@ use anyhow::Result;
 
 use crate::events::{Counted, Event};
 use crate::exit::{Exit, Failure};
-use crate::files::atomic::{folder, tidy};
+use crate::files::atomic::tidy;
 use crate::files::links;
 use crate::files::output;
+use crate::files::paths::folder;
 use crate::interrupt;
 use crate::llm::cache::Cache;
 use crate::report::json;
@@ -118,8 +119,8 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
         let paths: Vec<String> = settings.input.paths.iter().map(|path| path.display().to_string()).collect();
         notify(&reporter, Event::Notice(&format!("{}: no transcripts found", paths.join(", "))));
     }
-    if totals.pruned_only.conversations > u64::from(!inputs.many) {
-        notify(&reporter, Event::PrunedOnly(totals.pruned_only));
+    if totals.pruned_only.conversations > 0 {
+        notify(&reporter, Event::PrunedOnly(&totals.pruned_only));
     }
     report_counted(settings, &totals.counted, &reporter)?;
     // A single file has no totals.
@@ -143,7 +144,9 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
 
 /// Prints what `--count` counted beyond a line for each conversation.
 fn report_counted(settings: &Settings, counted: &Counted, reporter: &Reporter) -> Result<()> {
-    output::print(&counted.sorted_lines())?;
+    if !counted.lines.is_empty() {
+        output::print(&counted.sorted_lines())?;
+    }
     if settings.stderr.explain && counted.conversations > 0 {
         let context_window = settings.policy.cut.context_window.filter(|_| counted.conversations == 1);
         notify(reporter, Event::Categories { counted, context_window });

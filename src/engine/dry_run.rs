@@ -29,15 +29,11 @@ impl InputTask<'_> {
             let source = source_name(self.input, transcript);
             let fitted = self.context(&|_, _| ()).plan(transcript, &arena)?;
             compacted |= fitted.is_change();
-            if fitted.is_change() && fitted.plan.cutoff == 0 {
+            if fitted.is_change() && fitted.plan.cutoff == 0 && !json {
                 let saved = fitted.tokens(self.policy).saturating_sub(fitted.tokens_without_summary(self.policy));
-                pruned_only.join(PrunedOnly { conversations: 1, tokens: saved });
+                pruned_only.join(&PrunedOnly::one(&source, saved));
             }
             self.note_idle(document, &source, (transcript, &fitted), None, &mut idle);
-            if fitted.plan.cutoff == 0 && fitted.is_change() && !json && !self.is_one_of_several(document) {
-                let tokens = fitted.tokens(self.policy).saturating_sub(fitted.tokens_without_summary(self.policy));
-                self.notify(Event::OnlyPruned { source: &source, tokens });
-            }
             let explain = self.explain(document);
             let estimate = json || self.settings.stderr.volume == Volume::Verbose || explain.is_some();
             let mut worth = estimate.then(|| economy::estimated(&fitted, self.policy)).flatten();

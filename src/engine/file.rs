@@ -189,7 +189,7 @@ impl<'b> Job<'b> {
         (state.changed, state.compacted, state.has_result) = (outcome.changed, outcome.compacted, true);
         state.totals.idle.join(&outcome.idle);
         state.totals.counted.join(&outcome.counted);
-        state.totals.pruned_only.join(outcome.pruned_only);
+        state.totals.pruned_only.join(&outcome.pruned_only);
         state.add(self.settings, outcome.conversations);
         // The archive comes first: if the result cannot be written, the messages exist twice rather than nowhere.
         archive::write(self.settings, &self.policy, &outcome.archived, self.archive_readers())?;
@@ -213,7 +213,7 @@ impl<'b> Job<'b> {
             state.compacted |= outcome.compacted;
             state.totals.idle.join(&outcome.idle);
             state.totals.counted.join(&outcome.counted);
-            state.totals.pruned_only.join(outcome.pruned_only);
+            state.totals.pruned_only.join(&outcome.pruned_only);
             state.add(self.settings, outcome.conversations);
             archive::write(self.settings, &self.policy, &outcome.archived, self.archive_readers())?;
             if self.settings.action == Action::Check {

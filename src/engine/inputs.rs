@@ -13,10 +13,11 @@ use crate::exit::Failure;
 use crate::settings::{Destination, Settings};
 use crate::wording::reason;
 
-use crate::files::atomic::{folder, is_unfinished, tidy};
+use crate::files::atomic::{is_unfinished, tidy};
 use crate::files::input::is_json_by_name;
 use crate::files::links;
 use crate::files::output::same_place;
+use crate::files::paths::folder;
 use crate::files::readers::Readers;
 
 /// The folder in an output directory that holds the journal and the summaries.

@@ -37,7 +37,7 @@ pub(crate) enum Event<'e> {
     /// `--repair synthesize` removes calls whose results the format cannot hold, or would where the run writes nothing.
     CallsRemoved { source: &'e str, calls: usize, is_planned: bool },
     /// A dry run would prune conversations of which it would summarize nothing.
-    PrunedOnly(PrunedOnly),
+    PrunedOnly(&'e PrunedOnly),
     /// `--count` has counted several conversations.
     Counted(&'e Counted),
     /// `--explain` draws what the tokens of counted conversations are spent on; the window, if there is one conversation.
@@ -64,8 +64,6 @@ pub(crate) enum Event<'e> {
     Waiting(Option<&'e str>),
     /// What became of the only conversation of a run.
     Ended(&'e Ending),
-    /// A dry run prints 0, and a real run would prune so many tokens.
-    OnlyPruned { source: &'e str, tokens: u64 },
     /// The summary that a real run with the same flags would use.
     Previewed { source: &'e str, summary: &'e str },
     /// The cache could not keep a summary.

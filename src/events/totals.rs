@@ -48,8 +48,10 @@ pub(crate) struct Totals {
 }
 
 /// What a dry run would prune in conversations of which nothing is summarized: their cutoff is 0.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct PrunedOnly {
+    /// The name of a single one.
+    pub(crate) only: Option<String>,
     /// The number of such conversations.
     pub(crate) conversations: u64,
     /// The tokens that they would lose.
@@ -57,8 +59,16 @@ pub(crate) struct PrunedOnly {
 }
 
 impl PrunedOnly {
+    /// Returns one conversation that would lose so many tokens.
+    pub(crate) fn one(source: &str, tokens: u64) -> Self {
+        PrunedOnly { only: Some(source.to_owned()), conversations: 1, tokens }
+    }
+
     /// Adds what was found elsewhere.
-    pub(crate) fn join(&mut self, other: PrunedOnly) {
+    pub(crate) fn join(&mut self, other: &PrunedOnly) {
+        if other.conversations > 0 {
+            self.only = other.only.clone().filter(|_| self.conversations == 0);
+        }
         self.conversations += other.conversations;
         self.tokens += other.tokens;
     }
@@ -123,7 +133,7 @@ impl Totals {
         self.largest.join(&other.largest);
         self.idle.join(&other.idle);
         self.counted.join(&other.counted);
-        self.pruned_only.join(other.pruned_only);
+        self.pruned_only.join(&other.pruned_only);
     }
 
     /// Returns the savings and costs for a sentence.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use crate::files::paths::folder;
 use crate::files::readers::Readers;
 use crate::interrupt::Temporary;
 
@@ -119,11 +120,6 @@ fn builder<'n>(place: &Path, readers: &Readers) -> tempfile::Builder<'n, 'n> {
     #[cfg(not(unix))]
     let _ = (place, readers);
     builder
-}
-
-/// Returns the folder of a path; `.` for a plain name.
-pub(crate) fn folder(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]

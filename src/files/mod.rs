@@ -8,4 +8,5 @@ pub(crate) mod identity;
 pub(crate) mod input;
 pub(crate) mod links;
 pub(crate) mod output;
+pub(crate) mod paths;
 pub(crate) mod readers;

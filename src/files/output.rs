@@ -10,10 +10,11 @@ use crate::standard_streams::{self, check_stdout};
 use crate::wording;
 use anyhow::Result;
 
-use crate::files::atomic::{AtomicFile, folder};
+use crate::files::atomic::AtomicFile;
 use crate::files::compression::{Compression, Compressor};
 use crate::files::hash::hash_of;
 use crate::files::identity::FileId;
+use crate::files::paths::folder;
 use crate::files::readers::Readers;
 
 /// Refuses an output that is the input itself, which is standard input if there is no path. The error suggests `--in-place`

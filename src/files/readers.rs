@@ -138,7 +138,7 @@ impl Readers {
     /// It cannot be opened.
     pub(crate) fn open(&self, options: &mut OpenOptions, file: &Path) -> io::Result<File> {
         #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(options, self.mode_in(crate::files::atomic::folder(file)));
+        std::os::unix::fs::OpenOptionsExt::mode(options, self.mode_in(crate::files::paths::folder(file)));
         options.open(file)
     }
 }

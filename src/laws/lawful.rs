@@ -36,16 +36,27 @@ pub(crate) fn policy(rules: &Rules) -> Policy {
     Policy { pins: vec![rules.pin.clone()], summary_prefix: PREFIX.to_owned(), ..Policy::keeping(rules.keep) }
 }
 
-/// Passes the conversations of a readable source to `inspect`.
+/// Passes the conversations of a readable source to `inspect`, with summaries marked by the default policy.
 pub(crate) fn with_document<T>(
     source: &str,
     from: Option<&'static dyn Format>,
     inspect: impl FnOnce(&Document<'_>) -> T,
 ) -> T {
+    let policy = Policy { summary_prefix: PREFIX.to_owned(), ..Policy::keeping(Size::Nothing) };
+    with_document_of(source, from, &policy, inspect)
+}
+
+/// Passes them with summaries marked by `policy`. As in the program, each message is marked once: a mark decides about
+/// the next ones.
+pub(crate) fn with_document_of<T>(
+    source: &str,
+    from: Option<&'static dyn Format>,
+    policy: &Policy,
+    inspect: impl FnOnce(&Document<'_>) -> T,
+) -> T {
     let json = Source::of(source).unwrap_or_else(|error| panic!("{error:?}: {source}"));
     let mut document = framing::read(&json, from, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
-    let policy = Policy { summary_prefix: PREFIX.to_owned(), ..Policy::keeping(Size::Nothing) };
-    document.transcripts.iter_mut().for_each(|transcript| mark_summaries(transcript, &policy, SummaryRole::User));
+    document.transcripts.iter_mut().for_each(|transcript| mark_summaries(transcript, policy, SummaryRole::User));
     inspect(&document)
 }
 
@@ -61,12 +72,11 @@ fn thinking_compacted(
     policy: &Policy,
     (thinking_mode, reader): (Thinking, Option<&str>),
 ) -> (Vec<Plan>, String) {
-    with_document(source, from, |document| {
+    with_document_of(source, from, policy, |document| {
         let mut plans = Vec::new();
         let mut edits = Vec::new();
         for transcript in &document.transcripts {
             let mut transcript = transcript.clone();
-            mark_summaries(&mut transcript, policy, SummaryRole::User);
             thinking::release(&mut transcript, thinking_mode, reader);
             let transcript = &transcript;
             let mut decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy);

@@ -19,7 +19,7 @@ pub(super) fn wanted(weight: &Weight<'_, '_>) -> Option<usize> {
         Size::Messages(keep) => messages.len().saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX)).min(most),
         Size::Turns(keep) => {
             let keep = usize::try_from(keep).unwrap_or(usize::MAX);
-            let mut starts = (0..messages.len()).rev().filter(|&index| is_turn(&messages[index]));
+            let mut starts = (0..messages.len()).rev().filter(|&index| is_turn(&messages[index], policy));
             starts.nth(keep.saturating_sub(1)).unwrap_or(0)
         }
         Size::Tokens(_) | Size::Fraction(_) => {

@@ -66,7 +66,7 @@ impl<'w, 'a> Weight<'w, 'a> {
                 let count = if is_whole { self.messages.len() } else { self.read().count() };
                 (count + beside) as u64 >= least
             }
-            Size::Turns(least) => self.read().filter(|(_, message)| is_turn(message)).count() as u64 >= least,
+            Size::Turns(least) => self.read().filter(|(_, message)| is_turn(message, policy)).count() as u64 >= least,
             Size::Tokens(_) | Size::Fraction(_) => size.in_tokens(policy.context_window).is_some_and(|threshold| {
                 self.tokens_reach(threshold.saturating_add(u64::from(policy.rules.exceed)))
                     || policy.rules.reported_triggers
@@ -109,7 +109,8 @@ impl<'w, 'a> Weight<'w, 'a> {
     }
 }
 
-/// Whether a message begins a turn: a person wrote it, not a tool or an earlier summary.
-pub(super) fn is_turn(message: &Message<'_>) -> bool {
-    message.is_user_turn() && !message.earlier
+/// Whether a message begins a turn: a person wrote it, not a tool or an earlier summary. What only looks like a summary
+/// begins none either: once ours stands before it, it would be a turn more, and the next compaction would cut again.
+pub(super) fn is_turn(message: &Message<'_>, policy: &Policy) -> bool {
+    message.is_user_turn() && !message.earlier && !message.opens_with(&policy.summary_prefix)
 }

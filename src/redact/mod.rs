@@ -393,6 +393,8 @@ pub(crate) fn patterns() -> Vec<&'static Regex> {
 #[cfg(test)]
 mod name_tests;
 #[cfg(test)]
+mod property_tests;
+#[cfg(test)]
 pub(crate) mod tests;
 #[cfg(test)]
 mod token_tests;

@@ -100,14 +100,10 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             let calls = counted(calls as u64, "call");
             (Usual, of(source, format!("{calls} {removed}, since the format has no way to write a result for it")))
         }
-        Event::PrunedOnly(PrunedOnly { conversations, tokens }) => {
-            let of = if conversations == 1 {
-                String::new()
-            } else {
-                format!("of {} ", counted(conversations, "conversation"))
-            };
-            let tokens = grouped(tokens);
-            (Usual, format!("{of}nothing would be summarized; {tokens} tokens would be pruned"))
+        Event::PrunedOnly(PrunedOnly { only, conversations, tokens }) => {
+            let what = format!("nothing would be summarized; {} tokens would be pruned", grouped(*tokens));
+            let several = || format!("of {} {what}", counted(*conversations, "conversation"));
+            (Usual, only.as_ref().map_or_else(several, |source| of(source, what.clone())))
         }
         Event::Counted(Counted { conversations, tokens, .. }) => {
             (Usual, format!("{tokens} tokens in {}", counted(*conversations, "conversation")))
@@ -136,9 +132,6 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
         },
         Event::NoSuchTool { source, name } => {
             (Usual, of(source, format!("no call is of the tool {name}, which --prune-except names")))
-        }
-        Event::OnlyPruned { source, tokens } => {
-            (Usual, of(source, format!("nothing would be summarized; {} tokens would be pruned", grouped(tokens))))
         }
         Event::NotCached(error) => {
             (Usual, format!("the summary could not be kept in --cache: {}; it is used all the same", reason(error)))

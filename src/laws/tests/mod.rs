@@ -10,6 +10,7 @@ mod fixtures;
 mod frames;
 mod langgraph;
 mod nesting;
+mod patterns;
 mod presets;
 mod pruning;
 mod reading_again;
