@@ -327,7 +327,13 @@ pub(crate) struct Transcript<'a> {
     pub(crate) ascii: OnceLock<bool>,
 }
 
-impl Transcript<'_> {
+impl<'a> Transcript<'a> {
+    /// Returns the entries of the conversation: its messages, then its notes.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Json<'a>> {
+        let messages = self.messages.iter().map(|message| message.json);
+        messages.chain(self.notes.iter().map(|note| note.json))
+    }
+
     /// Whether the messages have only ASCII characters, so that a new one should too.
     pub(crate) fn is_ascii(&self) -> bool {
         let list =
@@ -418,10 +424,8 @@ impl<'p, 'a> InsertionPoint<'p, 'a> {
     /// Returns the links around it, in a format whose entries have these keys.
     pub(crate) fn links(&self, keys: Keys) -> &Links<'a> {
         self.links.get_or_init(|| {
-            let Transcript { messages, notes, .. } = self.transcript;
-            let entries = messages.iter().map(|message| message.json).chain(notes.iter().map(|note| note.json));
-            let cut = messages.get(self.cutoff).map_or(usize::MAX, |first| first.span().start);
-            Links::of(entries.collect(), &(self.removed)(), cut, keys)
+            let cut = self.transcript.messages.get(self.cutoff).map_or(usize::MAX, |first| first.span().start);
+            Links::of(self.transcript.entries().collect(), &(self.removed)(), cut, keys)
         })
     }
 

@@ -216,7 +216,7 @@ impl MessageWriter for ClaudeCode {
             let own = result["uuid"].clone();
             result["parentUuid"] = std::mem::replace(&mut last, own);
         }
-        last.as_str().map(|last| followers(transcript, KEYS, &id.decode(), last)).unwrap_or_default()
+        last.as_str().map(|last| followers(transcript.entries(), KEYS, &id.decode(), last)).unwrap_or_default()
     }
 
     fn placeholder(&self, entry: Json<'_>) -> Option<Value> {

@@ -190,7 +190,7 @@ impl MessageWriter for Pi {
             line.extend(rest);
             last = id;
         }
-        followers(transcript, KEYS, &id.decode(), &last)
+        followers(transcript.entries(), KEYS, &id.decode(), &last)
     }
 
     fn placeholder(&self, entry: Json<'_>) -> Option<Value> {

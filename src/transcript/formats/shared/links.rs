@@ -10,7 +10,6 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use crate::transcript::edit::Edit;
-use crate::transcript::format::Transcript;
 use crate::transcript::formats::shared::fields::digest;
 use crate::transcript::json::Json;
 
@@ -21,10 +20,8 @@ pub(crate) struct Keys {
     pub(crate) parent: &'static str,
 }
 
-/// Returns the edits with which the entries that follow one of this id follow another.
-pub(crate) fn followers(transcript: &Transcript<'_>, keys: Keys, id: &str, new: &str) -> Vec<Edit> {
-    let entries = transcript.messages.iter().map(|message| message.json);
-    let entries = entries.chain(transcript.notes.iter().map(|note| note.json));
+/// Returns the edits with which those of the entries that follow one of this id follow another.
+pub(crate) fn followers<'a>(entries: impl Iterator<Item = Json<'a>>, keys: Keys, id: &str, new: &str) -> Vec<Edit> {
     let parents = entries.filter_map(|entry| entry.get(keys.parent));
     let followers = parents.filter(|parent| parent.text().is_some_and(|parent| parent.is(id)));
     followers.map(|parent| Edit { range: parent.span(), text: Value::from(new).to_string() }).collect()
