@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::plan::carried::ARCHIVED;
 use crate::rewrite::restoring::{Change, restore_infos};
-use crate::rewrite::{Edit, apply, media};
+use crate::rewrite::{Edit, media, pieces};
 use crate::transcript::Transcript;
 
 use crate::compact::policy::CompactionPolicy;
@@ -74,11 +74,11 @@ pub(crate) struct ChangedConversation<'t, 'a> {
     pub(crate) archived: Archived,
 }
 
-/// Collects the content for the archive of all changed conversations. `edits` are all edits of `source`. With
-/// `records`, the archive has what it takes to restore it.
+/// Collects the content for the archive of all changed conversations. `edits` are all edits of `source`, the bytes of
+/// their file. With `records`, the archive has what it takes to restore it.
 pub(crate) fn archive_contents(
     records: bool,
-    source: &str,
+    source: &[u8],
     edits: &[Edit],
     changed: Vec<ChangedConversation<'_, '_>>,
 ) -> Archived {
@@ -94,7 +94,8 @@ pub(crate) fn archive_contents(
         sections.push(own.unwrap_or_else(|| Section::Record(record(transcript, &source, &removed))));
         contents.files.extend(archived.files);
     }
-    for (mut section, way) in sections.into_iter().zip(restore_infos(source, &apply(source, edits), &changes)) {
+    let result = pieces(source, edits).collect::<Vec<_>>().concat();
+    for (mut section, way) in sections.into_iter().zip(restore_infos(source, &result, &changes)) {
         // Strings and numbers do not fail to serialize.
         let way = serde_json::to_value(way).unwrap_or_default();
         if let (Section::Record(Value::Object(record)), Value::Object(way)) = (&mut section, way) {

@@ -29,6 +29,7 @@ pub(super) fn check(task: &InputTask<'_>) -> Result<bool> {
     let InputTask { input, settings, policy, .. } = *task;
     let source = json(input)?;
     let document = read(&settings.input, policy, input, &source)?;
+    task.note_broken_lines(&document);
     let mut found = false;
     for transcript in &document.transcripts {
         let thinking = stale_thinking(policy, transcript, None).messages.into_iter();
@@ -106,9 +107,9 @@ pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Re
             break;
         }
         let edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
-        let text = rewrite::apply(document.source, &edits);
-        archived.extend(archive_contents(policy.has_records(), document.source, &edits, changed));
-        input.text = text;
+        let bytes = rewrite::pieces(input.bytes(), &edits).collect::<Vec<_>>().concat();
+        archived.extend(archive_contents(policy.has_records(), input.bytes(), &edits, changed));
+        input.set_bytes(bytes);
     }
     Ok((archived, repaired))
 }

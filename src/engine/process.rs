@@ -54,7 +54,7 @@ impl InputTask<'_> {
         if let Some(how) = self.settings.repair {
             (archived, repaired) = check::repair(self, whole.to_mut(), how)?;
         }
-        let is_repaired = whole.text != self.input.text;
+        let is_repaired = whole.bytes() != self.input.bytes();
         let task = InputTask { input: &whole, repaired: is_repaired, ..*self };
         let may_archive = !self.settings.output.archive_chosen && self.policy.archive.is_some();
         if may_archive && self.settings.action != Action::Diff && task.would_cut()? {
@@ -80,13 +80,16 @@ impl InputTask<'_> {
         archived.extend(mem::take(&mut outcome.archived));
         // The writer has neither the repaired text nor the lines, so edits of them are applied here.
         if matches!(whole, Cow::Owned(_)) || self.input.as_lines {
-            outcome.content = Content::Text(mem::take(&mut outcome.content).text(&whole.text));
+            outcome.content = mem::take(&mut outcome.content).applied(whole.bytes());
         }
         if is_repaired && self.settings.action == Action::Diff {
-            let text = self.draw_repair(&whole)? + &mem::take(&mut outcome.content).text("");
+            let mut text = self.draw_repair(&whole)?;
+            if let Content::Text(diff) = &outcome.content {
+                text.push_str(diff);
+            }
             outcome.content = Content::Text(text);
         }
-        Ok(Outcome { changed: outcome.content.changes(&self.input.text), archived, ..outcome })
+        Ok(Outcome { changed: outcome.content.changes(self.input.bytes()), archived, ..outcome })
     }
 
     /// Whether anything in the input would change, as far as planning shows.
@@ -114,14 +117,19 @@ impl InputTask<'_> {
         let source = json_of(self.input)?;
         let document = read(&self.settings.input, self.policy, self.input, &source)?;
         self.check_document(&document)?;
-        if let Some(line) = document.incomplete_line {
-            self.notify(Event::BrokenOff { source: &self.input.name, line });
-        }
+        self.note_broken_lines(&document);
         match self.settings.action {
             Action::DryRun { json, preview } => self.dry_run(&document, (json, preview), conversations),
             Action::Count { json } => self.count(&document, json),
             Action::Diff => self.diff(&document, conversations),
             Action::Compact | Action::Check => self.compact_all(&document, conversations),
+        }
+    }
+
+    /// Reports the lines that are kept aside.
+    pub(super) fn note_broken_lines(&self, document: &Document<'_>) {
+        if !document.broken_lines.is_empty() {
+            self.notify(Event::BrokenLines { source: &self.input.name, lines: &document.broken_lines });
         }
     }
 
@@ -150,7 +158,7 @@ impl InputTask<'_> {
         }
         let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         rewrite::sort(&mut edits);
-        let archived = archive_contents(self.policy.has_records(), document.source, &edits, changed);
+        let archived = archive_contents(self.policy.has_records(), self.input.bytes(), &edits, changed);
         let content = match self.policy.emit {
             Emit::Messages => Content::Edited(edits),
             Emit::Update | Emit::Summary => Content::Text(updates),
@@ -288,7 +296,8 @@ impl InputTask<'_> {
         let page = self.draw_page(source, &mut compaction);
         let row = report_row(self.settings, self.policy, source, &compaction, began.elapsed());
         let saving = saving.map(|one| Saving { saved: row.saved, ..one });
-        conversations.push(Conversation { saving, page, ..row });
+        let skipped_lines = document.broken_lines.len();
+        conversations.push(Conversation { saving, page, skipped_lines, ..row });
         match compaction.failure.take().map(anyhow::Error::downcast::<Failure>) {
             None => Ok(compaction),
             Some(Ok(failure)) => Err(failure.reported(true).into()),

@@ -48,14 +48,14 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
     let input = input::read(path)?;
     let name = readable_source(&input.name);
     let mut restorer = Restorer { archive: &mut archive, file: &input.name, name: &name, lines: HashSet::new() };
-    let text = restorer.restore_all(input.text.clone())?;
+    let text = restorer.restore_all(input.bytes().to_vec())?;
     let lines = restorer.lines.len();
-    if text == input.text {
+    if text == input.bytes() {
         return Err(Failure::unreadable(archive.no_record_message(&name)).into());
     }
     output::write(&text, output)?;
     if settings.volume > Volume::Quiet {
-        let all = text.lines().filter(|line| !line.trim().is_empty()).count();
+        let all = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
         let damaged = archive.damaged();
         let lines = (lines > 0).then_some((lines, all));
         let restored = Event::Restored { archive: archive.path, lines, damaged: damaged.as_deref() };
@@ -211,22 +211,22 @@ impl Line<'_> {
 impl Restorer<'_, '_> {
     /// Restores the whole text and its lines, in turns, until neither changes. That ends: a line stays one line, and
     /// its original has no record; each further round needs a step of the whole text, and no step is taken twice.
-    fn restore_all(&mut self, text: String) -> Result<String> {
+    fn restore_all(&mut self, text: Vec<u8>) -> Result<Vec<u8>> {
         let mut seen = HashSet::new();
         let mut text = self.restore_text(text, None, &mut seen)?;
         loop {
-            let hashes: Vec<String> =
-                text.split_inclusive('\n').map(|line| sha256(without_end(line).as_bytes())).collect();
-            let mut lines = String::with_capacity(text.len());
-            for (index, line) in text.split_inclusive('\n').enumerate() {
+            let split = || text.split_inclusive(|byte| *byte == b'\n');
+            let hashes: Vec<String> = split().map(|line| sha256(without_end(line))).collect();
+            let mut lines = Vec::with_capacity(text.len());
+            for (index, line) in split().enumerate() {
                 let content = without_end(line);
                 let place = Line { number: index + 1, hashes: &hashes };
                 let original = self.restore_text(content.to_owned(), Some(place), &mut HashSet::new())?;
                 if original != content {
                     self.lines.insert(index + 1);
                 }
-                lines.push_str(&original);
-                lines.push_str(&line[content.len()..]);
+                lines.extend(original);
+                lines.extend(&line[content.len()..]);
             }
             text = self.restore_text(lines.clone(), None, &mut seen)?;
             if lines == text {
@@ -237,9 +237,14 @@ impl Restorer<'_, '_> {
 
     /// Restores a text, or a line of one, until no record is left. A hash in `seen` means that the records form a
     /// circle.
-    fn restore_text(&mut self, mut text: String, line: Option<Line<'_>>, seen: &mut HashSet<String>) -> Result<String> {
+    fn restore_text(
+        &mut self,
+        mut text: Vec<u8>,
+        line: Option<Line<'_>>,
+        seen: &mut HashSet<String>,
+    ) -> Result<Vec<u8>> {
         loop {
-            let hash = sha256(text.as_bytes());
+            let hash = sha256(&text);
             let mut records = self.archive.records_of(&hash, line.is_some())?;
             records.retain(|record| line.is_none_or(|line| line.can_match(record, &hash)));
             if records.is_empty() {
@@ -254,7 +259,7 @@ impl Restorer<'_, '_> {
             }
             let back = restoring::restore_original(&text, self.file, line.and_then(|line| line.own_number()), records);
             text = match back {
-                Ok(back) if line.is_some() && back.contains('\n') => Err(RestoreError::DoesNotFit),
+                Ok(back) if line.is_some() && back.contains(&b'\n') => Err(RestoreError::DoesNotFit),
                 back => back,
             }
             .map_err(|why| refused(&why.to_string()))?;

@@ -36,8 +36,8 @@ pub(crate) enum Event<'e> {
     Repaired { source: &'e str, repaired: &'e RepairedBy, how: Repair, is_planned: bool },
     /// `--repair synthesize` removes calls whose results the format cannot hold, or would where the run writes nothing.
     CallsRemoved { source: &'e str, calls: usize, is_planned: bool },
-    /// The last line is incomplete.
-    BrokenOff { source: &'e str, line: usize },
+    /// Lines that are not JSON are kept aside. Their numbers are in order.
+    BrokenLines { source: &'e str, lines: &'e [usize] },
     /// The decision on a conversation.
     Planned { source: &'e str, plan: &'e FittedPlan<'e>, policy: &'e CompactionPolicy },
     /// The rules asked for a cut, and the transcript stays unchanged.

@@ -68,9 +68,9 @@ pub(crate) fn print(text: &str) -> Result<()> {
 ///
 /// # Errors
 /// It cannot be written. A closed pipe is no error.
-pub(crate) fn write(text: &str, path: Option<&Path>) -> Result<()> {
+pub(crate) fn write(bytes: &[u8], path: Option<&Path>) -> Result<()> {
     let mut output = Output::begin(path, path.and_then(Compression::of_name), None)?;
-    output.write(text.as_bytes())?;
+    output.write(bytes)?;
     output.end(None, |_| Ok(()))
 }
 

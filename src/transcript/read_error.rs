@@ -58,10 +58,13 @@ impl fmt::Display for ReadError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ReadError::Empty => write!(out, "is empty: a transcript is a JSON list of messages, `[]` at least"),
-            ReadError::Syntax(SyntaxError { line, column, what }) if what == TOO_DEEP => {
+            ReadError::Syntax(SyntaxError { line, column, what, .. }) if what == TOO_DEEP => {
                 write!(out, "cannot be read: {what} at line {line} column {column}")
             }
-            ReadError::Syntax(SyntaxError { line, column, what }) => {
+            ReadError::Syntax(SyntaxError { line, column, what, is_unclosed: true, .. }) => {
+                write!(out, "is not JSON: {what} that begins at line {line} column {column} is not closed")
+            }
+            ReadError::Syntax(SyntaxError { line, column, what, .. }) => {
                 write!(out, "is not JSON: {what} at line {line} column {column}")
             }
             ReadError::NoTranscript { line, column, found } => {

@@ -47,6 +47,7 @@ pub(crate) fn view<'t>(
         order,
         envelope,
         state,
+        aside: &[],
         line,
         nth_of_line,
     }))

@@ -142,7 +142,7 @@ impl MessageReader for ClaudeCode {
         Ok(Message { json: message.json, earlier: is_true(message, "isCompactSummary"), ..read })
     }
 
-    fn is_append_only(&self) -> bool {
+    fn skips_broken_lines(&self) -> bool {
         true
     }
 

@@ -95,7 +95,7 @@ impl MessageReader for Codex {
         }
     }
 
-    fn is_append_only(&self) -> bool {
+    fn skips_broken_lines(&self) -> bool {
         true
     }
 }
