@@ -45,6 +45,9 @@ fn unreadable(input: &Input, mut error: ReadError) -> Failure {
         ReadError::Ambiguous { ambiguity, .. } => {
             ambiguity.candidates.first().map(|(format, ..)| format!("tcompact --from {format}"))
         }
+        ReadError::Foreign { unknown, .. } if let Some(format) = unknown.known_by.first() => {
+            Some(format!("tcompact --from {format}"))
+        }
         ReadError::OtherFormat { own, .. } => Some(format!("tcompact --from {own}")),
         ReadError::Syntax(error) if input.as_lines || (error.line, error.column) != (1, 1) => None,
         _ => Some("tcompact --list formats, for what is read: JSON or JSONL, gzip or zstd".to_owned()),

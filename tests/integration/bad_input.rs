@@ -112,7 +112,7 @@ fn an_empty_file_is_no_transcript_and_an_empty_list_is_one() {
 
 #[test]
 fn bytes_that_are_no_utf8() {
-    assert_fails(&run(&mut tcompact(), b"[\n\"\xff\"]"), 1, &["it is not UTF-8 (line 2 column 2)"]);
+    assert_fails(&run(&mut tcompact(), b"[\n\"\xff\"]"), 1, &["it has bytes that are not UTF-8 at line 2 column 2"]);
     assert_fails(&run(&mut tcompact(), b"\xff\xfe[\x00]\x00"), 1, &["UTF-16", "iconv"]);
 }
 
