@@ -113,7 +113,8 @@ pub(crate) fn assert_whole(arguments: &[String], text: &str) -> bool {
     let formats = |transcripts: &[crate::transcript::Transcript<'_>]| -> Vec<&str> {
         transcripts.iter().map(|one| one.format.name()).collect()
     };
-    let json = Source::of_file(&outcome.text).unwrap_or_else(|error| panic!("{error:?}: {arguments:?} {}", outcome.text));
+    let json =
+        Source::of_file(&outcome.text).unwrap_or_else(|error| panic!("{error:?}: {arguments:?} {}", outcome.text));
     // Without `--from`, a conversation whose evidence was cut is detected as a plainer format.
     let lone = before.transcripts.first().map(|one| one.format);
     if formats(&before.transcripts).windows(2).all(|two| two[0] == two[1]) {

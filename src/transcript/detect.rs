@@ -221,6 +221,38 @@ mod tests {
     }
 
     #[test]
+    fn blocks_that_only_anthropic_has_are_its() {
+        let user = r#"{"role":"user","content":"u"}"#;
+        for block in [
+            r#"{"type":"mcp_tool_use","id":"m","name":"f","server_name":"s","input":{}}"#,
+            r#"{"type":"mcp_tool_result","tool_use_id":"m","content":[]}"#,
+            r#"{"type":"server_tool_use","id":"s","name":"f","input":{}}"#,
+            r#"{"type":"web_fetch_tool_result","tool_use_id":"s","content":{}}"#,
+            r#"{"type":"tool_search_tool_result","tool_use_id":"s","content":{}}"#,
+            r#"{"type":"container_upload","file_id":"f"}"#,
+            r#"{"type":"redacted_thinking","data":"d"}"#,
+            r#"{"type":"search_result","source":"s","title":"t","content":[]}"#,
+            r#"{"type":"document","source":{"type":"text","data":"d"}}"#,
+        ] {
+            assert_eq!(
+                detected(&format!(r#"[{user},{{"role":"assistant","content":[{block}]}}]"#)),
+                "anthropic",
+                "{block}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_refused_part_is_named_with_the_formats_that_know_it() {
+        let user = r#"{"role":"user","content":"u"}"#;
+        let call = r#"{"role":"assistant","content":[{"type":"mcp_tool_use","id":"m","name":"f","input":{}}]}"#;
+        let own = r#"{"role":"assistant","content":"","function_call":{"name":"f","arguments":"{}"}}"#;
+        let refused = detected(&format!("[{user},{call},{own}]"));
+        println!("{refused}");
+        assert!(refused.contains("anthropic"), "{refused}");
+    }
+
+    #[test]
     fn fields_without_a_value_are_no_evidence() {
         let calls =
             r#"{"role":"assistant","tool_calls":null,"content":[{"type":"tool_use","id":"t","name":"f","input":{}}]}"#;

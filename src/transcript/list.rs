@@ -107,7 +107,13 @@ impl<'a> List<'a> {
         }
         // The input of a request may be a string.
         let text = member("input").filter(|input| input.kind() == Kind::String && member("model").is_some());
-        text.map(|text| List { envelope: Some(envelope), state: Some(envelope), values: Items::only(text), line, aside: &[] })
+        text.map(|text| List {
+            envelope: Some(envelope),
+            state: Some(envelope),
+            values: Items::only(text),
+            line,
+            aside: &[],
+        })
     }
 
     fn of(envelope: Option<Json<'a>>, state: Option<Json<'a>>, list: Json<'a>, line: Option<usize>) -> Self {

@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::transcript::json::Kind;
+
 mod scan;
 #[cfg(test)]
 mod tests;
@@ -87,24 +89,25 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Reads each line by itself. A text is JSONL if its first line is a value, or most of its lines are: the lines of a
-    /// value that is spread over lines are not values.
+    /// Reads each line by itself. A text is JSONL if its first line is a value, or two of its lines are objects: of a list
+    /// that is spread over lines, only the last element has no comma behind it.
     fn of_lines(text: &'a str, error: SyntaxError) -> Result<Self, SyntaxError> {
         let start = start_of_values(text);
         let (long, broken_lines) = Scan::lines(text, start);
-        let lines = text[start..].lines().filter(|line| !line.trim_ascii().is_empty()).count();
-        let first = text.len() - text[start..].trim_ascii_start().len();
-        let begins_broken = broken_lines.first().is_some_and(|broken| broken.start <= first);
-        if broken_lines.len() == lines || begins_broken && 2 * broken_lines.len() >= lines {
-            return Err(error);
-        }
         let mut masked = String::with_capacity(text.len());
         for broken in &broken_lines {
             masked.push_str(&text[masked.len()..broken.start]);
             masked.push_str(&MASK.repeat(broken.len()));
         }
         masked.push_str(&text[masked.len()..]);
-        Ok(Source { broken_lines, error: Some(error), ..Source::new(masked.into(), start, long) })
+        let first = text.len() - text[start..].trim_ascii_start().len();
+        let begins_broken = broken_lines.first().is_some_and(|broken| broken.start <= first);
+        let source = Source { broken_lines, ..Source::new(masked.into(), start, long) };
+        let objects = source.values().filter(|value| value.kind() == Kind::Object).take(2).count();
+        if begins_broken && objects < 2 {
+            return Err(error);
+        }
+        Ok(Source { error: Some(error), ..source })
     }
 
     fn new(text: Cow<'a, str>, start: usize, long: Vec<LongValue>) -> Self {

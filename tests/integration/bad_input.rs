@@ -19,7 +19,11 @@ const GOOD: &str = r#"[{"role":"user","content":"a"},{"role":"assistant","conten
 #[test]
 fn what_is_no_json_has_a_line_and_a_column() {
     assert_fails(&piped(&[], "[\n {\"role\": }\n]"), 1, &["tcompact: standard input is not JSON", "line 2 column 11"]);
-    assert_fails(&piped(&[], GOOD.trim_end_matches(']')), 1, &["is not JSON", "EOF", "line 1"]);
+    assert_fails(
+        &piped(&[], GOOD.trim_end_matches(']')),
+        1,
+        &["is not JSON: the list that begins at line 1 column 1 is not closed"],
+    );
     assert_fails(
         &piped(&[], &format!("{}\n{{\"role\"", GOOD.replace("},{", "}\n{").trim_matches(['[', ']']))),
         1,

@@ -463,4 +463,22 @@ mod tests {
         let printed = "{\"type\":\"thread.started\",\"thread_id\":\"t\"}\n{\"type\":\"turn.started\"}";
         assert!(read(printed, None, None).expect_err(printed).to_string().contains("codex exec --json"));
     }
+
+    #[test]
+    fn a_task_that_another_agent_hands_over_is_a_message() {
+        let handoff = r#"{"type":"function_call_output","name":"handoff","output":"Check the list."}"#;
+        let odd = r#"{"type":"function_call_output","call_id":null,"name":"handoff","output":[{"type":"input_text","text":"Check it."}]}"#;
+        let orphan = r#"{"type":"function_call_output","output":"r"}"#;
+        let lines =
+            [said("user", "a"), line("response_item", handoff), line("response_item", odd), said("assistant", "b")];
+        with(&lines, |transcript| {
+            assert!(!transcript.pairing.orphaned.contains(&true));
+            assert_eq!(crate::plan::breaches::breaches(transcript).len(), 0);
+            let texts: Vec<_> =
+                transcript.messages.iter().map(|one| (one.role, one.content.texts()[0].decode())).collect();
+            assert_eq!(texts[1..3], [(Role::User, "Check the list.".into()), (Role::User, "Check it.".into())]);
+        });
+        let lines = [said("user", "a"), line("response_item", orphan), said("assistant", "b")];
+        with(&lines, |transcript| assert_eq!(transcript.pairing.orphaned, [false, true, false]));
+    }
 }

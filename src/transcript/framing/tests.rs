@@ -61,11 +61,7 @@ fn a_last_line_that_an_agent_did_not_finish_is_passed_over() {
     let source = format!("{line}\n{line}\n{{\"type\":\"us");
     let document = read(&source, None, None).expect("two lines");
     assert_eq!((document.transcripts[0].messages.len(), document.broken_lines), (2, vec![3]));
-    let others = [
-        "{\"role\":\"us".to_owned(),
-        format!("[{line},\n{{\"type"),
-        format!("{USER}\n{{\"role"),
-    ];
+    let others = ["{\"role\":\"us".to_owned(), format!("[{line},\n{{\"type"), format!("{USER}\n{{\"role")];
     for broken in others {
         assert!(matches!(read(&broken, None, None), Err(ReadError::Syntax(_))), "{broken}");
     }

@@ -87,3 +87,117 @@ fn a_summary_is_where_the_kept_lines_look_for_their_parent() {
     let links: Vec<_> = pinned.iter().map(|line| (&line["uuid"], &line["parentUuid"])).collect();
     assert_eq!(links, [(&pinned[0]["uuid"], &Value::Null), (&json!("u2"), &pinned[0]["uuid"])]);
 }
+
+fn attachment(id: u8, parent: u8, attachment: &Value) -> String {
+    line(id, parent, &format!(r#""type":"attachment","attachment":{attachment}"#))
+}
+
+/// Returns the speaker and the texts of each message.
+fn spoken(source: &str) -> Vec<(String, Vec<String>)> {
+    let document = read(source, None, None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    assert_eq!(transcript.format.name(), "claude-code");
+    let one = |message: &Message<'_>| {
+        let name = message.rare_fields().role_name.map(|name| name.decode().into_owned());
+        let texts = message.content.texts().iter().map(|text| text.decode().into_owned()).collect();
+        (name.unwrap_or_else(|| message.role.openai_name().to_owned()), texts)
+    };
+    transcript.messages.iter().map(one).collect()
+}
+
+#[test]
+fn what_a_user_types_while_a_tool_runs_is_the_users() {
+    let text = json!({"type": "queued_command", "prompt": "Not that.", "commandMode": "prompt"});
+    let blocks = json!({"type": "queued_command", "prompt": [{"type": "text", "text": "Look"}, {"type": "image"}]});
+    let notice = json!({"type": "queued_command", "prompt": "it ended", "commandMode": "task-notification"});
+    let without_id = format!("{}\n", json!({"type": "attachment", "attachment": blocks}));
+    let source = [user(1, 0, "a"), attachment(2, 1, &text), without_id, attachment(3, 2, &notice)].concat();
+    let own = |name: &str, text: &str| (name.to_owned(), vec![text.to_owned()]);
+    assert_eq!(
+        spoken(&source),
+        [own("user", "a"), own("user", "Not that."), own("user", "Look"), own("queued_command", "it ended")]
+    );
+    let document = read(&source, None, None).expect("a transcript");
+    let turns: Vec<bool> = document.transcripts[0].messages.iter().map(Message::is_user_turn).collect();
+    assert_eq!(turns, [true, true, true, false]);
+}
+
+#[test]
+fn what_the_program_sends_beside_messages_has_its_own_role() {
+    let sent = [
+        (
+            json!({"type": "nested_memory", "path": "/p", "content": {"path": "/p", "type": "Project", "content": "words"}}),
+            "words",
+        ),
+        (
+            json!({"type": "file", "filename": "f", "content": {"type": "text", "file": {"filePath": "f", "content": "words"}}}),
+            "words",
+        ),
+        (json!({"type": "edited_text_file", "filename": "f", "snippet": "words"}), "words"),
+        (json!({"type": "hook_additional_context", "content": ["words"], "hookName": "h"}), "words"),
+        (json!({"type": "hook_success", "hookEvent": "SessionStart", "content": "words"}), "words"),
+        (json!({"type": "relevant_memories", "memories": [{"path": "/p", "content": "words"}]}), "words"),
+        (json!({"type": "plan_file_reference", "planContent": "words"}), "words"),
+        (json!({"type": "todo_reminder", "content": [{"content": "words", "status": "pending"}]}), "words"),
+        (json!({"type": "diagnostics", "files": [{"uri": "u"}]}), r#"{"uri":"u"}"#),
+        (json!({"type": "of_next_year", "text": "words"}), "words"),
+    ];
+    for (value, words) in sent {
+        let kind = value["type"].as_str().expect("a type").to_owned();
+        let source = [user(1, 0, "a"), attachment(2, 1, &value)].concat();
+        assert_eq!(spoken(&source)[1..], [(kind, vec![words.to_owned()])]);
+    }
+    let command =
+        line(2, 1, r#""type":"system","subtype":"local_command","content":"<command-name>/cost</command-name>""#);
+    assert_eq!(spoken(&[user(1, 0, "a"), command].concat())[1].0, "local_command");
+    for value in [
+        json!({"type": "hook_success", "hookEvent": "PostToolUse", "content": "words"}),
+        json!({"type": "hook_non_blocking_error", "content": "words"}),
+        json!({"type": "nested_memory", "content": ""}),
+        json!({"type": "deferred_tools_delta", "addedNames": ["T"]}),
+    ] {
+        assert_eq!(spoken(&[user(1, 0, "a"), attachment(2, 1, &value)].concat()).len(), 1, "{value}");
+    }
+}
+
+#[test]
+fn lines_with_one_uuid_are_one_message() {
+    let call = blocks(2, 1, "assistant", r#"{"type":"tool_use","id":"c","name":"f","input":{}}"#);
+    let result = blocks(3, 2, "user", r#"{"type":"tool_result","tool_use_id":"c","content":"r"}"#);
+    let half = blocks(4, 3, "assistant", r#"{"type":"text","text":"ha"}"#);
+    let whole = half.replace("ha", "half and the rest");
+    let end = user(5, 4, "b");
+    let texts = |lines: &[&String]| {
+        let source: String = lines.iter().map(|line| line.as_str()).collect();
+        let document = read(Box::leak(source.into_boxed_str()), None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        assert_eq!(crate::plan::breaches::breaches(transcript).len(), 0);
+        assert_eq!(transcript.pairing.pairs, [(1, 2)]);
+        transcript.messages.iter().map(|message| message.json.raw().to_owned()).collect::<Vec<_>>()
+    };
+    let first = user(1, 0, "a");
+    let once = texts(&[&first, &call, &result, &whole, &end]);
+    // Written twice in a row, as a whole, late, and while it grew.
+    assert_eq!(texts(&[&first, &call, &call, &result, &result, &whole, &whole, &end]), once);
+    assert_eq!(texts(&[&first, &call, &result, &first, &call, &result, &whole, &end]), once);
+    assert_eq!(texts(&[&first, &call, &result, &whole, &end, &call]), once);
+    assert_eq!(texts(&[&first, &call, &result, &half, &whole, &end]), once);
+    // On a side chain, a uuid is another message's.
+    let aside = result.replace("\"uuid", "\"isSidechain\":true,\"uuid");
+    assert_eq!(texts(&[&first, &call, &aside, &result, &whole, &end]), once);
+}
+
+#[test]
+fn a_copy_goes_with_its_message() {
+    use crate::rewrite::{apply, splice};
+    let [a, b, c] = [user(1, 0, "a"), blocks(2, 1, "assistant", r#"{"type":"text","text":"b"}"#), user(3, 2, "c")];
+    let source = [a.clone(), b, c.clone(), a].concat();
+    let document = read(&source, None, None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    assert_eq!(transcript.messages.len(), 3);
+    let policy =
+        crate::plan::Policy { pins: Vec::new(), ..crate::plan::Policy::keeping(crate::plan::size::Size::Messages(1)) };
+    let tally = crate::tokens::Tally::new(crate::tokens::Counter::DEFAULT, &transcript.messages);
+    let plan = crate::plan::plan(transcript, &tally, &policy);
+    assert_eq!(apply(&source, &splice(transcript, &plan, &[json!({})])), format!("{{}}\n{c}"));
+}
