@@ -123,7 +123,7 @@ fn opened(path: Option<&Path>, reading: Reading, hash: Option<ReadHash>) -> Resu
     let (mut reader, compression, unpacked) = unpacking(path, &name, hash)?;
     let damaged = |error: io::Error| unreadable(&name, &damage(&error, compression));
     let first = reader.fill_buf().map_err(damaged)?;
-    if reading.may_be_other && !begins_as_json(first) {
+    if reading.may_be_other && !begins_as_json(first) && !has_records(&name, first) {
         return Ok(Opened::Other);
     }
     let mut head = Vec::new();
@@ -245,6 +245,12 @@ fn begins_as_json(bytes: &[u8]) -> bool {
     text.is_empty() || text.starts_with(b"[") || text.starts_with(b"{")
 }
 
+/// Whether a file of lines has an object on a line behind the first, which may be broken.
+fn has_records(name: &str, bytes: &[u8]) -> bool {
+    let is_of_lines = [".jsonl", ".ndjson"].iter().any(|end| without_packing(name).ends_with(end));
+    is_of_lines && bytes.split(|byte| *byte == b'\n').skip(1).any(|line| line.starts_with(b"{"))
+}
+
 /// Lines of an input.
 pub(crate) enum Piece {
     /// Lines that are UTF-8.
@@ -316,8 +322,11 @@ impl Lines {
 
 /// Whether a file name is one of a JSON file.
 pub(crate) fn is_json_by_name(name: &str) -> bool {
-    let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
-    [".json", ".jsonl", ".ndjson"].iter().any(|end| name.ends_with(end))
+    [".json", ".jsonl", ".ndjson"].iter().any(|end| without_packing(name).ends_with(end))
+}
+
+fn without_packing(name: &str) -> &str {
+    [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
 }
 
 fn unreadable(name: &str, what: &str) -> Failure {

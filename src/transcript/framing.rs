@@ -101,15 +101,15 @@ fn read_lines<'a>(json: &'a Source<'a>, from: Option<&'static dyn Format>) -> Re
     let list = |values, aside| List { envelope: None, state: None, values, line: None, aside };
     let mut transcript = list(json.values(), &json.broken_lines).read(source, from)?;
     let format = transcript.format;
-    // Agents skip such lines too. A file that has no others was joined by a user.
-    let lone = json.values_except(&json.shared_lines);
-    if format.skips_broken_lines() && !json.shared_lines.is_empty() && lone.clone().next().is_some() {
-        transcript = list(lone, &json.shared_lines).read_as(source, format)?;
+    // Two values on one line are not JSON, so the agent skips that line.
+    if format.skips_broken_lines() && !json.shared_lines.is_empty() {
+        transcript = list(json.values_except(&json.shared_lines), &json.shared_lines).read_as(source, format)?;
     }
     let is_last = |line: &Range<usize>| json.text[line.end..].trim_ascii_end().is_empty();
-    let is_cut_off = || matches!(json.broken_lines.as_slice(), [line] if is_last(line)) && format.is_append_only();
+    let is_only_last = || matches!(json.broken_lines.as_slice(), [line] if is_last(line));
+    let is_cut_off = |error: &SyntaxError| format.is_append_only() && error.is_early_end && is_only_last();
     match &json.error {
-        Some(error) if !format.skips_broken_lines() && !is_cut_off() => Err(ReadError::Syntax(error.clone())),
+        Some(error) if !format.skips_broken_lines() && !is_cut_off(error) => Err(ReadError::Syntax(error.clone())),
         _ => {
             let mut counter = LineCounter::default();
             let broken_lines = transcript.aside.iter().map(|line| counter.at(source, line.start)).collect();

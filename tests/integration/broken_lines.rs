@@ -142,6 +142,13 @@ fn broken_lines_are_counted_and_are_no_breach() {
         );
         let (unchanged, _) = done(&["-q", "--keep", "messages:999"], &source, folder.path());
         assert!(unchanged == source, "what needs nothing stays");
+        let (logs, results) = (path(folder.path(), "logs"), path(folder.path(), &format!("of-{format}")));
+        fs::create_dir_all(&logs).expect("a folder");
+        let begins_broken = [&broken[3], &b"\n"[..], &source].concat();
+        fs::write(Path::new(&logs).join("a.jsonl"), &begins_broken).expect("written");
+        let batch = run(tcompact().args(["-q", "--keep", "messages:999", "-O", &results, &logs]), b"");
+        assert_eq!(batch.code, 0, "{batch:?}");
+        assert!(fs::read(Path::new(&results).join("a.jsonl")).expect("a result") == begins_broken, "of a directory");
         fs::write(&file, &source).expect("written");
         let pack = run(tcompact().args(["-q", "--keep", "messages:999", "-o", &packed, &file]), b"");
         assert_eq!(pack.code, 0, "{pack:?}");

@@ -95,7 +95,7 @@ pub(crate) struct UnknownPart {
     /// The name of the conversation's format.
     format: &'static str,
     /// The formats that know it.
-    pub(crate) known_by: Vec<&'static str>,
+    pub(crate) known_by: Box<[&'static str]>,
     /// The program known to write such messages.
     program: Option<&'static str>,
     /// How much of the conversation is unknown; `None` if one unknown call is the reason.
@@ -116,7 +116,7 @@ impl UnknownPart {
 }
 
 /// Returns the formats that read a message with this part, and know the part.
-fn formats_that_read(message: Json<'_>, part: Json<'_>) -> Vec<&'static str> {
+fn formats_that_read(message: Json<'_>, part: Json<'_>) -> Box<[&'static str]> {
     let object = Object::of(message);
     let knows = |format: &&&'static dyn Format| {
         let read = format.fit(&object).is_message().then(|| format.message(&object).ok()).flatten();
@@ -139,7 +139,7 @@ impl fmt::Display for UnknownPart {
                 "message {message} has {what}, which may be a call or a result, and is none that {format} knows"
             )?,
         }
-        match self.known_by.as_slice() {
+        match &*self.known_by {
             [] => {}
             [one] => write!(out, "; {one} knows it")?,
             [first @ .., last] => write!(out, "; {} and {last} know it", first.join(", "))?,
