@@ -248,7 +248,6 @@ mod tests {
         let call = r#"{"role":"assistant","content":[{"type":"mcp_tool_use","id":"m","name":"f","input":{}}]}"#;
         let own = r#"{"role":"assistant","content":"","function_call":{"name":"f","arguments":"{}"}}"#;
         let refused = detected(&format!("[{user},{call},{own}]"));
-        println!("{refused}");
         assert!(refused.contains("anthropic"), "{refused}");
     }
 

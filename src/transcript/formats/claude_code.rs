@@ -203,7 +203,12 @@ impl MessageWriter for ClaudeCode {
     fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
         let result = tool_use::result(call, text)?;
         let id = calling.json.get_text("uuid");
-        let new = id.map(|id| uuid(&["result", &id.decode(), call.json.raw()]));
+        // Lines with one uuid are one message, so each of several equal calls takes its own.
+        let is_equal = |other: &&Call<'_>| other.json.raw() == call.json.raw();
+        let before = |other: &&Call<'_>| other.json.span().start < call.json.span().start;
+        let nth = calling.calls.iter().filter(is_equal).filter(before).count();
+        let spelled = call.json.raw().to_owned() + &"again".repeat(nth);
+        let new = id.map(|id| uuid(&["result", &id.decode(), &spelled]));
         let line = Line { neighbour: calling.json }.user(json!({"role": "user", "content": [result]}), new, Map::new());
         Some(match id {
             Some(id) if calling.json.get("parentUuid").is_some() => linked(Some(&id.decode()), line),
