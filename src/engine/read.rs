@@ -45,7 +45,7 @@ fn unreadable(input: &Input, mut error: ReadError) -> Failure {
         ReadError::Ambiguous { ambiguity, .. } => {
             ambiguity.candidates.first().map(|(format, ..)| format!("tcompact --from {format}"))
         }
-        ReadError::Foreign { unknown, .. } if let Some(format) = unknown.known_by.first() => {
+        ReadError::Foreign { known_by, .. } if let Some(format) = known_by.first() => {
             Some(format!("tcompact --from {format}"))
         }
         ReadError::OtherFormat { own, .. } => Some(format!("tcompact --from {own}")),

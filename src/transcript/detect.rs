@@ -120,6 +120,16 @@ fn candidates<'a>(envelope: Option<Json<'a>>) -> Vec<Candidate<'a>> {
     candidates
 }
 
+/// Returns the formats that read a message and know its part that begins at a byte.
+pub(super) fn formats_that_know(message: Json<'_>, start: usize) -> Box<[&'static str]> {
+    let object = Object::of(message);
+    let knows = |format: &&&'static dyn Format| {
+        let reads = format.fit(&object).is_message();
+        reads && format.message(&object).is_ok_and(|read| !foreign::is_unknown(&read, start))
+    };
+    FORMATS.iter().filter(knows).map(|format| format.name()).collect()
+}
+
 /// Asks the candidates that pass `is_asked` about all messages.
 fn collect_evidence<'a>(
     candidates: &mut [Candidate<'a>],
@@ -246,9 +256,15 @@ mod tests {
     fn a_refused_part_is_named_with_the_formats_that_know_it() {
         let user = r#"{"role":"user","content":"u"}"#;
         let call = r#"{"role":"assistant","content":[{"type":"mcp_tool_use","id":"m","name":"f","input":{}}]}"#;
-        let own = r#"{"role":"assistant","content":"","function_call":{"name":"f","arguments":"{}"}}"#;
-        let refused = detected(&format!("[{user},{call},{own}]"));
-        assert!(refused.contains("anthropic"), "{refused}");
+        let source = format!(r#"{{"messages":[{user},{call}],"stream_options":{{}}}}"#);
+        let document = read(&source, crate::transcript::formats::by_name("openai-chat"), None);
+        let message = document.as_ref().err().map(ToString::to_string).unwrap_or_default();
+        assert!(message.ends_with("; anthropic reads it"), "{message}");
+        let json = crate::transcript::source::Source::of(call).expect("JSON");
+        let (message, part) = (json.first().expect("a message"), call.find(r#"{"type""#).expect("a part"));
+        let known_by = super::formats_that_know(message, part);
+        assert_eq!(known_by.first(), Some(&"anthropic"), "{known_by:?}");
+        assert!(!known_by.contains(&"openai-chat"), "{known_by:?}");
     }
 
     #[test]

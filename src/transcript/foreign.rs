@@ -11,7 +11,7 @@ mod rejection;
 pub(super) use completion::complete;
 pub(super) use part::{could_be_call_or_result, opaque_or_foreign, part, text_part};
 pub(crate) use rejection::{Bytes, check_mostly_foreign, is_in};
-pub(super) use rejection::{UnknownPart, check_unknown_call, program};
+pub(super) use rejection::{UnknownPart, check_unknown_call, is_unknown, program};
 
 #[cfg(test)]
 mod tests {

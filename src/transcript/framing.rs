@@ -276,8 +276,10 @@ pub(crate) fn check_foreign(document: &Document<'_>) -> Result<(), ReadError> {
 }
 
 fn refused(transcript: &Transcript<'_>, unknown: foreign::UnknownPart) -> ReadError {
-    let (line, column) = position(transcript.source, transcript.messages[unknown.message].json);
-    ReadError::Foreign { line, column, unknown }
+    let message = transcript.messages[unknown.message].json;
+    let (line, column) = position(transcript.source, message);
+    let known_by = detect::formats_that_know(message, unknown.start);
+    ReadError::Foreign { line, column, unknown, known_by }
 }
 
 /// Reads a list that has nothing but messages.

@@ -44,6 +44,8 @@ pub(crate) enum ReadError {
         column: usize,
         /// The first unknown part.
         unknown: foreign::UnknownPart,
+        /// The formats that know the part.
+        known_by: Box<[&'static str]>,
     },
     /// The messages could be of several formats.
     Ambiguous {
@@ -73,8 +75,13 @@ impl fmt::Display for ReadError {
             ReadError::OtherFormat { line, column, named, found, own } => {
                 write!(out, "is no {named} transcript: {found} (line {line} column {column}); {own} reads it")
             }
-            ReadError::Foreign { line, column, unknown } => {
-                write!(out, "cannot be read: {unknown} (line {line} column {column})")
+            ReadError::Foreign { line, column, unknown, known_by } => {
+                write!(out, "cannot be read: {unknown} (line {line} column {column})")?;
+                match &**known_by {
+                    [] => Ok(()),
+                    [one] => write!(out, "; {one} knows it"),
+                    [first @ .., last] => write!(out, "; {} and {last} know it", first.join(", ")),
+                }
             }
             ReadError::Ambiguous { line, ambiguity } => {
                 let at = line.map(|line| format!(" at line {line}")).unwrap_or_default();

@@ -7,8 +7,6 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::transcript::json::Kind;
-
 mod scan;
 #[cfg(test)]
 mod tests;
@@ -102,12 +100,13 @@ impl<'a> Source<'a> {
         masked.push_str(&text[masked.len()..]);
         let first = text.len() - text[start..].trim_ascii_start().len();
         let begins_broken = broken_lines.first().is_some_and(|broken| broken.start <= first);
-        let source = Source { broken_lines, ..Source::new(masked.into(), start, long) };
-        let objects = source.values().filter(|value| value.kind() == Kind::Object).take(2).count();
+        let begins_object = |line: &str| line.trim_ascii_start().starts_with('{');
+        let broken_objects = broken_lines.iter().filter(|line| begins_object(&text[line.start..line.end])).count();
+        let objects = text[start..].lines().filter(|line| begins_object(line)).count() - broken_objects;
         if begins_broken && objects < 2 {
             return Err(error);
         }
-        Ok(Source { error: Some(error), ..source })
+        Ok(Source { broken_lines, error: Some(error), ..Source::new(masked.into(), start, long) })
     }
 
     fn new(text: Cow<'a, str>, start: usize, long: Vec<LongValue>) -> Self {

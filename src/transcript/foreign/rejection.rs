@@ -4,8 +4,7 @@ use std::fmt;
 
 use crate::transcript::foreign::completion::is_result;
 use crate::transcript::foreign::part::could_be_call_or_result;
-use crate::transcript::format::{Format, Transcript};
-use crate::transcript::formats::FORMATS;
+use crate::transcript::format::Transcript;
 use crate::transcript::json::{Json, Object};
 use crate::transcript::message::{Content, Message, Part, PartKind};
 
@@ -90,12 +89,12 @@ impl Bytes {
 pub(crate) struct UnknownPart {
     /// The index of its message.
     pub(crate) message: usize,
+    /// Where it begins in the source, in bytes.
+    pub(crate) start: usize,
     /// What is unknown: the part's type, or the kind of value it is.
-    what: String,
+    what: Box<str>,
     /// The name of the conversation's format.
     format: &'static str,
-    /// The formats that know it.
-    pub(crate) known_by: Box<[&'static str]>,
     /// The program known to write such messages.
     program: Option<&'static str>,
     /// How much of the conversation is unknown; `None` if one unknown call is the reason.
@@ -110,19 +109,14 @@ impl UnknownPart {
             Some(kind) => format!("a part of the type `{}`", kind.escape_debug()),
             None => format!("{} that {} does not have there", part.kind().noun(), transcript.format.name()),
         };
-        let known_by = formats_that_read(whole, part);
-        UnknownPart { message, what, format: transcript.format.name(), known_by, program: program(whole), bytes }
+        let (start, format) = (part.span().start, transcript.format.name());
+        UnknownPart { message, start, what: what.into(), format, program: program(whole), bytes }
     }
 }
 
-/// Returns the formats that read a message with this part, and know the part.
-fn formats_that_read(message: Json<'_>, part: Json<'_>) -> Box<[&'static str]> {
-    let object = Object::of(message);
-    let knows = |format: &&&'static dyn Format| {
-        let read = format.fit(&object).is_message().then(|| format.message(&object).ok()).flatten();
-        read.is_some_and(|read| foreign_parts(&read).all(|foreign| foreign.json.span() != part.span()))
-    };
-    FORMATS.iter().filter(knows).map(|format| format.name()).collect()
+/// Whether the part that begins at a byte is of an unknown kind.
+pub(in crate::transcript) fn is_unknown(message: &Message<'_>, start: usize) -> bool {
+    foreign_parts(message).any(|part| part.json.span().start == start)
 }
 
 impl fmt::Display for UnknownPart {
@@ -138,11 +132,6 @@ impl fmt::Display for UnknownPart {
                 out,
                 "message {message} has {what}, which may be a call or a result, and is none that {format} knows"
             )?,
-        }
-        match &*self.known_by {
-            [] => {}
-            [one] => write!(out, "; {one} knows it")?,
-            [first @ .., last] => write!(out, "; {} and {last} know it", first.join(", "))?,
         }
         match self.program {
             Some(program) => write!(out, "; it looks like {program}, which tcompact does not read"),
