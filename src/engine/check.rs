@@ -30,6 +30,7 @@ pub(super) fn check(task: &InputTask<'_>) -> Result<bool> {
     let InputTask { input, settings, policy, .. } = *task;
     let source = json(input)?;
     let document = read(&settings.input, policy, input, &source)?;
+    task.note_broken_lines(&document);
     let mut found = false;
     for transcript in &document.transcripts {
         let thinking = stale_thinking(policy, transcript, None).messages.into_iter();
@@ -59,7 +60,8 @@ pub(super) fn violations_left(
     if !changed.iter().any(can_have_some) {
         return Vec::new();
     }
-    let result = Input { text: rewrite::apply(document.source, edits), ..task.input.clone() };
+    let mut result = task.input.clone();
+    result.set_bytes(rewrite::pieces(task.input.bytes(), edits).collect::<Vec<_>>().concat());
     let Ok(source) = json(&result) else { return Vec::new() };
     let Ok(result) = read(&task.settings.input, task.policy, &result, &source) else { return Vec::new() };
     let mut changed = changed.iter().peekable();
@@ -132,9 +134,9 @@ pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Re
             break;
         }
         let edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
-        let text = rewrite::apply(document.source, &edits);
-        archived.extend(archive_contents(policy.has_records(), document.source, changed));
-        input.text = text;
+        let bytes = rewrite::pieces(input.bytes(), &edits).collect::<Vec<_>>().concat();
+        archived.extend(archive_contents(policy.has_records(), input.bytes(), changed));
+        input.set_bytes(bytes);
     }
     Ok((archived, repaired))
 }

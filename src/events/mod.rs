@@ -44,8 +44,8 @@ pub(crate) enum Event<'e> {
     Categories { counted: &'e Counted, context_window: Option<u64> },
     /// A result still violates so many of the provider's rules, as its input did.
     StillBroken { source: &'e str, violations: usize },
-    /// The last line is incomplete.
-    BrokenOff { source: &'e str, line: usize },
+    /// Lines that are not JSON are kept aside. Their numbers are in order.
+    BrokenLines { source: &'e str, lines: &'e [usize] },
     /// The decision on a conversation.
     Planned { source: &'e str, plan: &'e FittedPlan<'e>, policy: &'e CompactionPolicy },
     /// The rules asked for a cut, and the transcript stays unchanged.

@@ -195,7 +195,9 @@ impl Plan {
     pub(crate) fn notes_gone(&self, notes: &[Note<'_>], gone: &[bool]) -> Vec<bool> {
         let mut superseded: HashSet<&str> = HashSet::new();
         let mut removed = vec![false; notes.len()];
-        for (index, note) in notes.iter().enumerate().rev().filter(|(_, note)| note.before <= self.cutoff) {
+        // A note that belongs to a message goes with it from any place: a copy would take its place.
+        let may_go = |note: &Note<'_>| note.before <= self.cutoff || matches!(note.retention, Retention::With(_));
+        for (index, note) in notes.iter().enumerate().rev().filter(|(_, note)| may_go(note)) {
             removed[index] = match note.retention {
                 Retention::Always => false,
                 Retention::WithPrevious => note.before.checked_sub(1).is_some_and(|message| gone[message]),

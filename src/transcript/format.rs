@@ -6,6 +6,7 @@
 
 use std::cell::OnceCell;
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use serde_json::Value;
@@ -61,6 +62,11 @@ pub(crate) trait MessageReader {
 
     /// Whether an agent appends lines to files of this format, so that the last line may be incomplete.
     fn is_append_only(&self) -> bool {
+        self.skips_broken_lines()
+    }
+
+    /// Whether the agent skips lines that are not JSON, so that the other lines are the conversation.
+    fn skips_broken_lines(&self) -> bool {
         false
     }
 
@@ -306,6 +312,8 @@ pub(crate) struct Transcript<'a> {
     pub(crate) messages: Vec<Message<'a>>,
     /// The entries among the messages that are none, in order.
     pub(crate) notes: Vec<Note<'a>>,
+    /// The spans among them that no reader understands, in order. Each stays as long as the entry before it.
+    pub(crate) aside: &'a [Range<usize>],
     /// Which calls and results belong together.
     pub(crate) pairing: Pairing,
     /// The first and the last index of each run of messages that must not be split, for a reason other than a call and

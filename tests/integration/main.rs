@@ -5,6 +5,7 @@ mod archives;
 mod bad_input;
 mod batch;
 mod benches;
+mod broken_lines;
 mod browser;
 mod cases;
 #[cfg(unix)]

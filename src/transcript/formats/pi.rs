@@ -121,7 +121,7 @@ impl MessageReader for Pi {
         Ok(read)
     }
 
-    fn is_append_only(&self) -> bool {
+    fn skips_broken_lines(&self) -> bool {
         true
     }
 }

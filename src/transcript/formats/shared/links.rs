@@ -67,8 +67,8 @@ impl<'a> Links<'a> {
         self.parent(entry).filter(|parent| self.removed.contains(parent))
     }
 
-    /// Returns the removed parent at which the walk up from the first kept entry ends. If it ends at none, returns the
-    /// first removed parent after the cut.
+    /// Returns the parent at which the walk up from the first kept entry ends: a removed entry, or one that is in a broken
+    /// line. If it ends at an entry without a parent, returns the first removed parent after the cut.
     pub(crate) fn end_of_walk(&self) -> Option<Cow<'a, str>> {
         let by_id: HashMap<Cow<'a, str>, Json<'a>> =
             self.kept.iter().filter_map(|entry| Some((self.id(*entry)?, *entry))).collect();
@@ -76,10 +76,11 @@ impl<'a> Links<'a> {
         let mut walked = HashSet::new();
         let mut at = kept.first().copied();
         while let Some(entry) = at.filter(|entry| walked.insert(entry.span().start)) {
-            if let Some(id) = self.removed_parent(entry) {
-                return Some(id);
+            let parent = self.parent(entry);
+            at = parent.as_ref().and_then(|parent| by_id.get(parent).copied());
+            if at.is_none() && parent.is_some() {
+                return parent;
             }
-            at = self.parent(entry).and_then(|parent| by_id.get(&parent).copied());
         }
         kept.iter().find_map(|entry| self.removed_parent(*entry))
     }
