@@ -56,7 +56,7 @@ complete -c tcompact -l restore -d 'Restore the transcript from such an archive 
 complete -c tcompact -l report -d 'Write a JSON object a line to FILE for each conversation: the keys of --dry-run --json, its status, its tokens afterwards, the provider\'s count and cost, and after how many turns that pays' -r -F
 complete -c tcompact -l html -d 'Write one page for a browser, which needs no network and no script: the conversation to click through, the summary, and tokens and money before and after. Several conversations get a table, and a drawing of those that shrink most' -r -F
 complete -c tcompact -l sort -d 'The order of the lines of --count: `size` prints the largest conversation first [default: as the inputs are given]' -r -f -a "size\t'The largest first'"
-complete -c tcompact -l repair -d 'Repair such violations first: remove calls without a result (`drop`), or add a result that says there is none, where the format can hold it (`synthesize`). tcompact removes results without a call, and moves misplaced results to their call' -r -f -a "drop\t'Remove them'
+complete -c tcompact -l repair -d 'Repair such violations first: remove calls without a result (`drop`), or add a result that says there is none, where the format can hold it (`synthesize`). tcompact removes results without a call, moves misplaced results to their call, and repairs ids and texts' -r -f -a "drop\t'Remove them'
 synthesize\t'Add a result that says there is none'"
 complete -c tcompact -s j -l jobs -d 'How many conversations to process at once [default: one for each core; 8 with a model or a command]' -r -f
 complete -c tcompact -l color -d 'When to color messages on standard error, and --diff; `auto`: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t'On a terminal'
@@ -84,7 +84,7 @@ complete -c tcompact -s n -l dry-run -d 'Only print the cutoff index: no request
 complete -c tcompact -l explain -d 'Draw the conversation on standard error: roles, sizes, pins, pairs, the wanted cut and the actual one. Several conversations get a table of those that shrink most'
 complete -c tcompact -l diff -d 'Print the removed and the added messages, for people, instead of the transcript; writes nothing, not even an archive, except for --html'
 complete -c tcompact -l json -d 'With --dry-run, --count or --emit summary: print a JSON object for each conversation'
-complete -c tcompact -l check -d 'Only check the provider\'s rules for calls, results and turns: print each violation with the index of its message, and exit with 6 if there is any'
+complete -c tcompact -l check -d 'Only check the provider\'s rules for calls, results, turns and texts: print each violation with the index of its message, and exit with 6 if there is any'
 complete -c tcompact -l resume -d 'Skip the files of a directory, or the summaries of a file, that an earlier run with the same input and rules finished'
 complete -c tcompact -s e -l exit-status -d 'Exit with 3 when nothing was compacted'
 complete -c tcompact -s q -l quiet -d 'Report only errors'

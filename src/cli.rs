@@ -356,8 +356,8 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 
-    /// Only check the provider's rules for calls, results and turns: print each violation with the index of its message,
-    /// and exit with 6 if there is any.
+    /// Only check the provider's rules for calls, results, turns and texts: print each violation with the index of its
+    /// message, and exit with 6 if there is any.
     #[arg(
         long, conflicts_with_all = ["dry_run", "output", "output_dir", "in_place", "emit", "archive", "report", "exit_status", "repair"],
         help_heading = "Output"
@@ -365,8 +365,8 @@ pub(crate) struct Arguments {
     pub(crate) check: bool,
 
     /// Repair such violations first: remove calls without a result (`drop`), or add a result that says there is none, where
-    /// the format can hold it (`synthesize`). tcompact removes results without a call, and moves misplaced results to their
-    /// call.
+    /// the format can hold it (`synthesize`). tcompact removes results without a call, moves misplaced results to their
+    /// call, and repairs ids and texts.
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Output")]
     pub(crate) repair: Option<Repair>,
 

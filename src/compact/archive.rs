@@ -74,9 +74,9 @@ pub(crate) struct ChangedConversation<'t, 'a> {
     pub(crate) archived: Archived,
 }
 
-/// Collects the content for the archive of all changed conversations of `source`. With `records`, the archive has what
-/// it takes to restore it.
-pub(crate) fn archive_contents(records: bool, source: &str, changed: Vec<ChangedConversation<'_, '_>>) -> Archived {
+/// Collects the content for the archive of all changed conversations of `source`, the bytes of their file. With
+/// `records`, the archive has what it takes to restore it.
+pub(crate) fn archive_contents(records: bool, source: &[u8], changed: Vec<ChangedConversation<'_, '_>>) -> Archived {
     let mut contents = Archived::default();
     if !records {
         changed.into_iter().for_each(|one| contents.extend(one.archived));

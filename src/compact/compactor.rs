@@ -121,7 +121,7 @@ impl Compactor {
     /// # Errors
     /// The text is no transcript.
     pub fn plan(&self, text: &str) -> Result<Vec<Plan>, Failure> {
-        let source = Source::of(text).map_err(|error| unreadable(&error.into()))?;
+        let source = Source::of_file(text).map_err(|error| unreadable(&error.into()))?;
         let document = self.read(&source, None)?;
         let plan = |transcript| {
             let arena = Arena::default();
@@ -148,7 +148,7 @@ impl Compactor {
     }
 
     fn compact_from(&self, text: &str, from: Option<&'static dyn Format>) -> Result<CompactedText, Failure> {
-        let source = Source::of(text).map_err(|error| unreadable(&error.into()))?;
+        let source = Source::of_file(text).map_err(|error| unreadable(&error.into()))?;
         let document = self.read(&source, from)?;
         let (mut plans, mut changed) = (Vec::new(), Vec::new());
         for (index, transcript) in document.transcripts.iter().enumerate() {
@@ -166,7 +166,7 @@ impl Compactor {
         }
         let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         rewrite::sort(&mut edits);
-        let sections = archive_contents(true, text, changed).sections.into_iter();
+        let sections = archive_contents(true, text.as_bytes(), changed).sections.into_iter();
         let record = |section| if let Section::Record(record) = section { Some(record) } else { None };
         Ok(CompactedText { text: rewrite::apply(text, &edits), plans, records: sections.filter_map(record).collect() })
     }
@@ -206,14 +206,16 @@ pub fn restore(text: &str, records: &[Value]) -> Result<String, Failure> {
         if own.is_empty() {
             return Ok(part.to_owned());
         }
-        restoring::restore_original(part, "", line, own).map_err(|why| Failure::unreadable(why.to_string()))
+        let original = restoring::restore_original(part.as_bytes(), "", line, own);
+        let original = original.map_err(|why| Failure::unreadable(why.to_string()))?;
+        String::from_utf8(original).map_err(|_| Failure::unreadable("the original is not UTF-8"))
     };
     if !records.iter().any(|record| record.get("line").is_some()) {
         return of(text, None);
     }
     let mut lines = String::with_capacity(text.len());
     for (index, line) in text.split_inclusive('\n').enumerate() {
-        let content = without_end(line);
+        let content = &line[..without_end(line.as_bytes()).len()];
         lines.push_str(&of(content, Some(index + 1))?);
         lines.push_str(&line[content.len()..]);
     }

@@ -354,6 +354,7 @@ impl<'t> FittedPlan<'t> {
         let mut scene = Scene::new(self.transcript, tally, touchable);
         let archive = archive::place(policy, self.transcript).map(|place| place.shown());
         scene.context_window = policy.cut.context_window;
+        scene.reader = policy.reader_name();
         scene.except = &policy.pruning.except;
         scene.archive = archive.as_deref();
         scene.read_masked(self.masked.as_ref());

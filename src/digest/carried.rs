@@ -2,10 +2,11 @@
 //! them that begin with two spaces. What is read keeps its section, and so its speaker.
 
 use crate::digest::Digest;
+use crate::digest::clip::GAP;
 use crate::digest::files::FileNote;
 use crate::digest::grammar::{
-    ARROW, ASKED, EARLIER, FAILED_BEFORE, FAILED_EDIT, FOLDER, HEADINGS, LAST, LAST_EDIT, LEFT_OUT, MISSING, Place,
-    RUNS, SAID, STATE, THE_ASSISTANT, THE_USER, THOUGHT, UNCHECKED, USER, is_heading,
+    ARROW, ASKED, EARLIER, FAILED_BEFORE, FAILED_EDIT, FOLDER, HEADINGS, LAST, LAST_EDIT, LEFT_OUT, LOADED, MISSING,
+    Place, RUNS, SAID, STATE, THE_ASSISTANT, THE_USER, THOUGHT, UNCHECKED, USER, is_heading,
 };
 use crate::digest::outcome::Ended;
 use crate::digest::plan::PlanItem;
@@ -114,6 +115,9 @@ fn read_state(digest: &mut Digest<'_>, item: &str) {
         digest.plan.items = items.split('\n').filter_map(PlanItem::parse).collect();
         digest.plan.place = Some(place);
         return;
+    }
+    if let Some(names) = text.strip_prefix(LOADED) {
+        return digest.loaded.add(place, names.split(", ").filter(|name| !name.starts_with(GAP)).map(str::to_owned));
     }
     let note = |opening, separator| {
         let (path, text) = text.strip_prefix(opening)?.split_once(separator)?;

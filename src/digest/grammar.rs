@@ -21,6 +21,8 @@ pub(super) const ASKED: &str = "The assistant asked: ";
 pub(super) const LEFT_OUT: &str = "Left out: ";
 /// The opening of the line that names the folder of commands and paths.
 pub(super) const FOLDER: &str = "Paths and commands are in ";
+/// The opening of the line with the tools that results have loaded.
+pub(super) const LOADED: &str = "Tools loaded: ";
 /// The mark of a thought.
 pub(super) const THOUGHT: &str = "(thought) ";
 

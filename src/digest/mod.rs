@@ -32,6 +32,8 @@ mod values;
 mod words;
 mod write;
 
+use std::collections::HashSet;
+
 use files::Files;
 use grammar::Place;
 use plan::Plan;
@@ -62,12 +64,36 @@ pub(crate) struct Digest<'a> {
     runs_left_out: usize,
     /// The folder that most commands and paths are in; both are told without it.
     folder: Option<String>,
+    loaded: Loaded,
     /// What the assistant said, in order.
     said: Vec<Said<'a>>,
     /// How many places of an earlier digest were read back.
     carried: usize,
     /// The number of messages.
     messages: usize,
+}
+
+/// The tools that results have loaded.
+#[derive(Debug, Default)]
+struct Loaded {
+    /// Their names, in order.
+    names: Vec<String>,
+    known: HashSet<String>,
+    /// The place of the last such result.
+    place: Option<Place>,
+}
+
+impl Loaded {
+    /// Adds the tools that a result has loaded.
+    fn add(&mut self, place: Place, names: impl Iterator<Item = String>) {
+        let is_name = |name: &String| !name.is_empty() && !name.contains([',', '\n']);
+        for name in names.filter(is_name) {
+            self.place = Some(place);
+            if self.known.insert(name.clone()) {
+                self.names.push(name);
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::digest::{Digest, carried, words};
 use crate::transcript::compaction::Compaction;
 use crate::transcript::fence;
 use crate::transcript::lazy_text::{LazyText, texts_of};
+use crate::transcript::loaded::loaded_tools;
 use crate::transcript::speaker::{is_observation, notes_interruption, refusal, shell_block, words_of_person};
 use crate::transcript::status::status_mark;
 use crate::transcript::text::Text;
@@ -95,6 +96,8 @@ impl<'a> Reader<'a, '_> {
         }
         let mut contents = results.into_iter().map(LazyText::new);
         for answer in &message.results {
+            let loaded = loaded_tools(answer.json).into_iter().map(|name| name.decode().into_owned());
+            self.digest.loaded.add(place, loaded);
             // If a whole message is a result, its text is the result.
             let result = contents.next().unwrap_or_else(|| text.clone());
             self.add_result(answer.id, CallResult { place, text: result, marked: status_mark(answer.json) });

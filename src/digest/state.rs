@@ -1,11 +1,11 @@
 //! The lines of the state: the plan, the files with their last edits, edits that failed, calls without a result.
 
-use crate::digest::Digest;
 use crate::digest::clip::{GAP, cut, indented};
 use crate::digest::files::{FileNote, Files};
-use crate::digest::grammar::{FAILED_EDIT, FOLDER, LAST_EDIT};
+use crate::digest::grammar::{FAILED_EDIT, FOLDER, LAST_EDIT, LOADED};
 use crate::digest::outcome::Ended;
 use crate::digest::plan::{Plan, Status};
+use crate::digest::{Digest, Loaded};
 use crate::tokens::Counter;
 use crate::transcript::tools::actions::FileAction;
 
@@ -36,6 +36,7 @@ pub(super) fn lines(digest: &Digest<'_>, counter: Counter, most: u64) -> Vec<Str
     let mut lines: Vec<String> = folder.map(|folder| format!("{FOLDER}{folder}")).into_iter().collect();
     let open = runs.iter().filter(|run| run.ended == Ended::NoResult);
     lines.extend(open.map(|run| format!("{} No result yet: {}", run.place, run.label(folder))));
+    lines.extend(loaded_line(digest));
     lines.retain(|line| room.take(line));
     lines.extend(plan_line(plan, &mut room));
     let failed =
@@ -56,6 +57,16 @@ pub(super) fn lines(digest: &Digest<'_>, counter: Counter, most: u64) -> Vec<Str
     lines.extend(edits.into_iter().map(|edit| line(edit, if whole(edit) { usize::MAX } else { SHORT_EDIT })));
     lines.extend(read);
     lines
+}
+
+/// Returns the line with the tools that results have loaded, the last ones where they are many.
+fn loaded_line(digest: &Digest<'_>) -> Option<String> {
+    const MOST: usize = 12;
+    let Loaded { names, place, .. } = &digest.loaded;
+    let left_out = names.len().saturating_sub(MOST);
+    let more = (left_out > 0).then(|| format!("{GAP} {left_out} more"));
+    let shown: Vec<String> = names[left_out..].iter().cloned().chain(more).collect();
+    place.map(|place| format!("{place} {LOADED}{}", shown.join(", ")))
 }
 
 /// Returns the plan with the items that have room, open ones first.

@@ -39,6 +39,7 @@ pub(super) fn report_row(
     };
     Conversation {
         status,
+        skipped_lines: 0,
         summary_tokens: summary.as_ref().map(|summary| summary.tokens),
         tokens_after: account.tokens_after.or(account.tokens_before).filter(|_| !has_failed),
         provider: provider.map(str::to_owned),

@@ -223,7 +223,7 @@ impl<'b> Batch<'b> {
                     None => self.compute(&job, &input).map_err(|failed| failed.record_in(&job)),
                 };
                 let is_edited = outcome.as_ref().is_ok_and(|outcome| matches!(outcome.content, Content::Edited(_)));
-                let input = if is_edited { input.text } else { String::new() };
+                let input = if is_edited { input.into_bytes() } else { Vec::new() };
                 self.submit(&job, 0, WorkOutcome::Whole(Box::new(outcome), input));
             }
             // Only reading all lines would show whether one changes, and models would be paid until then.

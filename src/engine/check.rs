@@ -7,6 +7,7 @@ use crate::events::{Event, RepairedBy};
 use crate::exit::Failure;
 use crate::files::input::Input;
 use crate::plan::breaches::{Breach, Rule, breaches};
+use crate::plan::reasoning;
 use crate::rewrite::repair::{Repair, repair_round, unrepairable_calls};
 use crate::rewrite::thinking::{self, Removal};
 use crate::rewrite::{self, Edit};
@@ -29,11 +30,13 @@ pub(super) fn check(task: &InputTask<'_>) -> Result<bool> {
     let InputTask { input, settings, policy, .. } = *task;
     let source = json(input)?;
     let document = read(&settings.input, policy, input, &source)?;
+    task.note_broken_lines(&document);
     let mut found = false;
     for transcript in &document.transcripts {
         let thinking = stale_thinking(policy, transcript, None).messages.into_iter();
         let thinking = thinking.map(|message| Breach { message, rule: Rule::Thinking, id: None });
-        let mut breaches: Vec<Breach> = breaches(transcript).into_iter().chain(thinking).collect();
+        let unreasoned = reasoning::missing(transcript, policy.reader_name());
+        let mut breaches: Vec<Breach> = breaches(transcript).into_iter().chain(thinking).chain(unreasoned).collect();
         breaches.sort_by_key(|breach| breach.message);
         for breach in &breaches {
             task.notify(Event::Breach { source: &source_name(input, transcript), breach });
@@ -41,6 +44,31 @@ pub(super) fn check(task: &InputTask<'_>) -> Result<bool> {
         }
     }
     Ok(found)
+}
+
+/// Returns the conversations that still have violations once they are changed, with the number of these.
+pub(super) fn violations_left(
+    task: &InputTask<'_>,
+    document: &Document<'_>,
+    changed: &[&Transcript<'_>],
+    edits: &[Edit],
+) -> Vec<(String, usize)> {
+    let reader = task.policy.reader_name();
+    let count = |one: &Transcript<'_>| breaches(one).len() + reasoning::missing(one, reader).len();
+    // A change causes no violation, except that --fit may remove reasoning which the model wants back.
+    let can_have_some = |one: &&Transcript<'_>| count(one) > 0 || reasoning::wanted_back(one, reader).is_some();
+    if !changed.iter().any(can_have_some) {
+        return Vec::new();
+    }
+    let mut result = task.input.clone();
+    result.set_bytes(rewrite::pieces(task.input.bytes(), edits).collect::<Vec<_>>().concat());
+    let Ok(source) = json(&result) else { return Vec::new() };
+    let Ok(result) = read(&task.settings.input, task.policy, &result, &source) else { return Vec::new() };
+    let mut changed = changed.iter().peekable();
+    let mut is_changed = |one: &Transcript<'_>| changed.next_if(|changed| std::ptr::eq(**changed, one)).is_some();
+    let left = document.transcripts.iter().zip(&result.transcripts).filter(|(before, _)| is_changed(before));
+    let left = left.map(|(before, after)| (source_name(task.input, before), count(after)));
+    left.filter(|(_, violations)| *violations > 0).collect()
 }
 
 /// Returns the thinking to remove: after the summary of an earlier compaction, and from the message `changed` on.
@@ -106,9 +134,9 @@ pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Re
             break;
         }
         let edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
-        let text = rewrite::apply(document.source, &edits);
-        archived.extend(archive_contents(policy.has_records(), document.source, changed));
-        input.text = text;
+        let bytes = rewrite::pieces(input.bytes(), &edits).collect::<Vec<_>>().concat();
+        archived.extend(archive_contents(policy.has_records(), input.bytes(), changed));
+        input.set_bytes(bytes);
     }
     Ok((archived, repaired))
 }

@@ -183,7 +183,7 @@ impl<'b> Job<'b> {
     }
 
     /// Writes the result of a document.
-    pub(super) fn write_whole(&self, records: &Records, outcome: Outcome, input: &str) -> Result<FileStatus> {
+    pub(super) fn write_whole(&self, records: &Records, outcome: Outcome, input: &[u8]) -> Result<FileStatus> {
         let mut state = self.state();
         records.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
         (state.changed, state.compacted, state.has_result) = (outcome.changed, outcome.compacted, true);
@@ -220,7 +220,7 @@ impl<'b> Job<'b> {
                 return Ok(true);
             }
             // The content of lines is complete without the input.
-            let read = self.output(&mut state)?.write_parts(outcome.content.pieces(""))?;
+            let read = self.output(&mut state)?.write_parts(outcome.content.pieces(&[]))?;
             if self.is_printed() {
                 state.printed = true;
                 state.drawn.clear();

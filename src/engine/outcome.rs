@@ -37,7 +37,7 @@ pub(crate) enum Content {
     Edited(Vec<Edit>),
     /// A text of its own: cutoffs, a diff, an update, a complete result.
     Text(String),
-    /// The bytes of a line that could not be read.
+    /// Bytes that need not be UTF-8.
     Bytes(Vec<u8>),
 }
 
@@ -48,22 +48,22 @@ impl Default for Content {
 }
 
 impl Content {
-    /// Returns all bytes, piece by piece. `input` is the text that the edits apply to.
-    pub(crate) fn pieces<'m>(&'m self, input: &'m str) -> impl Iterator<Item = &'m [u8]> {
+    /// Returns all bytes, piece by piece. `input` is what the edits apply to.
+    pub(crate) fn pieces<'m>(&'m self, input: &'m [u8]) -> impl Iterator<Item = &'m [u8]> {
         let (edited, whole) = match self {
-            Content::Edited(edits) => (Some(rewrite::pieces(input, edits).map(str::as_bytes)), None),
+            Content::Edited(edits) => (Some(rewrite::pieces(input, edits)), None),
             Content::Text(text) => (None, Some(text.as_bytes())),
             Content::Bytes(bytes) => (None, Some(bytes.as_slice())),
         };
         edited.into_iter().flatten().chain(whole)
     }
 
-    /// Whether the result differs from `input`, which is the text that the edits apply to.
-    pub(crate) fn changes(&self, input: &str) -> bool {
+    /// Whether the result differs from `input`, which is what the edits apply to.
+    pub(crate) fn changes(&self, input: &[u8]) -> bool {
         match self {
             Content::Edited(edits) => rewrite::changes(input, edits),
-            Content::Text(text) => text != input,
-            Content::Bytes(bytes) => bytes != input.as_bytes(),
+            Content::Text(text) => text.as_bytes() != input,
+            Content::Bytes(bytes) => bytes != input,
         }
     }
 
@@ -76,20 +76,23 @@ impl Content {
         }
     }
 
-    /// Returns the result as one text. `input` is the text that the edits apply to.
-    pub(crate) fn text(self, input: &str) -> String {
+    /// Returns the result as a whole. `input` is what the edits apply to.
+    #[must_use]
+    pub(crate) fn applied(self, input: &[u8]) -> Self {
         match self {
-            Content::Edited(edits) => rewrite::apply(input, &edits),
-            Content::Text(text) => text,
-            Content::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Content::Edited(edits) => {
+                let bytes = rewrite::pieces(input, &edits).collect::<Vec<_>>().concat();
+                String::from_utf8(bytes).map_or_else(|error| Content::Bytes(error.into_bytes()), Content::Text)
+            }
+            whole => whole,
         }
     }
 }
 
 /// The outcome of one piece of an input.
 pub(super) enum WorkOutcome {
-    /// The outcome of an input that is one document, and its text if the outcome is edits of it.
-    Whole(Box<Result<Outcome>>, String),
+    /// The outcome of an input that is one document, and its content if the outcome is edits of it.
+    Whole(Box<Result<Outcome>>, Vec<u8>),
     /// The outcomes of some lines, none of which need the text, and whether these lines are the last.
     Lines(Vec<Result<Outcome>>, bool),
     /// The input ended without an outcome.

@@ -55,7 +55,7 @@ impl InputTask<'_> {
         if let Some(how) = self.settings.repair {
             (archived, repaired) = check::repair(self, whole.to_mut(), how)?;
         }
-        let is_repaired = whole.text != self.input.text;
+        let is_repaired = whole.bytes() != self.input.bytes();
         let task = InputTask { input: &whole, repaired: is_repaired, ..*self };
         let may_archive = !self.settings.output.archive_chosen && self.policy.archive.is_some();
         if may_archive && self.settings.action != Action::Diff && task.would_cut()? {
@@ -81,13 +81,16 @@ impl InputTask<'_> {
         archived.extend(mem::take(&mut outcome.archived));
         // The writer has neither the repaired text nor the lines, so edits of them are applied here.
         if matches!(whole, Cow::Owned(_)) || self.input.as_lines {
-            outcome.content = Content::Text(mem::take(&mut outcome.content).text(&whole.text));
+            outcome.content = mem::take(&mut outcome.content).applied(whole.bytes());
         }
         if is_repaired && self.settings.action == Action::Diff {
-            let text = self.draw_repair(&whole)? + &mem::take(&mut outcome.content).text("");
+            let mut text = self.draw_repair(&whole)?;
+            if let Content::Text(diff) = &outcome.content {
+                text.push_str(diff);
+            }
             outcome.content = Content::Text(text);
         }
-        Ok(Outcome { changed: outcome.content.changes(&self.input.text), archived, ..outcome })
+        Ok(Outcome { changed: outcome.content.changes(self.input.bytes()), archived, ..outcome })
     }
 
     /// Whether anything in the input would change, as far as planning shows.
@@ -115,14 +118,19 @@ impl InputTask<'_> {
         let source = json_of(self.input)?;
         let document = read(&self.settings.input, self.policy, self.input, &source)?;
         self.check_document(&document)?;
-        if let Some(line) = document.incomplete_line {
-            self.notify(Event::BrokenOff { source: &self.input.name, line });
-        }
+        self.note_broken_lines(&document);
         match self.settings.action {
             Action::DryRun { json, preview } => self.dry_run(&document, (json, preview), conversations),
             Action::Count { json, sorted } => self.count(&document, json, sorted),
             Action::Diff => self.diff(&document, conversations),
             Action::Compact | Action::Check => self.compact_all(&document, conversations),
+        }
+    }
+
+    /// Reports the lines that are kept aside.
+    pub(super) fn note_broken_lines(&self, document: &Document<'_>) {
+        if !document.broken_lines.is_empty() {
+            self.notify(Event::BrokenLines { source: &self.input.name, lines: &document.broken_lines });
         }
     }
 
@@ -151,7 +159,13 @@ impl InputTask<'_> {
         }
         let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         rewrite::sort(&mut edits);
-        let archived = archive_contents(self.policy.has_records(), document.source, changed);
+        if self.policy.emit == Emit::Messages {
+            let changed: Vec<&Transcript<'_>> = changed.iter().map(|one| one.transcript).collect();
+            for (source, violations) in check::violations_left(self, document, &changed, &edits) {
+                self.notify(Event::StillBroken { source: &source, violations });
+            }
+        }
+        let archived = archive_contents(self.policy.has_records(), self.input.bytes(), changed);
         let content = match self.policy.emit {
             Emit::Messages => Content::Edited(edits),
             Emit::Update | Emit::Summary => Content::Text(updates),
@@ -314,7 +328,8 @@ impl InputTask<'_> {
         let sizes = sizes.filter(|_| self.settings.stderr.closes && is_alone && row.status == Status::Compacted);
         let cutoff = if row.summary_tokens.is_some() { compaction.plan.cutoff } else { 0 };
         let ending = sizes.map(|sizes| Ending { source: source.to_owned(), sizes, cutoff });
-        conversations.push(Conversation { saving, page, ending, ..row });
+        let skipped_lines = document.broken_lines.len();
+        conversations.push(Conversation { saving, page, ending, skipped_lines, ..row });
         match compaction.failure.take().map(anyhow::Error::downcast::<Failure>) {
             None => Ok(compaction),
             Some(Ok(failure)) => Err(failure.reported(true).into()),

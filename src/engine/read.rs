@@ -4,16 +4,16 @@ use anyhow::Result;
 
 use crate::compact::{self, CompactionPolicy};
 use crate::exit::Failure;
-use crate::files::input::{self, Input};
+use crate::files::input::{self, Input, NOT_UTF8};
 use crate::settings::InputSettings;
 use crate::transcript::Transcript;
 use crate::transcript::framing::{Document, Lines, ReadError};
-use crate::transcript::source::Source;
+use crate::transcript::source::{Source, SyntaxError};
 use crate::wording::readable_source;
 
 /// Parses the JSON of an input.
 pub(super) fn json(input: &Input) -> Result<Source<'_>> {
-    Ok(Source::of(&input.text).map_err(|error| unreadable(input, error.into()))?)
+    Ok(Source::of_file(&input.text).map_err(|error| unreadable(input, error.into()))?)
 }
 
 /// Reads the conversations in the JSON of an input.
@@ -32,7 +32,10 @@ pub(super) fn read<'a>(
     Ok(document)
 }
 
-fn unreadable(input: &Input, error: ReadError) -> Failure {
+fn unreadable(input: &Input, mut error: ReadError) -> Failure {
+    if let (ReadError::Syntax(error), Some((line, column))) = (&mut error, input.not_utf8_at()) {
+        *error = SyntaxError { line, column, what: NOT_UTF8.to_owned(), is_unclosed: false, is_early_end: false };
+    }
     let other_file = match &error {
         ReadError::Empty | ReadError::NoTranscript { .. } | ReadError::OtherFormat { .. } => true,
         ReadError::Syntax(_) => !input::is_json_by_name(&input.name),
@@ -42,12 +45,15 @@ fn unreadable(input: &Input, error: ReadError) -> Failure {
         ReadError::Ambiguous { ambiguity, .. } => {
             ambiguity.candidates.first().map(|(format, ..)| format!("tcompact --from {format}"))
         }
+        ReadError::Foreign { known_by, .. } if let Some(format) = known_by.first() => {
+            Some(format!("tcompact --from {format}"))
+        }
         ReadError::OtherFormat { own, .. } => Some(format!("tcompact --from {own}")),
         ReadError::Syntax(error) if input.as_lines || (error.line, error.column) != (1, 1) => None,
         _ => Some("tcompact --list formats, for what is read: JSON or JSONL, gzip or zstd".to_owned()),
     };
     // Of a document on several lines the first is no more than its beginning.
-    let is_begun = matches!(&error, ReadError::Syntax(error) if error.what.starts_with("EOF"));
+    let is_begun = matches!(&error, ReadError::Syntax(error) if error.is_early_end);
     let is_first = input.as_lines && input.lines_before == 0 && !input.text.trim_end().contains('\n');
     let hint = if is_begun && is_first { "; line 1 is not a whole conversation: leave out --lines" } else { "" };
     let why = error.after(input.lines_before).to_string() + hint;

@@ -18,7 +18,7 @@ use crate::hash::{Hasher, sha256};
 use crate::interrupt;
 use crate::report::reporter::Reporter;
 use crate::rewrite::restoring::{self, Record, RestoreError, without_end};
-use crate::rewrite::{Edit, apply, pieces};
+use crate::rewrite::{Edit, pieces};
 use crate::settings::{RestoreSettings, Volume};
 use crate::wording::{readable_source, reason};
 
@@ -56,14 +56,14 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
     let input = input::read(path)?;
     let name = readable_source(&input.name);
     let mut restorer = Restorer { archive: &mut archive, file: &input.name, name: &name, lines: HashSet::new() };
-    let (text, edits) = restorer.restore_all(&input.text)?;
+    let (text, edits) = restorer.restore_all(input.bytes())?;
     let lines = restorer.lines.len();
-    if edits.is_empty() && text == input.text {
+    if edits.is_empty() && text == input.bytes() {
         return Err(Failure::unreadable(archive.no_record_message(&name)).into());
     }
     output::write(pieces(&text, &edits), output, &Readers::of([Some(archive.path), path]))?;
     if settings.volume > Volume::Quiet {
-        let all = text.lines().filter(|line| !line.trim().is_empty()).count();
+        let all = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
         let damaged = archive.damaged();
         let lines = (lines > 0).then_some((lines, all));
         let restored = Event::Restored { archive: archive.path, lines, damaged: damaged.as_deref() };
@@ -202,9 +202,9 @@ struct Lines {
 }
 
 impl Lines {
-    fn of(text: &str) -> Self {
-        let hash = |line| sha256(without_end(line).as_bytes());
-        Lines { hashes: text.split_inclusive('\n').map(hash).collect(), moved: HashMap::new() }
+    fn of(text: &[u8]) -> Self {
+        let hash = |line| sha256(without_end(line));
+        Lines { hashes: text.split_inclusive(|byte| *byte == b'\n').map(hash).collect(), moved: HashMap::new() }
     }
 
     /// Returns the offsets of the records with this hash that can be of a line: they name this line, or one that has
@@ -222,32 +222,38 @@ impl Lines {
     }
 }
 
+/// Whether bytes can be one line of a file of conversations.
+fn is_line(bytes: &[u8]) -> bool {
+    !bytes.contains(&b'\n') && str::from_utf8(bytes).is_ok()
+}
+
 impl Restorer<'_, '_> {
     /// Restores the whole text and its lines, in turns, until neither changes. That ends: a line stays one line, and
     /// its original has no record; each further round needs a step of the whole text, and no step is taken twice.
     /// Returns the text with the edits of its lines.
-    fn restore_all<'t>(&mut self, text: &'t str) -> Result<(Cow<'t, str>, Vec<Edit>)> {
+    fn restore_all<'t>(&mut self, text: &'t [u8]) -> Result<(Cow<'t, [u8]>, Vec<Edit>)> {
         let mut seen = HashSet::new();
         let mut text = self.restore_text(Cow::Borrowed(text), None, &mut seen)?;
         loop {
             let (mut lines, mut edits, mut start) = (Lines::of(&text), Vec::new(), 0);
-            for (index, line) in text.split_inclusive('\n').enumerate() {
+            for (index, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
                 let content = without_end(line);
                 let place = Some((index + 1, &mut lines));
                 let original = self.restore_text(Cow::Borrowed(content), place, &mut HashSet::new())?;
                 if original != content {
                     self.lines.insert(index + 1);
-                    edits.push(Edit { range: start..start + content.len(), text: original.into_owned() });
+                    let text = String::from_utf8(original.into_owned()).expect("a restored line is UTF-8");
+                    edits.push(Edit { range: start..start + content.len(), text });
                 }
                 start += line.len();
             }
             let mut hasher = Hasher::default();
-            pieces(&text, &edits).for_each(|piece| hasher.add(piece.as_bytes()));
+            pieces(&text, &edits).for_each(|piece| hasher.add(piece));
             let has_records = self.archive.records.get(&hasher.end()).is_some_and(|lines| lines.contains_key(&None));
             if edits.is_empty() || !has_records {
                 return Ok((text, edits));
             }
-            text = self.restore_text(Cow::Owned(apply(&text, &edits)), None, &mut seen)?;
+            text = self.restore_text(Cow::Owned(pieces(&text, &edits).collect::<Vec<_>>().concat()), None, &mut seen)?;
         }
     }
 
@@ -255,12 +261,12 @@ impl Restorer<'_, '_> {
     /// form a circle.
     fn restore_text<'t>(
         &mut self,
-        mut text: Cow<'t, str>,
+        mut text: Cow<'t, [u8]>,
         mut line: Option<(usize, &mut Lines)>,
         seen: &mut HashSet<String>,
-    ) -> Result<Cow<'t, str>> {
+    ) -> Result<Cow<'t, [u8]>> {
         loop {
-            let hash = sha256(text.as_bytes());
+            let hash = sha256(&text);
             // A whole file that became one line differs from that line: restoring it there would add lines forever.
             let places = match &mut line {
                 Some((number, lines)) => lines.places(self.archive, &hash, *number),
@@ -281,7 +287,7 @@ impl Restorer<'_, '_> {
             let number = line.as_ref().filter(|(_, lines)| lines.hashes.len() > 1).map(|(number, _)| *number);
             let back = restoring::restore_original(&text, self.file, number, records);
             text = match back {
-                Ok(back) if line.is_some() && back.contains('\n') => Err(RestoreError::DoesNotFit),
+                Ok(back) if line.is_some() && !is_line(&back) => Err(RestoreError::DoesNotFit),
                 back => back,
             }
             .map_err(|why| refused(&why.to_string()))?

@@ -56,7 +56,10 @@ fn compacted(arguments: &[&str], answers: &dyn SummaryBackend) -> (Result<String
     let input = Input { name: "-".to_owned(), text: SOURCE.clone(), ..Input::default() };
     let mut conversations = Vec::new();
     let outcome = run_alone(&settings, &input, answers, &mut conversations);
-    let text = outcome.map(|Outcome { content, .. }: Outcome| content.text(&SOURCE));
+    let text = outcome.map(|Outcome { content, .. }: Outcome| {
+        let bytes = content.pieces(SOURCE.as_bytes()).collect::<Vec<_>>().concat();
+        String::from_utf8(bytes).expect("a text")
+    });
     (text, conversations.first().map(|conversation| conversation.status))
 }
 

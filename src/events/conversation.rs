@@ -32,6 +32,8 @@ pub(crate) struct Conversation {
     pub(crate) plan: Value,
     /// The status at the end.
     pub(crate) status: Status,
+    /// The number of lines that are not JSON, which are kept aside.
+    pub(crate) skipped_lines: usize,
     /// Tokens of the summary message.
     pub(crate) summary_tokens: Option<u64>,
     /// Tokens of the result, counted as `tokens` are.
@@ -114,6 +116,7 @@ impl Conversation {
         Conversation {
             plan,
             status,
+            skipped_lines: 0,
             summary_tokens: None,
             tokens_after: None,
             provider: None,

@@ -42,8 +42,10 @@ pub(crate) enum Event<'e> {
     Counted(&'e Counted),
     /// `--explain` draws what the tokens of counted conversations are spent on; the window, if there is one conversation.
     Categories { counted: &'e Counted, context_window: Option<u64> },
-    /// The last line is incomplete.
-    BrokenOff { source: &'e str, line: usize },
+    /// A result still violates so many of the provider's rules, as its input did.
+    StillBroken { source: &'e str, violations: usize },
+    /// Lines that are not JSON are kept aside. Their numbers are in order.
+    BrokenLines { source: &'e str, lines: &'e [usize] },
     /// The decision on a conversation.
     Planned { source: &'e str, plan: &'e FittedPlan<'e>, policy: &'e CompactionPolicy },
     /// The rules asked for a cut, and the transcript stays unchanged.

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, IsTerminal, Read};
 use std::path::Path;
+use std::str::Utf8Chunk;
 use std::sync::{Arc, Mutex};
 
 use anyhow::Result;
@@ -23,12 +24,44 @@ pub(crate) struct Input {
     pub(crate) name: String,
     /// The text, byte for byte, unpacked if it was compressed.
     pub(crate) text: String,
+    /// The bytes, if they are not UTF-8. The text has a NUL, which no JSON holds, for each byte that is not.
+    pub(crate) raw: Option<Vec<u8>>,
     /// Whether each line is a conversation.
     pub(crate) as_lines: bool,
     /// The number of lines before it in the same file.
     pub(crate) lines_before: usize,
     /// The compression of the file.
     pub(crate) compression: Option<Compression>,
+}
+
+impl Input {
+    /// Replaces the content.
+    pub(crate) fn set_bytes(&mut self, bytes: Vec<u8>) {
+        (self.text, self.raw) = match String::from_utf8(bytes) {
+            Ok(text) => (text, None),
+            Err(error) => {
+                let bytes = error.into_bytes();
+                let chunk = |chunk: Utf8Chunk<'_>| chunk.valid().to_owned() + &"\0".repeat(chunk.invalid().len());
+                (bytes.utf8_chunks().map(chunk).collect(), Some(bytes))
+            }
+        };
+    }
+
+    /// Returns the content.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.raw.as_deref().unwrap_or(self.text.as_bytes())
+    }
+
+    /// Returns the content.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.raw.unwrap_or(self.text.into_bytes())
+    }
+
+    /// Returns the line and column of the first byte that is not UTF-8, counted from 1.
+    pub(crate) fn not_utf8_at(&self) -> Option<(usize, usize)> {
+        let valid = str::from_utf8(self.raw.as_deref()?).err()?.valid_up_to();
+        Some(line_and_column(&self.text.as_bytes()[..valid]))
+    }
 }
 
 /// An input that has been opened.
@@ -135,11 +168,12 @@ fn opened(path: Option<&Path>, reading: Reading, hash: Option<ReadHash>) -> Resu
         }
         reader.read_to_end(&mut head).map_err(damaged)?;
     }
-    let text = String::from_utf8(head).map_err(|error| {
-        let lines = error.as_bytes();
-        unreadable(&name, &not_utf8(lines, error.utf8_error().valid_up_to(), 0))
-    })?;
-    Ok(Opened::Whole(Input { name, text, as_lines: false, lines_before: 0, compression }))
+    if is_utf16(&head) {
+        return Err(unreadable(&name, UTF16).into());
+    }
+    let mut input = Input { name, compression, ..Input::default() };
+    input.set_bytes(head);
+    Ok(Opened::Whole(input))
 }
 
 /// Reads a file, or standard input if there is no path, as one text of any content.
@@ -285,7 +319,8 @@ impl Lines {
         let lines_before = self.done;
         self.done += memchr::memchr_iter(b'\n', text.as_bytes()).count();
         let Lines { name, compression, .. } = &*self;
-        Piece::Lines(Input { name: name.clone(), text, as_lines: true, lines_before, compression: *compression })
+        let (name, compression) = (name.clone(), *compression);
+        Piece::Lines(Input { name, text, raw: None, as_lines: true, lines_before, compression })
     }
 }
 
@@ -312,11 +347,24 @@ fn damage(error: &io::Error, compression: Option<Compression>) -> String {
 
 /// Describes bytes of which only `valid` are UTF-8, after `lines_before` lines of the same file.
 fn not_utf8(bytes: &[u8], valid: usize, lines_before: usize) -> String {
-    let before = &bytes[..valid];
-    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
-        return "it is UTF-16; convert it to UTF-8 first, as with iconv -f UTF-16 -t UTF-8".to_owned();
+    if is_utf16(bytes) {
+        return UTF16.to_owned();
     }
-    let line = lines_before + memchr::memchr_iter(b'\n', before).count() + 1;
-    let column = before.len() - memchr::memrchr(b'\n', before).map_or(0, |at| at + 1) + 1;
-    format!("it is not UTF-8 (line {line} column {column})")
+    let (line, column) = line_and_column(&bytes[..valid]);
+    format!("{NOT_UTF8} at line {} column {column}", lines_before + line)
+}
+
+/// What is wrong with bytes that are not UTF-8.
+pub(crate) const NOT_UTF8: &str = "it has bytes that are not UTF-8";
+
+const UTF16: &str = "it is UTF-16; convert it to UTF-8 first, as with iconv -f UTF-16 -t UTF-8";
+
+fn is_utf16(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
+}
+
+/// Returns the line and column behind some bytes, counted from 1.
+fn line_and_column(before: &[u8]) -> (usize, usize) {
+    let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+    (memchr::memchr_iter(b'\n', before).count() + 1, before.len() - line_start + 1)
 }

@@ -96,9 +96,9 @@ pub(crate) fn print(text: &str) -> Result<()> {
 ///
 /// # Errors
 /// It cannot be written. A closed pipe is no error.
-pub(crate) fn write<'p>(pieces: impl Iterator<Item = &'p str>, path: Option<&Path>, readers: &Readers) -> Result<()> {
+pub(crate) fn write<'p>(pieces: impl Iterator<Item = &'p [u8]>, path: Option<&Path>, readers: &Readers) -> Result<()> {
     let mut output = Output::begin(path, path.and_then(Compression::of_name), readers)?;
-    output.write_parts(pieces.map(str::as_bytes))?;
+    output.write_parts(pieces)?;
     output.end(None, |_| Ok(()))
 }
 

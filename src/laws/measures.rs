@@ -37,7 +37,7 @@ pub fn compacted(source: &str, keep: &str, clock: fn() -> f64) -> Took {
     let mut document = framing::read(&json, None, None).expect("a transcript");
     let read = clock();
     let edits = edits(&mut document.transcripts[0], &policy);
-    black_box(rewrite::pieces(source, &edits).map(str::len).sum::<usize>());
+    black_box(rewrite::pieces(source.as_bytes(), &edits).map(<[u8]>::len).sum::<usize>());
     let decided = clock();
     let text = rewrite::apply(source, &edits);
     assert!(text.len() < source.len() && text.contains(SUMMARY.split('\n').next_back().expect("a line")));

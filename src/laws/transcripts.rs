@@ -11,7 +11,7 @@ pub(crate) fn read<'a>(
     from: Option<&'static dyn Format>,
     lines: Option<Lines>,
 ) -> Result<Document<'a>, ReadError> {
-    framing::read(Box::leak(Box::new(Source::of(text)?)), from, lines)
+    framing::read(Box::leak(Box::new(Source::of_file(text)?)), from, lines)
 }
 
 /// Reads a text that is one value.

@@ -57,8 +57,14 @@ pub(crate) fn process(arguments: &[String], text: &str) -> anyhow::Result<Proces
     let input = Input { name: "-".to_owned(), text: text.to_owned(), ..Input::default() };
     let mut conversations = Vec::new();
     let outcome = engine::run_alone(&settings, &input, &NoSummarizer, &mut conversations)?;
-    let engine::Outcome { content, compacted, archived, .. } = outcome;
-    Ok(Processed { text: content.text(text), compacted, archived, conversations })
+    let result = text_of(&outcome, text);
+    let engine::Outcome { compacted, archived, .. } = outcome;
+    Ok(Processed { text: result, compacted, archived, conversations })
+}
+
+/// Returns the result of an outcome.
+pub(crate) fn text_of(outcome: &engine::Outcome, input: &str) -> String {
+    String::from_utf8(outcome.content.pieces(input.as_bytes()).collect::<Vec<_>>().concat()).expect("UTF-8")
 }
 
 /// Chooses arguments of all kinds.
@@ -101,13 +107,14 @@ pub(crate) fn assert_whole(arguments: &[String], text: &str) -> bool {
         assert_eq!(outcome.text, text, "nothing was done: {arguments:?}");
         return false;
     }
-    let json = Source::of(text).expect("it was read before");
+    let json = Source::of_file(text).expect("it was read before");
     let from = arguments.iter().find_map(|argument| by_name(argument.strip_prefix("--from=")?));
     let before = framing::read(&json, from, None).expect("it was read before");
     let formats = |transcripts: &[crate::transcript::Transcript<'_>]| -> Vec<&str> {
         transcripts.iter().map(|one| one.format.name()).collect()
     };
-    let json = Source::of(&outcome.text).unwrap_or_else(|error| panic!("{error:?}: {arguments:?} {}", outcome.text));
+    let json =
+        Source::of_file(&outcome.text).unwrap_or_else(|error| panic!("{error:?}: {arguments:?} {}", outcome.text));
     // Without `--from`, a conversation whose evidence was cut is detected as a plainer format.
     let lone = before.transcripts.first().map(|one| one.format);
     if formats(&before.transcripts).windows(2).all(|two| two[0] == two[1]) {
@@ -150,7 +157,7 @@ fn restore_text(outcome: &Processed, text: &str) -> String {
         if matching.is_empty() {
             part.to_owned()
         } else {
-            restore_original(part, "-", line, matching).expect("it fits")
+            String::from_utf8(restore_original(part.as_bytes(), "-", line, matching).expect("it fits")).expect("UTF-8")
         }
     };
     if !by_line {
@@ -158,7 +165,7 @@ fn restore_text(outcome: &Processed, text: &str) -> String {
     }
     let mut out = String::new();
     for (index, line) in outcome.text.split_inclusive('\n').enumerate() {
-        let content = crate::rewrite::restoring::without_end(line);
+        let content = &line[..crate::rewrite::restoring::without_end(line.as_bytes()).len()];
         out.push_str(&of(content, Some(index + 1)));
         out.push_str(&line[content.len()..]);
     }

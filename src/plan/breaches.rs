@@ -1,6 +1,9 @@
-//! Violations of the provider's rules for calls, results and turns.
+//! Violations of the provider's rules for calls, results, turns and contents.
 //!
 //! A provider answers each of these with an error. Calls at the very end wait for their results, which is no violation.
+
+mod contents;
+mod ids;
 
 use std::fmt;
 
@@ -8,6 +11,9 @@ use crate::transcript::order::{Results, Turn, results_come_late};
 use crate::transcript::pairing::{CallOrResult, results};
 use crate::transcript::text::Text;
 use crate::transcript::{Message, Role, Transcript};
+
+pub(crate) use contents::{Blank, blanks, content_of, lone_surrogates};
+pub(crate) use ids::results_of_calls;
 
 /// A violation of a rule, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +50,14 @@ pub(crate) enum Rule {
     Alone(&'static str),
     /// Thinking is signed for the messages before it, and refused once these have changed.
     Thinking,
+    /// The ids of calls must differ. This call has the id of an earlier one.
+    Repeated(CallOrResult),
+    /// A text must not be blank, nor a message be without content.
+    Blank,
+    /// Text is Unicode. Half of a surrogate pair is not.
+    Surrogate,
+    /// The model wants its reasoning back on messages with calls. This message has calls and no reasoning.
+    Unreasoned,
 }
 
 impl fmt::Display for Breach {
@@ -61,6 +75,16 @@ impl fmt::Display for Breach {
             Rule::Late => write!(out, "a result behind something else: results must come first in their message"),
             Rule::Thinking => out
                 .write_str("thinking behind a compaction: its model accepts none that it signed before the compaction"),
+            Rule::Repeated(_) => {
+                write!(out, "a call with the id of an earlier one{id}: the ids of calls must be unique")
+            }
+            Rule::Blank => out.write_str("an empty or blank text: texts and messages must have content"),
+            Rule::Surrogate => {
+                out.write_str("a lone surrogate, which is half a character: requests with it are refused")
+            }
+            Rule::Unreasoned => {
+                write!(out, "a call{id} without the reasoning before it: its model wants that back and refuses others")
+            }
             Rule::Turn(rule) | Rule::Alone(rule) => write!(out, "{rule}"),
         }
     }
@@ -73,6 +97,8 @@ pub(crate) fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
         wanted => of_pairs(transcript, wanted),
     };
     found.retain(|breach| !(transcript.order.calls_elsewhere && matches!(breach.rule, Rule::Orphan(_))));
+    found.extend(ids::of_ids(transcript));
+    found.extend(contents::of_contents(transcript));
     found.extend(of_turns(transcript));
     let alone = transcript.format.violations(&transcript.messages);
     found.extend(alone.into_iter().map(|(message, rule)| Breach { message, rule: Rule::Alone(rule), id: None }));

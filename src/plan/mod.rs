@@ -10,6 +10,7 @@ pub(crate) mod economy;
 mod langchain;
 pub(crate) mod pairs;
 pub(crate) mod pins;
+pub(crate) mod reasoning;
 pub(crate) mod size;
 pub(crate) mod summaries;
 mod weight;
@@ -194,7 +195,9 @@ impl Plan {
     pub(crate) fn notes_gone(&self, notes: &[Note<'_>], gone: &[bool]) -> Vec<bool> {
         let mut superseded: HashSet<&str> = HashSet::new();
         let mut removed = vec![false; notes.len()];
-        for (index, note) in notes.iter().enumerate().rev().filter(|(_, note)| note.before <= self.cutoff) {
+        // A note that belongs to a message goes with it from any place: a copy would take its place.
+        let may_go = |note: &Note<'_>| note.before <= self.cutoff || matches!(note.retention, Retention::With(_));
+        for (index, note) in notes.iter().enumerate().rev().filter(|(_, note)| may_go(note)) {
             removed[index] = match note.retention {
                 Retention::Always => false,
                 Retention::WithPrevious => note.before.checked_sub(1).is_some_and(|message| gone[message]),
@@ -407,7 +410,7 @@ impl Policy {
     /// Whether totals are scaled by the tokens that providers reported. Only `LangChain`'s estimate is; an exact count
     /// needs no correction.
     pub(crate) fn scales(&self, tally: &Tally<'_, '_>) -> bool {
-        self.rules.reported_scales && matches!(tally.counter(), Counter::Approx(_))
+        self.rules.reported_scales && matches!(tally.counter(), Counter::Approx(_) | Counter::ApproxContent(_))
     }
 
     /// Whether the provider that a message names serves the model that will read the result. Without a named model, it

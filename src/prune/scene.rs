@@ -10,6 +10,7 @@ use crate::redact::beginning;
 use crate::rewrite::elements;
 use crate::tokens::{Counter, MEDIA_TOKENS, Tally};
 use crate::transcript::edit::Edit;
+use crate::transcript::loaded::loads_tools;
 use crate::transcript::outputs::Output;
 use crate::transcript::pairing;
 use crate::transcript::tools::ToolUse;
@@ -28,6 +29,8 @@ pub(crate) struct Scene<'s, 'a> {
     pub(crate) context_window: Option<u64>,
     /// For each message, whether rules may touch it.
     pub(crate) touchable: Vec<bool>,
+    /// The model that will read the result, where the user names it.
+    pub(crate) reader: Option<&'s str>,
     /// The tools whose calls and results stay: `--prune-except`.
     pub(crate) except: &'s [String],
     /// The archive of removed content, as notes name it.
@@ -57,6 +60,8 @@ pub(super) struct ToolResult<'s, 'a> {
     tokens: OnceCell<u64>,
     call_use: OnceCell<ToolUse>,
     has_failed: OnceCell<bool>,
+    /// Whether later calls need it, because it has loaded their tools.
+    loads_tools: bool,
 }
 
 impl<'s, 'a> Scene<'s, 'a> {
@@ -69,6 +74,7 @@ impl<'s, 'a> Scene<'s, 'a> {
             tally,
             context_window: None,
             touchable,
+            reader: None,
             except: &[],
             archive: None,
             results: OnceCell::new(),
@@ -124,7 +130,7 @@ impl<'s, 'a> Scene<'s, 'a> {
 
     /// Whether rules may shorten a result.
     pub(super) fn may_touch(&self, result: &ToolResult<'_, '_>) -> bool {
-        self.touchable[result.message] && !self.is_excepted(result.call)
+        self.touchable[result.message] && !self.is_excepted(result.call) && !result.loads_tools
     }
 
     /// Returns the first message that is not older than a size.
@@ -167,6 +173,7 @@ impl<'s, 'a> ToolResult<'s, 'a> {
         ToolResult {
             message,
             call,
+            loads_tools: loads_tools(output.value),
             output,
             text: OnceCell::new(),
             tokens: OnceCell::new(),

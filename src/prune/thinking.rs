@@ -1,5 +1,6 @@
 //! Reasoning of the model, except in a loop of calls that is still open: there, providers require it.
 
+use crate::plan::reasoning::wanted_back;
 use crate::rewrite::elements;
 use crate::rewrite::thinking::{self, message_at};
 use crate::transcript::edit::Edit;
@@ -20,7 +21,30 @@ pub(super) const KIND: Kind = Kind {
 /// The same in loops that are still open, where the provider does not require it.
 pub(super) const IN_OPEN_LOOPS: Kind = Kind { find: find_in_open_loops, ..KIND };
 
+/// The same on messages with calls, where the model that reads on wants it back.
+pub(super) const WANTED_BACK: Kind = Kind { find: find_wanted_back, ..KIND };
+
 fn find(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
+    chosen_by_reader(scene, without_reasoning(scene), |is_wanted| !is_wanted)
+}
+
+fn find_wanted_back(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
+    chosen_by_reader(scene, without_reasoning(scene), |is_wanted| is_wanted)
+}
+
+/// Returns the changes of messages whose reasoning the model that reads on wants back, or of the others.
+fn chosen_by_reader(scene: &Scene<'_, '_>, mut changes: Vec<Change>, is_chosen: fn(bool) -> bool) -> Vec<Change> {
+    // Few conversations have any, so the model is looked up last.
+    if changes.is_empty() {
+        return changes;
+    }
+    let wanted = wanted_back(scene.transcript, scene.reader);
+    changes.retain(|change| is_chosen(wanted.as_ref().is_some_and(|wanted| wanted[change.message])));
+    changes
+}
+
+/// Returns the changes that remove all reasoning before a loop that is still open.
+fn without_reasoning(scene: &Scene<'_, '_>) -> Vec<Change> {
     let transcript = scene.transcript;
     let indices: Vec<usize> = (0..open_loop(scene)).filter(|&index| scene.touchable[index]).collect();
     let thoughts = indices.iter().filter_map(|&message| {
@@ -36,7 +60,7 @@ fn find_in_open_loops(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsR
     let in_loop = open_loop(scene)..transcript.messages.len();
     let indices: Vec<usize> =
         in_loop.filter(|&index| scene.touchable[index] && is_free(&transcript.messages[index])).collect();
-    without_thinking(transcript, &indices).collect()
+    chosen_by_reader(scene, without_thinking(transcript, &indices).collect(), |is_wanted| !is_wanted)
 }
 
 /// Returns the changes that remove the thinking of some messages.

@@ -108,9 +108,12 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
         Event::Counted(Counted { conversations, tokens, .. }) => {
             (Usual, format!("{tokens} tokens in {}", counted(*conversations, "conversation")))
         }
-        Event::BrokenOff { source, line } => {
-            (Usual, of(source, format!("line {line} is incomplete; it stays unchanged")))
+        Event::StillBroken { source, violations } => {
+            let violations = counted(violations as u64, "violation");
+            let what = format!("the result still has {violations} of its provider's rules, which --check prints");
+            (Usual, of(source, what))
         }
+        Event::BrokenLines { source, lines } => (Usual, of(source, broken_lines(lines))),
         Event::Planned { source, plan, policy } => (Verbose, planned(source, plan, policy)),
         Event::Refused { source, reason } => (Usual, format!("{} stays unchanged: {reason}", readable_source(source))),
         Event::Estimated { source, economy, reader } => (Verbose, of(source, economy.sentence(true, reader))),
@@ -224,6 +227,17 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
 }
 
 /// Describes the changes of a conversation that is not summarized, where there are any.
+fn broken_lines(lines: &[usize]) -> String {
+    const SHOWN: usize = 5;
+    if let [line] = lines {
+        return format!("line {line} is not JSON; tcompact keeps it aside, unread");
+    }
+    let shown: Vec<String> = lines.iter().take(SHOWN).map(ToString::to_string).collect();
+    let more = if lines.len() > SHOWN { ", …" } else { "" };
+    let (count, shown) = (counted(lines.len() as u64, "line"), shown.join(", "));
+    format!("{count} are not JSON ({shown}{more}); tcompact keeps them aside, unread")
+}
+
 fn not_summarized(arguments: bool, results: bool) -> Option<String> {
     let changes = [
         (arguments, "long arguments of old tool calls are cut"),

@@ -4,7 +4,10 @@
 
 use std::ops::Range;
 
+use serde_json::Value;
+
 use crate::rewrite::Edit;
+use crate::transcript::json::Json;
 
 /// The key whose member is removed when its list becomes empty: providers reject it empty.
 const NEVER_EMPTY: &str = "tool_calls";
@@ -75,6 +78,23 @@ fn removal(source: &str, run: Range<usize>) -> Edit {
         before.len()..run.end
     };
     Edit { range, text: String::new() }
+}
+
+/// Returns the edits that set members of an object, or remove them where they have no value. A new member comes last.
+pub(crate) fn with_members(object: Json<'_>, members: &[(&str, Option<Value>)], source: &str) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    let mut added = String::new();
+    for (key, value) in members {
+        match (object.get(key), value) {
+            (Some(before), Some(value)) => edits.push(Edit { range: before.span(), text: value.to_string() }),
+            (Some(before), None) => edits.extend(removal_edits(source, &[before.span()])),
+            (None, Some(value)) => added.push_str(&format!(", {}: {value}", Value::from(*key))),
+            (None, None) => {}
+        }
+    }
+    let last = object.entries().last().map(|(_, value)| value.span().end);
+    edits.extend(last.filter(|_| !added.is_empty()).map(|end| Edit { range: end..end, text: added }));
+    edits
 }
 
 /// Inserts elements at the beginning of the array at `list`.

@@ -96,22 +96,25 @@ pub(crate) fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]
     edits
 }
 
-/// The messages of a list and the notes among them, in order.
-struct Entries {
+/// The messages of a list with what is between them, in order.
+struct Entries<'a> {
     spans: Vec<Range<usize>>,
     gone: Vec<bool>,
     /// Whether each entry is a note and not a message.
     notes: Vec<bool>,
+    /// What is kept aside behind them.
+    aside: &'a [Range<usize>],
 }
 
-impl Entries {
-    fn of(transcript: &Transcript<'_>, plan: &Plan, replaced: &[usize]) -> Self {
+impl<'a> Entries<'a> {
+    fn of(transcript: &Transcript<'a>, plan: &Plan, replaced: &[usize]) -> Self {
         let mut gone_messages = vec![false; transcript.messages.len()];
         replaced.iter().for_each(|&index| gone_messages[index] = true);
         let gone_notes = plan.notes_gone(&transcript.notes, &gone_messages);
         let mut notes = transcript.notes.iter().zip(gone_notes).peekable();
-        let count = transcript.messages.len() + transcript.notes.len();
-        let mut entries = Entries { spans: Vec::with_capacity(count), gone: Vec::new(), notes: Vec::new() };
+        let count = transcript.messages.len() + transcript.notes.len() + transcript.aside.len();
+        let spans = Vec::with_capacity(count);
+        let mut entries = Entries { spans, gone: Vec::new(), notes: Vec::new(), aside: transcript.aside };
         for (index, message) in transcript.messages.iter().enumerate() {
             while let Some((note, gone)) = notes.next_if(|(note, _)| note.before <= index) {
                 entries.push(note.json.span(), gone, true);
@@ -119,13 +122,25 @@ impl Entries {
             entries.push(message.span(), gone_messages[index], false);
         }
         notes.for_each(|(note, gone)| entries.push(note.json.span(), gone, true));
+        entries.push_aside(usize::MAX);
         entries
     }
 
     fn push(&mut self, span: Range<usize>, gone: bool, note: bool) {
+        self.push_aside(span.start);
         self.spans.push(span);
         self.gone.push(gone);
         self.notes.push(note);
+    }
+
+    /// Adds what is kept aside before an offset. It goes with the entry before it.
+    fn push_aside(&mut self, before: usize) {
+        while let Some((span, rest)) = self.aside.split_first().filter(|(span, _)| span.start < before) {
+            self.spans.push(span.clone());
+            self.gone.push(self.gone.last().copied().unwrap_or_default());
+            self.notes.push(true);
+            self.aside = rest;
+        }
     }
 
     /// Marks another message as removed.

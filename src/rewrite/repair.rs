@@ -1,7 +1,10 @@
 //! Repairs violations of the provider's rules, by edits that leave everything else unchanged.
 //!
-//! Repair takes several rounds, and [`repair_round`] is one of them. First it removes what is too much, then adds what is
-//! missing and moves what is misplaced, then fixes the turns. After each round the result is read and checked again.
+//! Repair takes several rounds, and [`repair_round`] is one of them. First it removes what is too much, tells calls with
+//! one id apart and mends contents, then adds what is missing and moves what is misplaced, then fixes the turns. After each round the result is read and checked again.
+
+mod contents;
+mod ids;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -9,7 +12,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::plan::breaches::{Breach, Rule, breaches};
-use crate::transcript::formats::{InsertionPoint, PARTS, SummaryMessage, SummaryRole};
+use crate::transcript::formats::{CallMembers, InsertionPoint, PARTS, SummaryMessage, SummaryRole};
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::order::{Order, Results, Turn};
 use crate::transcript::pairing::CallOrResult;
@@ -40,7 +43,13 @@ pub(crate) fn repair_round(transcript: &Transcript<'_>, policy: Repair) -> Vec<E
     }
     let repairer = Repairer::new(transcript, policy);
     let mut edits = repairer.remove_extra(&found);
-    for round in [Repairer::add_missing, Repairer::results_first, Repairer::fix_turns] {
+    for round in [
+        Repairer::tell_apart,
+        Repairer::fix_contents,
+        Repairer::add_missing,
+        Repairer::results_first,
+        Repairer::fix_turns,
+    ] {
         if edits.is_empty() {
             edits = round(&repairer, &found);
         }
@@ -60,8 +69,7 @@ pub(crate) fn repair_round(transcript: &Transcript<'_>, policy: Repair) -> Vec<E
 /// Counts the calls without a result for which the format cannot write one.
 pub(crate) fn unrepairable_calls(transcript: &Transcript<'_>) -> usize {
     let repairer = Repairer::new(transcript, Repair::Synthesize);
-    let has_none =
-        |breach: &Breach| matches!(breach.rule, Rule::Unanswered(call) if repairer.placeholder_result(call).is_none());
+    let has_none = |breach: &Breach| matches!(breach.rule, Rule::Unanswered(call) if !repairer.can_answer(call));
     breaches(transcript).iter().filter(|breach| has_none(breach)).count()
 }
 
@@ -126,7 +134,7 @@ impl Repairer<'_, '_> {
                 Rule::Orphan(result) | Rule::Again(result) => {
                     remove(message.results[result.index].json);
                 }
-                Rule::Unanswered(call) if self.placeholder_result(call).is_none() => {
+                Rule::Unanswered(call) if !self.can_answer(call) => {
                     remove(message.calls[call.index].json);
                     unanswered.entry(breach.message).or_default().push(call.index);
                 }
@@ -163,6 +171,31 @@ impl Repairer<'_, '_> {
         edits
     }
 
+    /// Whether the policy adds results and the format can write one for a call.
+    fn can_answer(&self, call: CallOrResult) -> bool {
+        self.members_with_result(call).is_some() || self.placeholder_result(call).is_some()
+    }
+
+    /// Returns the members with a result for a call, if the policy adds results and the format has them in the call.
+    fn members_with_result(&self, call: CallOrResult) -> Option<CallMembers> {
+        let members = || self.transcript.format.result_members(call.call_of(self.messages()), NO_RESULT);
+        (self.policy == Repair::Synthesize).then(members).flatten()
+    }
+
+    /// Returns the edits that put a result into a call and into its copies.
+    fn answer_in_call(&self, call: CallOrResult) -> Vec<Edit> {
+        let Some(CallMembers { inside, members }) = self.members_with_result(call) else { return Vec::new() };
+        let message = &self.messages()[call.message];
+        let own = message.calls[call.index].json;
+        let own = inside.map_or(Some(own), |inside| own.get(inside));
+        let copies = self.transcript.format.duplicates(message, &[call.index]);
+        let copies = copies.into_iter().filter(|copy| Some(copy.span()) != own.map(|own| own.span()));
+        own.into_iter()
+            .chain(copies)
+            .flat_map(|holder| elements::with_members(holder, &members, self.transcript.source))
+            .collect()
+    }
+
     /// Writes a result for a call, if the policy adds results and the format can write one.
     fn placeholder_result(&self, call: CallOrResult) -> Option<Value> {
         let calling = &self.messages()[call.message];
@@ -175,6 +208,8 @@ impl Repairer<'_, '_> {
     /// Adds results to calls: misplaced ones, and placeholders.
     fn add_missing(&self, found: &[Breach]) -> Vec<Edit> {
         let mut insertions: BTreeMap<usize, Insertion> = BTreeMap::new();
+        let mut placeholders: BTreeMap<usize, Vec<Value>> = BTreeMap::new();
+        let mut edits = Vec::new();
         for breach in found {
             match breach.rule {
                 Rule::Misplaced { result, call } => {
@@ -192,13 +227,19 @@ impl Repairer<'_, '_> {
                     }
                 }
                 Rule::Unanswered(call) => {
-                    if let Some(result) = self.placeholder_result(call) {
-                        let style = self.style(call.message);
-                        insertions.entry(call.message).or_default().results.push(style.write(&result));
+                    edits.extend(self.answer_in_call(call));
+                    if self.members_with_result(call).is_none() {
+                        placeholders.entry(call.message).or_default().extend(self.placeholder_result(call));
                     }
                 }
                 _ => {}
             }
+        }
+        for (calling, mut results) in placeholders.into_iter().filter(|(_, results)| !results.is_empty()) {
+            edits.extend(self.transcript.format.link_results(self.transcript, calling, &mut results));
+            let style = self.style(calling);
+            let written = results.iter().map(|result| style.write(result));
+            insertions.entry(calling).or_default().results.extend(written);
         }
         // A message that loses a result takes none in the same round; the insertion waits for the next one.
         let sources: BTreeSet<usize> =
@@ -216,7 +257,7 @@ impl Repairer<'_, '_> {
         for &(message, start, end) in insertions.values().flat_map(|insertions| &insertions.moved) {
             removals.entry(message).or_default().insert((start, end));
         }
-        let mut edits = self.removal_edits(&removals);
+        edits.extend(self.removal_edits(&removals));
         edits.extend(insertions.iter().map(|(&calling, insertions)| self.insert_results(calling, &insertions.results)));
         edits
     }

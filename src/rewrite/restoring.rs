@@ -11,7 +11,7 @@ use std::path::{Component, Path};
 use serde::{Deserialize, Serialize};
 
 use crate::hash::{Hasher, sha256};
-use crate::rewrite::{Edit, apply};
+use crate::rewrite::Edit;
 use crate::transcript::Transcript;
 
 /// The changes of one conversation.
@@ -57,17 +57,19 @@ enum Piece {
     Message(usize),
     /// Text between messages.
     Text(String),
+    /// Bytes between messages that are not UTF-8.
+    Bytes(Vec<u8>),
 }
 
 /// Strips the line end.
-pub(crate) fn without_end(line: &str) -> &str {
-    let line = line.strip_suffix('\n').unwrap_or(line);
-    line.strip_suffix('\r').unwrap_or(line)
+pub(crate) fn without_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 /// Returns the way back for each of the `changes` of `source`, which are all that is changed in it. Hashes are of lines
 /// if every conversation is on one line, before and after.
-pub(crate) fn restore_infos(source: &str, changes: &[Change]) -> Vec<RestoreInfo> {
+pub(crate) fn restore_infos(source: &[u8], changes: &[Change]) -> Vec<RestoreInfo> {
     let lines: Option<Vec<_>> = changes.iter().map(|change| line_of(source, change)).collect();
     let texts = lines.unwrap_or_else(|| vec![(None, 0..source.len()); changes.len()]);
     let mut edits: Vec<(usize, &Edit)> = Vec::new();
@@ -90,17 +92,17 @@ pub(crate) fn restore_infos(source: &str, changes: &[Change]) -> Vec<RestoreInfo
     let hash_of_result = |text: &Range<usize>| {
         let (mut hasher, mut at) = (Hasher::default(), text.start);
         for (_, edit) in &edits[edits_of(text)] {
-            hasher.add(&source.as_bytes()[at..edit.range.start]);
+            hasher.add(&source[at..edit.range.start]);
             hasher.add(edit.text.as_bytes());
             at = edit.range.end;
         }
-        hasher.add(&source.as_bytes()[at..text.end]);
+        hasher.add(&source[at..text.end]);
         hasher.end()
     };
     let mut hashes: BTreeMap<usize, (String, String)> = BTreeMap::new();
     let mut ways = Vec::new();
     for (line, text) in &texts {
-        let hash = || (sha256(source[text.clone()].as_bytes()), hash_of_result(text));
+        let hash = || (sha256(&source[text.clone()]), hash_of_result(text));
         let (original_sha256, result_sha256) = hashes.entry(text.start).or_insert_with(hash).clone();
         ways.push(RestoreInfo { line: *line, original_sha256, result_sha256, put_back: Vec::new() });
     }
@@ -129,21 +131,24 @@ impl Change {
 }
 
 /// Returns the number and span of the line that a conversation is on, unless the change breaks the line.
-fn line_of(source: &str, change: &Change) -> Option<(Option<usize>, Range<usize>)> {
-    let start = source[..change.start_of_list].rfind('\n').map_or(0, |at| at + 1);
-    let end = start + without_end(source[start..].split('\n').next()?).len();
+fn line_of(source: &[u8], change: &Change) -> Option<(Option<usize>, Range<usize>)> {
+    let start = memchr::memrchr(b'\n', &source[..change.start_of_list]).map_or(0, |at| at + 1);
+    let rest = &source[start..];
+    let end = start + without_end(&rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())]).len();
     let is_on_line = |edit: &Edit| start <= edit.range.start && edit.range.end <= end && !edit.text.contains('\n');
     change.edits.iter().all(is_on_line).then_some((Some(change.line?), start..end))
 }
 
 /// Splits a range of the source into messages by index and the text between them.
-fn pieces(source: &str, range: &Range<usize>, messages: &[Range<usize>]) -> Vec<Piece> {
+fn pieces(source: &[u8], range: &Range<usize>, messages: &[Range<usize>]) -> Vec<Piece> {
     let first = messages.partition_point(|message| message.start < range.start);
     let mut pieces = Vec::new();
     let mut done = range.start;
-    let text = |pieces: &mut Vec<Piece>, text: &str| {
-        if !text.is_empty() {
-            pieces.push(Piece::Text(text.to_owned()));
+    let text = |pieces: &mut Vec<Piece>, bytes: &[u8]| {
+        for chunk in bytes.utf8_chunks() {
+            let (text, other) = (chunk.valid(), chunk.invalid());
+            pieces.extend((!text.is_empty()).then(|| Piece::Text(text.to_owned())));
+            pieces.extend((!other.is_empty()).then(|| Piece::Bytes(other.to_vec())));
         }
     };
     for (index, message) in messages.iter().enumerate().skip(first) {
@@ -213,11 +218,11 @@ impl fmt::Display for RestoreError {
 /// # Errors
 /// The records do not fit, do not yield the original, or yield several originals.
 pub(crate) fn restore_original(
-    text: &str,
+    text: &[u8],
     name: &str,
     line: Option<usize>,
     mut records: Vec<Record>,
-) -> Result<String, RestoreError> {
+) -> Result<Vec<u8>, RestoreError> {
     let is_ambiguous =
         |records: &[Record]| records.windows(2).any(|two| two[0].original_sha256 != two[1].original_sha256);
     let mut names: Vec<String> = records.iter().map(|record| record.source.clone()).collect();
@@ -236,18 +241,27 @@ pub(crate) fn restore_original(
         names.dedup();
         return Err(RestoreError::Ambiguous(names));
     };
-    let mut edits: Vec<Vec<Edit>> =
+    let mut edits: Vec<Vec<PutBack>> =
         records.iter().map(Record::edits).collect::<Option<_>>().ok_or(RestoreError::DoesNotFit)?;
     edits.sort_by_key(|own| own.first().map(|edit| edit.range.start));
     edits.dedup();
-    let mut edits: Vec<Edit> = edits.into_iter().flatten().collect();
-    crate::rewrite::sort(&mut edits);
-    let in_order = edits.windows(2).all(|two| two[0].range.end <= two[1].range.start);
-    if !in_order || edits.iter().any(|edit| text.get(edit.range.clone()).is_none()) {
-        return Err(RestoreError::DoesNotFit);
+    let mut edits: Vec<PutBack> = edits.into_iter().flatten().collect();
+    edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
+    let (mut original, mut done) = (Vec::new(), 0);
+    for PutBack { range, bytes } in edits {
+        original.extend(text.get(done..range.start).ok_or(RestoreError::DoesNotFit)?);
+        original.extend(bytes);
+        done = range.end;
     }
-    let original = apply(text, &edits);
-    if sha256(original.as_bytes()) == hash { Ok(original) } else { Err(RestoreError::NotTheOriginal) }
+    original.extend(text.get(done..).ok_or(RestoreError::DoesNotFit)?);
+    if sha256(&original) == hash { Ok(original) } else { Err(RestoreError::NotTheOriginal) }
+}
+
+/// A range of the result, and the bytes that it was before.
+#[derive(PartialEq)]
+struct PutBack {
+    range: Range<usize>,
+    bytes: Vec<u8>,
 }
 
 fn parts(path: &str) -> Vec<Component<'_>> {
@@ -283,22 +297,23 @@ impl Record {
     }
 
     /// Returns the edits that restore the original; `None` if tcompact cannot have written the record.
-    fn edits(&self) -> Option<Vec<Edit>> {
+    fn edits(&self) -> Option<Vec<PutBack>> {
         // Each message at most once and in order, so a short record cannot grow without bounds.
         let mut next = 0;
         let mut edit = |put_back: &Replacement| {
-            let mut text = String::new();
+            let mut bytes = Vec::new();
             for piece in &put_back.pieces {
                 match piece {
-                    Piece::Text(piece) => text.push_str(piece),
+                    Piece::Text(piece) => bytes.extend(piece.as_bytes()),
+                    Piece::Bytes(piece) => bytes.extend(piece),
                     Piece::Message(index) if *index >= next => {
-                        text.push_str(self.messages.get(*index)?);
+                        bytes.extend(self.messages.get(*index)?.as_bytes());
                         next = *index + 1;
                     }
                     Piece::Message(_) => return None,
                 }
             }
-            Some(Edit { range: put_back.offset..put_back.offset.checked_add(put_back.bytes)?, text })
+            Some(PutBack { range: put_back.offset..put_back.offset.checked_add(put_back.bytes)?, bytes })
         };
         self.put_back.iter().map(&mut edit).collect()
     }

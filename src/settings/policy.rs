@@ -154,6 +154,7 @@ fn counter(given: Option<Counter>, model: Option<Model>, preset: &Preset) -> Cou
     let exact = || model.map_or(Counter::DEFAULT, |model| model.counter());
     match given.unwrap_or_else(|| if preset.habits.langchain { estimate() } else { exact() }) {
         Counter::Approx(characters) if preset.habits.repr_lists => Counter::ApproxRepr(characters),
+        Counter::Approx(characters) if preset.habits.langchain => Counter::ApproxContent(characters),
         counter => counter,
     }
 }

@@ -1,4 +1,5 @@
-//! `LangChain`'s estimate of tokens, `count_tokens_approximately`, reproduced exactly.
+//! `LangChain`'s estimate of tokens, `count_tokens_approximately`, reproduced exactly, and on demand with the reasoning
+//! beside the content.
 //!
 //! The estimate is the number of characters divided by a constant, rounded up for each message, with a few tokens per
 //! message. It counts what `LangChain` counts: calls only beside string content, parts other than text by their Python
@@ -30,8 +31,17 @@ pub(crate) enum Lists {
     Repr,
 }
 
-/// Returns the tokens of a message, with so many characters per token.
-pub(crate) fn count(message: &Message<'_>, chars_per_token: f64, lists: Lists) -> u64 {
+/// Returns the reasoning beside the content of a message. Clients that keep it send it back.
+pub(crate) fn reasoning_beside<'a>(message: &Message<'a>) -> impl Iterator<Item = Text<'a>> {
+    let reasoning = message.rest.as_deref().and_then(|rest| rest.reasoning);
+    let of_detail = |detail: Json<'a>| ["text", "thinking", "summary"].iter().find_map(|key| detail.get_text(key));
+    let text = reasoning.and_then(|reasoning| reasoning.text());
+    text.into_iter().chain(reasoning.into_iter().flat_map(|details| details.items()).filter_map(of_detail))
+}
+
+/// Returns the tokens of a message, with so many characters per token. The reasoning beside its content counts only on
+/// demand: `LangChain` leaves it out.
+pub(crate) fn count(message: &Message<'_>, chars_per_token: f64, lists: Lists, with_reasoning: bool) -> u64 {
     let RareFields { role_name, name, .. } = message.rare_fields();
     let mut chars = role_name.map_or(message.role.openai_name().len(), |role| role.code_point_count());
     let mut media = 0;
@@ -60,6 +70,9 @@ pub(crate) fn count(message: &Message<'_>, chars_per_token: f64, lists: Lists) -
         chars += message.results.first().and_then(|answer| answer.id).map_or(0, |id| id.code_point_count());
     }
     chars += name.map_or(0, |name| name.code_point_count());
+    if with_reasoning {
+        chars += reasoning_beside(message).map(|text| text.code_point_count()).sum::<usize>();
+    }
     tokens(chars, chars_per_token) + MESSAGE_TOKENS + media
 }
 
@@ -97,7 +110,8 @@ pub(crate) fn bounds(message: &Message<'_>, chars_per_token: f64, lists: Lists) 
     let RareFields { role_name, name, .. } = message.rare_fields();
     let role = role_name.map_or(message.role.openai_name().len(), |role| role.spelled_len());
     let answer = spelled(message.results.first().and_then(|answer| answer.id));
-    let chars = content + calls + role + answer + spelled(name);
+    let beside: usize = reasoning_beside(message).map(|text| text.spelled_len()).sum();
+    let chars = content + calls + role + answer + spelled(name) + beside;
     (MESSAGE_TOKENS + media, tokens(chars, chars_per_token) + MESSAGE_TOKENS + media)
 }
 

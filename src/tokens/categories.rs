@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::tokens::approx::MEDIA_TOKENS;
+use crate::tokens::approx::{MEDIA_TOKENS, reasoning_beside};
 use crate::tokens::{Counter, Tally};
 use crate::transcript::compaction::Compaction;
 use crate::transcript::{Arguments, Call, Content, Message, Part, PartKind, Role, Transcript, pairing};
@@ -110,7 +110,9 @@ impl Parts {
     fn of(message: &Message<'_>, counter: Counter, tool: impl Fn(usize) -> Option<String>) -> Self {
         let size = |text: &str| match counter {
             Counter::Exact(encoding) => encoding.count(text) as f64,
-            Counter::Approx(characters) | Counter::ApproxRepr(characters) => text.chars().count() as f64 / characters,
+            Counter::Approx(characters) | Counter::ApproxContent(characters) | Counter::ApproxRepr(characters) => {
+                text.chars().count() as f64 / characters
+            }
             Counter::Bytes(bytes) => text.len() as f64 / bytes as f64,
         };
         let own_name = || message.rare_fields().name.map(|name| name.decode().into_owned());
@@ -128,6 +130,9 @@ impl Parts {
                 Arguments::Absent => 0.0,
             };
             parts.0.push((Category::Tool(name.clone()), size(&name) + arguments));
+        }
+        if matches!(counter, Counter::Approx(_) | Counter::Exact(_)) {
+            parts.0.extend(reasoning_beside(message).map(|text| (Category::Thinking, size(&text.decode()))));
         }
         if parts.0.is_empty() {
             parts.0.push((own, 1.0));

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::tokens::approx::{self, Lists, MEDIA_TOKENS};
+use crate::tokens::approx::{self, Lists, MEDIA_TOKENS, reasoning_beside};
 use crate::tokens::bpe::{self, Encoding};
 use crate::transcript::compaction::Compaction;
 use crate::transcript::json::Json;
@@ -19,8 +19,10 @@ const EXACT_OVERHEAD: u64 = 4;
 /// How the tokens of a message are counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Counter {
-    /// `LangChain`'s estimate, with so many characters per token.
+    /// `LangChain`'s estimate, with so many characters per token, and the reasoning beside the content.
     Approx(f64),
+    /// Exactly `LangChain`'s estimate, for the presets of systems that count with it.
+    ApproxContent(f64),
     /// The estimate of langchain-core 1.2.7: a list of content counts as its Python `repr`.
     ApproxRepr(f64),
     /// The tokens of OpenAI's vocabularies.
@@ -36,8 +38,9 @@ impl Counter {
     /// Returns the tokens of a message.
     pub(crate) fn count(self, message: &Message<'_>) -> u64 {
         match self {
-            Counter::Approx(chars_per_token) => approx::count(message, chars_per_token, Lists::ByPart),
-            Counter::ApproxRepr(chars_per_token) => approx::count(message, chars_per_token, Lists::Repr),
+            Counter::Approx(chars_per_token) => approx::count(message, chars_per_token, Lists::ByPart, true),
+            Counter::ApproxContent(chars_per_token) => approx::count(message, chars_per_token, Lists::ByPart, false),
+            Counter::ApproxRepr(chars_per_token) => approx::count(message, chars_per_token, Lists::Repr, false),
             Counter::Exact(encoding) => exact(message, |piece| match piece {
                 Piece::Text(text) => encoding.count(&text.decode()),
                 Piece::Json(value) => encoding.count(value.raw()),
@@ -57,9 +60,9 @@ impl Counter {
     /// ```
     pub fn count_text(self, text: &str) -> u64 {
         match self {
-            Counter::Approx(chars_per_token) | Counter::ApproxRepr(chars_per_token) => {
-                approx::tokens(text.chars().count(), chars_per_token)
-            }
+            Counter::Approx(chars_per_token)
+            | Counter::ApproxContent(chars_per_token)
+            | Counter::ApproxRepr(chars_per_token) => approx::tokens(text.chars().count(), chars_per_token),
             Counter::Exact(encoding) => encoding.count(text),
             Counter::Bytes(per_token) => text.len() as u64 / per_token,
         }
@@ -68,9 +71,9 @@ impl Counter {
     /// Returns the tokens of a user message with this text.
     pub(crate) fn count_text_message(self, text: &str) -> u64 {
         match self {
-            Counter::Approx(chars_per_token) | Counter::ApproxRepr(chars_per_token) => {
-                approx::text_message(text.chars().count(), chars_per_token)
-            }
+            Counter::Approx(chars_per_token)
+            | Counter::ApproxContent(chars_per_token)
+            | Counter::ApproxRepr(chars_per_token) => approx::text_message(text.chars().count(), chars_per_token),
             Counter::Exact(_) => self.count_text(text) + EXACT_OVERHEAD,
             Counter::Bytes(_) => self.count_text(text),
         }
@@ -79,7 +82,9 @@ impl Counter {
     /// Returns the bounds of [`Counter::count`] without counting; nothing where counting is as cheap.
     pub(crate) fn bounds(self, message: &Message<'_>) -> Option<(u64, u64)> {
         match self {
-            Counter::Approx(chars_per_token) => Some(approx::bounds(message, chars_per_token, Lists::ByPart)),
+            Counter::Approx(chars_per_token) | Counter::ApproxContent(chars_per_token) => {
+                Some(approx::bounds(message, chars_per_token, Lists::ByPart))
+            }
             Counter::ApproxRepr(chars_per_token) => Some(approx::bounds(message, chars_per_token, Lists::Repr)),
             Counter::Exact(_) => {
                 let size = |piece: Piece<'_>, bytes: fn(Range<usize>) -> usize| match piece {
@@ -107,8 +112,10 @@ pub(crate) const COUNTERS: [(&str, &str); 4] = [
 impl fmt::Display for Counter {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Counter::Approx(4.0) | Counter::ApproxRepr(4.0) => write!(out, "approx"),
-            Counter::Approx(chars) | Counter::ApproxRepr(chars) => write!(out, "approx:{chars}"),
+            Counter::Approx(4.0) | Counter::ApproxContent(4.0) | Counter::ApproxRepr(4.0) => write!(out, "approx"),
+            Counter::Approx(chars) | Counter::ApproxContent(chars) | Counter::ApproxRepr(chars) => {
+                write!(out, "approx:{chars}")
+            }
             Counter::Exact(encoding) => write!(out, "{}", encoding.name()),
             Counter::Bytes(per_token) => write!(out, "bytes:{per_token}"),
         }
@@ -171,7 +178,8 @@ enum Piece<'a> {
 fn exact(message: &Message<'_>, size: impl Fn(Piece<'_>) -> u64 + Copy) -> u64 {
     let name = message.rare_fields().name.map_or(0, |name| size(Piece::Text(name)) + 1);
     let calls: u64 = message.calls.iter().map(|call| exact_call(call, size)).sum();
-    size(Piece::Fixed(EXACT_OVERHEAD)) + name + calls + exact_content(&message.content, size)
+    let beside: u64 = reasoning_beside(message).map(|text| size(Piece::Text(text))).sum();
+    size(Piece::Fixed(EXACT_OVERHEAD)) + name + calls + beside + exact_content(&message.content, size)
 }
 
 fn exact_call(call: &Call<'_>, size: impl Fn(Piece<'_>) -> u64) -> u64 {

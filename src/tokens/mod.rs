@@ -11,6 +11,7 @@ mod counter;
 pub(crate) mod models;
 mod not_printable;
 pub(crate) mod python;
+pub(crate) mod reasoning;
 pub(crate) mod scaling;
 mod tally;
 

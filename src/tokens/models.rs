@@ -2,7 +2,7 @@
 //!
 //! `models.tsv` has a line for each model: provider, name, window and longest output in tokens, then prices in US
 //! dollars per million tokens: input, output, input from the provider's cache, writing to that cache (empty where
-//! unknown). It is searched as text, and never parsed as a whole. The prices were read in the month [`PRICES_OF`]. They
+//! unknown), then [`Reasoning`]. It is searched as text. The prices were read in the month [`PRICES_OF`]. They
 //! are those of the standard tier, and the lowest where a price depends on the length of the request or the time of
 //! day.
 
@@ -40,6 +40,19 @@ pub(crate) struct Model {
     /// US dollars per million tokens written to that cache. None where the provider charges nothing extra, so that a
     /// write costs the same as input.
     pub(crate) cache_write_price: Option<f64>,
+    /// Whether it refuses a request in which a message with calls lacks the reasoning that came with it.
+    pub(crate) reasoning: Reasoning,
+}
+
+/// What a model wants of the reasoning that it wrote on messages with calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reasoning {
+    /// Nothing, as far as is known.
+    Free,
+    /// All of it, where it thinks: it can be told not to.
+    Kept,
+    /// All of it, and it always thinks.
+    Always,
 }
 
 impl Model {
@@ -64,6 +77,11 @@ impl Model {
             output_price: fields.next()?.parse().ok(),
             cached_price: fields.next()?.parse().ok(),
             cache_write_price: fields.next()?.parse().ok(),
+            reasoning: match fields.next()? {
+                "always" => Reasoning::Always,
+                "kept" => Reasoning::Kept,
+                _ => Reasoning::Free,
+            },
         })
     }
 }

@@ -128,6 +128,16 @@ fn candidates<'a>(envelope: Option<Json<'a>>) -> Vec<Candidate<'a>> {
     candidates
 }
 
+/// Returns the formats that read a message and know its part that begins at a byte.
+pub(super) fn formats_that_know(message: Json<'_>, start: usize) -> Box<[&'static str]> {
+    let object = Object::of(message);
+    let knows = |format: &&&'static dyn Format| {
+        let reads = format.fit(&object).is_message();
+        reads && format.message(&object).is_ok_and(|read| !foreign::is_unknown(&read, start))
+    };
+    FORMATS.iter().filter(knows).map(|format| format.name()).collect()
+}
+
 /// Asks the candidates that pass `is_asked` about all messages.
 fn collect_evidence<'a>(
     candidates: &mut [Candidate<'a>],
@@ -226,6 +236,43 @@ mod tests {
         assert_eq!(detected(&format!(r#"{{"model":"claude-opus-4-1","messages":[{user},{unsigned}]}}"#)), "anthropic");
         let tool_use = r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]}"#;
         assert_eq!(detected(&format!("[{user},{unsigned},{tool_use}]")), "anthropic");
+    }
+
+    #[test]
+    fn blocks_that_only_anthropic_has_are_its() {
+        let user = r#"{"role":"user","content":"u"}"#;
+        for block in [
+            r#"{"type":"mcp_tool_use","id":"m","name":"f","server_name":"s","input":{}}"#,
+            r#"{"type":"mcp_tool_result","tool_use_id":"m","content":[]}"#,
+            r#"{"type":"server_tool_use","id":"s","name":"f","input":{}}"#,
+            r#"{"type":"web_fetch_tool_result","tool_use_id":"s","content":{}}"#,
+            r#"{"type":"tool_search_tool_result","tool_use_id":"s","content":{}}"#,
+            r#"{"type":"container_upload","file_id":"f"}"#,
+            r#"{"type":"redacted_thinking","data":"d"}"#,
+            r#"{"type":"search_result","source":"s","title":"t","content":[]}"#,
+            r#"{"type":"document","source":{"type":"text","data":"d"}}"#,
+        ] {
+            assert_eq!(
+                detected(&format!(r#"[{user},{{"role":"assistant","content":[{block}]}}]"#)),
+                "anthropic",
+                "{block}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_refused_part_is_named_with_the_formats_that_know_it() {
+        let user = r#"{"role":"user","content":"u"}"#;
+        let call = r#"{"role":"assistant","content":[{"type":"mcp_tool_use","id":"m","name":"f","input":{}}]}"#;
+        let source = format!(r#"{{"messages":[{user},{call}],"stream_options":{{}}}}"#);
+        let document = read(&source, crate::transcript::formats::by_name("openai-chat"), None);
+        let message = document.as_ref().err().map(ToString::to_string).unwrap_or_default();
+        assert!(message.ends_with("; anthropic reads it"), "{message}");
+        let json = crate::transcript::source::Source::of(call).expect("JSON");
+        let (message, part) = (json.first().expect("a message"), call.find(r#"{"type""#).expect("a part"));
+        let known_by = super::formats_that_know(message, part);
+        assert_eq!(known_by.first(), Some(&"anthropic"), "{known_by:?}");
+        assert!(!known_by.contains(&"openai-chat"), "{known_by:?}");
     }
 
     #[test]

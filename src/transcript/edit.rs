@@ -27,25 +27,32 @@ pub(crate) fn apply(source: &str, edits: &[Edit]) -> String {
     let grown: usize = edits.iter().map(|edit| edit.text.len()).sum();
     let gone: usize = edits.iter().map(|edit| edit.range.len()).sum();
     let mut out = String::with_capacity(source.len() + grown - gone);
-    out.extend(pieces(source, edits));
+    let mut done = 0;
+    for Edit { range, text } in edits {
+        out.push_str(&source[done..range.start]);
+        out.push_str(text);
+        done = range.end;
+    }
+    out.push_str(&source[done..]);
     out
 }
 
-/// Returns the pieces of the result of [`apply`], without copying what stays.
-pub(crate) fn pieces<'e>(source: &'e str, edits: &'e [Edit]) -> impl Iterator<Item = &'e str> {
+/// Returns the pieces of the result, without copying what stays. The source is bytes: lines that are kept aside need not
+/// be UTF-8.
+pub(crate) fn pieces<'e>(source: &'e [u8], edits: &'e [Edit]) -> impl Iterator<Item = &'e [u8]> {
     let starts = iter::once(0).chain(edits.iter().map(|edit| edit.range.end));
     let ends = edits.iter().map(|edit| edit.range.start).chain([source.len()]);
-    let texts = edits.iter().map(|edit| edit.text.as_str()).chain([""]);
+    let texts = edits.iter().map(|edit| edit.text.as_bytes()).chain([&[][..]]);
     starts.zip(ends).zip(texts).flat_map(|((start, end), text)| [&source[start..end], text])
 }
 
 /// Whether `edits` change the source.
-pub(crate) fn changes(source: &str, edits: &[Edit]) -> bool {
+pub(crate) fn changes(source: &[u8], edits: &[Edit]) -> bool {
     if edits.is_empty() {
         return false;
     }
     // This visits all pieces, so invalid edits fail here, before anything is written.
     let mut rest = Some(source);
     pieces(source, edits).for_each(|piece| rest = rest.and_then(|rest| rest.strip_prefix(piece)));
-    rest != Some("")
+    rest.is_none_or(|rest| !rest.is_empty())
 }

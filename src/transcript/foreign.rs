@@ -13,7 +13,7 @@ pub(super) use completion::complete;
 pub(super) use part::{could_be_call_or_result, opaque_or_foreign, part, text_part};
 pub(super) use programs::program;
 pub(crate) use rejection::{Bytes, check_mostly_foreign, is_in};
-pub(super) use rejection::{UnknownPart, check_unknown_call};
+pub(super) use rejection::{UnknownPart, check_unknown_call, is_unknown};
 
 #[cfg(test)]
 mod tests {

@@ -6,6 +6,7 @@
 
 use std::cell::OnceCell;
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use serde_json::Value;
@@ -61,6 +62,11 @@ pub(crate) trait MessageReader {
 
     /// Whether an agent appends lines to files of this format, so that the last line may be incomplete.
     fn is_append_only(&self) -> bool {
+        self.skips_broken_lines()
+    }
+
+    /// Whether the agent skips lines that are not JSON, so that the other lines are the conversation.
+    fn skips_broken_lines(&self) -> bool {
         false
     }
 
@@ -100,6 +106,18 @@ pub(crate) trait MessageWriter {
     /// [`MessageWriter::results_message`]. `None` if the format has no way to write one.
     fn result(&self, _call: &Call<'_>, _calling: &Message<'_>, _text: &str) -> Option<Value> {
         None
+    }
+
+    /// Returns the members of a call that hold its result, to be set in the call and in its copies; none where a result
+    /// is not a part of its call.
+    fn result_members(&self, _call: &Call<'_>, _text: &str) -> Option<CallMembers> {
+        None
+    }
+
+    /// Links new results of one message into a session whose entries name their parents: gives them ids and parents, and
+    /// returns the edits of the entries that follow them.
+    fn link_results(&self, _transcript: &Transcript<'_>, _calling: usize, _results: &mut [Value]) -> Vec<Edit> {
+        Vec::new()
     }
 
     /// Returns the message that holds results as its parts, with [`PARTS`] in their place; `None` if each result is a
@@ -242,6 +260,15 @@ pub(crate) enum Coercion {
     Unknown,
 }
 
+/// The members that give a call its result.
+#[derive(Debug, Clone)]
+pub(crate) struct CallMembers {
+    /// The member with the call, if it is not the call itself.
+    pub(crate) inside: Option<&'static str>,
+    /// The members and their values; a member without one is removed.
+    pub(crate) members: Vec<(&'static str, Option<Value>)>,
+}
+
 /// The kind of an entry in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EntryKind {
@@ -288,6 +315,8 @@ pub(crate) struct Transcript<'a> {
     pub(crate) messages: Vec<Message<'a>>,
     /// The entries among the messages that are none, in order.
     pub(crate) notes: Vec<Note<'a>>,
+    /// The spans among them that no reader understands, in order. Each stays as long as the entry before it.
+    pub(crate) aside: &'a [Range<usize>],
     /// Which calls and results belong together.
     pub(crate) pairing: Pairing,
     /// The first and the last index of each run of messages that must not be split, for a reason other than a call and
@@ -309,7 +338,13 @@ pub(crate) struct Transcript<'a> {
     pub(crate) ascii: OnceLock<bool>,
 }
 
-impl Transcript<'_> {
+impl<'a> Transcript<'a> {
+    /// Returns the entries of the conversation: its messages, then its notes.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Json<'a>> {
+        let messages = self.messages.iter().map(|message| message.json);
+        messages.chain(self.notes.iter().map(|note| note.json))
+    }
+
     /// Whether the messages have only ASCII characters, so that a new one should too.
     pub(crate) fn is_ascii(&self) -> bool {
         let list =
@@ -400,10 +435,8 @@ impl<'p, 'a> InsertionPoint<'p, 'a> {
     /// Returns the links around it, in a format whose entries have these keys.
     pub(crate) fn links(&self, keys: Keys) -> &Links<'a> {
         self.links.get_or_init(|| {
-            let Transcript { messages, notes, .. } = self.transcript;
-            let entries = messages.iter().map(|message| message.json).chain(notes.iter().map(|note| note.json));
-            let cut = messages.get(self.cutoff).map_or(usize::MAX, |first| first.span().start);
-            Links::of(entries.collect(), &(self.removed)(), cut, keys)
+            let cut = self.transcript.messages.get(self.cutoff).map_or(usize::MAX, |first| first.span().start);
+            Links::of(self.transcript.entries().collect(), &(self.removed)(), cut, keys)
         })
     }
 

@@ -4,6 +4,7 @@
 //! or one conversation a line. A byte order mark is skipped and preserved.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::transcript::detect;
@@ -30,12 +31,10 @@ pub(crate) enum Lines {
 /// The conversations of one source.
 #[derive(Debug)]
 pub(crate) struct Document<'a> {
-    /// The source, including a byte order mark.
-    pub(crate) source: &'a str,
     /// Its conversations in order.
     pub(crate) transcripts: Vec<Transcript<'a>>,
-    /// The number of the last line, if it is incomplete; it stays unchanged.
-    pub(crate) incomplete_line: Option<usize>,
+    /// The numbers of the lines that are not JSON, counted from 1. They hold no message.
+    pub(crate) broken_lines: Vec<usize>,
 }
 
 /// Reads the conversations of a text. The text decides the format and how to read lines, unless the user does.
@@ -47,7 +46,15 @@ pub(crate) fn read<'a>(
     from: Option<&'static dyn Format>,
     lines: Option<Lines>,
 ) -> Result<Document<'a>, ReadError> {
-    let source = json.text;
+    read_values(json, from, lines).map_err(|error| json.error.clone().map_or(error, ReadError::Syntax))
+}
+
+fn read_values<'a>(
+    json: &'a Source<'a>,
+    from: Option<&'static dyn Format>,
+    lines: Option<Lines>,
+) -> Result<Document<'a>, ReadError> {
+    let source = &*json.text;
     let mut others = json.values();
     let Some(first) = others.next() else { return Err(ReadError::Empty) };
     let all = || std::iter::once(first).chain(others.clone());
@@ -58,9 +65,13 @@ pub(crate) fn read<'a>(
         Some(lines) => lines == Lines::Messages,
         None => begins_with_object(all()) && are_messages(all(), from),
     };
-    let mut transcripts = if is_conversation {
-        vec![List { envelope: None, state: None, values: json.values(), line: None }.read(source, from)?]
-    } else {
+    if is_conversation {
+        return read_lines(json, from);
+    }
+    if let Some(error) = &json.error {
+        return Err(ReadError::Syntax(error.clone()));
+    }
+    let mut transcripts = {
         let one_of_many = lines.is_some() || others.clone().next().is_some();
         let mut line = LineCounter::default();
         let mut transcripts = Vec::new();
@@ -82,11 +93,29 @@ pub(crate) fn read<'a>(
         return Err(no_transcript(source, first, "answers without their requests".to_owned()));
     }
     number_on_lines(&mut transcripts);
-    match &json.broken {
-        Some(error) if !transcripts.iter().all(|transcript| transcript.format.is_append_only()) => {
-            Err(ReadError::Syntax(error.clone()))
+    Ok(Document { transcripts, broken_lines: Vec::new() })
+}
+
+/// Reads a file that is one conversation, one entry a line.
+fn read_lines<'a>(json: &'a Source<'a>, from: Option<&'static dyn Format>) -> Result<Document<'a>, ReadError> {
+    let source = &*json.text;
+    let list = |values, aside| List { envelope: None, state: None, values, line: None, aside };
+    let mut transcript = list(json.values(), &json.broken_lines).read(source, from)?;
+    let format = transcript.format;
+    // Two values on one line are not JSON, so the agent skips that line.
+    if format.skips_broken_lines() && !json.shared_lines.is_empty() {
+        transcript = list(json.values_except(&json.shared_lines), &json.shared_lines).read_as(source, format)?;
+    }
+    let is_last = |line: &Range<usize>| json.text[line.end..].trim_ascii_end().is_empty();
+    let is_only_last = || matches!(json.broken_lines.as_slice(), [line] if is_last(line));
+    let is_cut_off = |error: &SyntaxError| format.is_append_only() && error.is_early_end && is_only_last();
+    match &json.error {
+        Some(error) if !format.skips_broken_lines() && !is_cut_off(error) => Err(ReadError::Syntax(error.clone())),
+        _ => {
+            let mut counter = LineCounter::default();
+            let broken_lines = transcript.aside.iter().map(|line| counter.at(source, line.start)).collect();
+            Ok(Document { transcripts: vec![transcript], broken_lines })
         }
-        broken => Ok(Document { source, transcripts, incomplete_line: broken.as_ref().map(|error| error.line) }),
     }
 }
 
@@ -98,7 +127,7 @@ fn check_lines<'a>(source: &str, mut values: impl Iterator<Item = Json<'a>>) -> 
     let (line, _) = position(source, value);
     let column = source.lines().nth(line - 1).unwrap_or_default().len();
     let what = "the conversation goes on on the next line, where each line should be one".to_owned();
-    Err(ReadError::Syntax(SyntaxError { line, column, what }))
+    Err(ReadError::Syntax(SyntaxError { line, column, what, is_unclosed: false, is_early_end: false }))
 }
 
 impl<'a> List<'a> {
@@ -172,6 +201,7 @@ impl<'a> List<'a> {
             compactions,
             envelope: self.envelope,
             state: self.state,
+            aside: self.aside,
             line: self.line,
             nth_of_line: 1,
             ascii: OnceLock::new(),
@@ -248,8 +278,10 @@ pub(crate) fn check_foreign(document: &Document<'_>) -> Result<(), ReadError> {
 }
 
 fn refused(transcript: &Transcript<'_>, unknown: foreign::UnknownPart) -> ReadError {
-    let (line, column) = position(transcript.source, transcript.messages[unknown.message].json);
-    ReadError::Foreign { line, column, unknown }
+    let message = transcript.messages[unknown.message].json;
+    let (line, column) = position(transcript.source, message);
+    let known_by = detect::formats_that_know(message, unknown.start);
+    ReadError::Foreign { line, column, unknown, known_by }
 }
 
 /// Reads a list that has nothing but messages.
@@ -258,7 +290,7 @@ fn refused(transcript: &Transcript<'_>, unknown: foreign::UnknownPart) -> ReadEr
 /// A value is no message of this format.
 pub(crate) fn messages<'a>(list: &'a Source<'a>, format: &dyn Format) -> Result<Vec<Message<'a>>, ReadError> {
     let values = list.first().into_iter().flat_map(|list| list.items());
-    values.enumerate().map(|(index, json)| message(list.text, json, format, index)).collect()
+    values.enumerate().map(|(index, json)| message(&list.text, json, format, index)).collect()
 }
 
 fn message<'a>(source: &str, json: Json<'a>, format: &dyn Format, index: usize) -> Result<Message<'a>, ReadError> {

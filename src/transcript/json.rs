@@ -128,7 +128,7 @@ impl<'a> Json<'a> {
 
     /// Returns the elements; none if the value is no array.
     pub(crate) fn items(&self) -> Items<'a> {
-        Items { walk: self.inside(Kind::Array) }
+        Items { walk: self.inside(Kind::Array), except: &[] }
     }
 
     /// Returns the members in order; none if the value is no object.
@@ -193,13 +193,19 @@ impl fmt::Debug for Json<'_> {
 #[derive(Debug, Clone)]
 pub(crate) struct Items<'a> {
     walk: Walk<'a>,
+    /// The spans among the values that are passed over, in order.
+    except: &'a [Range<usize>],
 }
 
 impl Source<'_> {
-    /// Returns the values in order.
+    /// Returns the values in order, except those of broken lines.
     pub(crate) fn values(&self) -> Items<'_> {
-        let (start, end) = self.values;
-        Items { walk: Walk::of_source(self, start, end) }
+        self.values_except(&self.broken_lines)
+    }
+
+    /// Returns the values that are not in some spans, in order.
+    pub(super) fn values_except<'s>(&'s self, except: &'s [Range<usize>]) -> Items<'s> {
+        Items { walk: Walk::of_source(self, self.start), except }
     }
 
     /// Returns the first value.
@@ -211,7 +217,7 @@ impl Source<'_> {
 impl<'a> Items<'a> {
     /// Iterates over a single value.
     pub(super) fn only(value: Json<'a>) -> Self {
-        Items { walk: value.whole() }
+        Items { walk: value.whole(), except: &[] }
     }
 }
 
@@ -219,6 +225,11 @@ impl<'a> Iterator for Items<'a> {
     type Item = Json<'a>;
 
     fn next(&mut self) -> Option<Json<'a>> {
+        while let Some((span, rest)) = self.except.split_first()
+            && self.walk.pass_over(span)
+        {
+            self.except = rest;
+        }
         Json::next(&mut self.walk)
     }
 }

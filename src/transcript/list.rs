@@ -1,5 +1,7 @@
 //! Finds the messages in a value: a list, an envelope around one, or a collection of envelopes.
 
+use std::ops::Range;
+
 use crate::transcript::formats::FORMATS;
 use crate::transcript::json::{Items, Json, Kind, Object};
 use crate::transcript::read_error::{ReadError, describe, no_transcript};
@@ -42,6 +44,8 @@ pub(crate) struct List<'a> {
     pub(crate) values: Items<'a>,
     /// The line on which it begins, if the source holds one conversation a line.
     pub(super) line: Option<usize>,
+    /// The spans among the values that are kept aside.
+    pub(super) aside: &'a [Range<usize>],
 }
 
 impl<'a> List<'a> {
@@ -103,7 +107,13 @@ impl<'a> List<'a> {
         }
         // The input of a request may be a string.
         let text = member("input").filter(|input| input.kind() == Kind::String && member("model").is_some());
-        text.map(|text| List { envelope: Some(envelope), state: Some(envelope), values: Items::only(text), line })
+        text.map(|text| List {
+            envelope: Some(envelope),
+            state: Some(envelope),
+            values: Items::only(text),
+            line,
+            aside: &[],
+        })
     }
 
     fn of(envelope: Option<Json<'a>>, state: Option<Json<'a>>, list: Json<'a>, line: Option<usize>) -> Self {
@@ -113,7 +123,7 @@ impl<'a> List<'a> {
             (Some(only), None) if only.kind() == Kind::Array => only.items(),
             _ => list.items(),
         };
-        List { envelope, state, values, line }
+        List { envelope, state, values, line, aside: &[] }
     }
 }
 

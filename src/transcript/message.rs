@@ -82,6 +82,8 @@ pub(crate) struct RareFields<'a> {
     pub(crate) provider: Option<Text<'a>>,
     /// Tokens of thinking that only the provider can read. It counts only until the user's next message.
     pub(crate) encrypted_thinking: u64,
+    /// The model's reasoning beside the content: a text, or a list of details.
+    pub(crate) reasoning: Option<Json<'a>>,
 }
 
 impl<'a> RareFields<'a> {
@@ -92,9 +94,9 @@ impl<'a> RareFields<'a> {
 
     /// Boxes the fields; `None` if all are empty.
     pub(crate) fn boxed(self) -> Option<Box<Self>> {
-        let RareFields { role_name, name, total_tokens, provider, encrypted_thinking } = self;
+        let RareFields { role_name, name, total_tokens, provider, encrypted_thinking, reasoning } = self;
         let has_text = [role_name, name, provider].iter().any(Option::is_some);
-        (has_text || total_tokens.is_some() || encrypted_thinking > 0).then(|| Box::new(self))
+        (has_text || total_tokens.is_some() || encrypted_thinking > 0 || reasoning.is_some()).then(|| Box::new(self))
     }
 }
 

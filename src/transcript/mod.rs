@@ -15,6 +15,7 @@ pub(crate) mod framing;
 pub(crate) mod json;
 pub(crate) mod lazy_text;
 pub(crate) mod list;
+pub(crate) mod loaded;
 pub(crate) mod message;
 pub(crate) mod order;
 pub(crate) mod outputs;

@@ -21,11 +21,28 @@ pub(crate) struct Order {
     /// Whether `user_first` and `calls_after_user` hold only for what is written, because the provider, or some of its
     /// models, also accepts other orders.
     pub(crate) lenient: bool,
+    /// Whether no two calls may have the same id.
+    pub(crate) unique_ids: bool,
+    /// Which texts are accepted.
+    pub(crate) texts: Texts,
     /// Whether the provider stores some calls itself, so that a result may have no call in the transcript.
     pub(crate) calls_elsewhere: bool,
     /// Whether the provider knows from ids which reasoning led to what the model made, and rejects the one without the
     /// other.
     pub(crate) binds_reasoning: bool,
+}
+
+/// Which texts are accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Texts {
+    /// All, and none.
+    Any,
+    /// All, but a message must have a content or calls.
+    Some,
+    /// Those with at least one character.
+    NotEmpty,
+    /// Those with at least one character that is not white space.
+    NotBlank,
 }
 
 /// Where tool results must be.
@@ -54,6 +71,8 @@ impl Order {
             calls_after_user: false,
             results_first: false,
             lenient: false,
+            unique_ids: false,
+            texts: Texts::Any,
             calls_elsewhere: false,
             binds_reasoning: false,
         }

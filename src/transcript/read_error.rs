@@ -44,6 +44,8 @@ pub(crate) enum ReadError {
         column: usize,
         /// The first unknown part.
         unknown: foreign::UnknownPart,
+        /// The formats that know the part.
+        known_by: Box<[&'static str]>,
     },
     /// The messages could be of several formats.
     Ambiguous {
@@ -58,10 +60,13 @@ impl fmt::Display for ReadError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ReadError::Empty => write!(out, "is empty: a transcript is a JSON list of messages, `[]` at least"),
-            ReadError::Syntax(SyntaxError { line, column, what }) if what == TOO_DEEP => {
+            ReadError::Syntax(SyntaxError { line, column, what, .. }) if what == TOO_DEEP => {
                 write!(out, "cannot be read: {what} at line {line} column {column}")
             }
-            ReadError::Syntax(SyntaxError { line, column, what }) => {
+            ReadError::Syntax(SyntaxError { line, column, what, is_unclosed: true, .. }) => {
+                write!(out, "is not JSON: {what} that begins at line {line} column {column} is not closed")
+            }
+            ReadError::Syntax(SyntaxError { line, column, what, .. }) => {
                 write!(out, "is not JSON: {what} at line {line} column {column}")
             }
             ReadError::NoTranscript { line, column, found } => {
@@ -70,8 +75,13 @@ impl fmt::Display for ReadError {
             ReadError::OtherFormat { line, column, named, found, own } => {
                 write!(out, "is no {named} transcript: {found} (line {line} column {column}); {own} reads it")
             }
-            ReadError::Foreign { line, column, unknown } => {
-                write!(out, "cannot be read: {unknown} (line {line} column {column})")
+            ReadError::Foreign { line, column, unknown, known_by } => {
+                write!(out, "cannot be read: {unknown} (line {line} column {column})")?;
+                match &**known_by {
+                    [] => Ok(()),
+                    [one] => write!(out, "; {one} knows it"),
+                    [first @ .., last] => write!(out, "; {} and {last} know it", first.join(", ")),
+                }
             }
             ReadError::Ambiguous { line, ambiguity } => {
                 let at = line.map(|line| format!(" at line {line}")).unwrap_or_default();

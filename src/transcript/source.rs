@@ -4,6 +4,9 @@
 //! [`crate::transcript::json`] can skip messages without reading them again. Like Python's `json`, it also accepts
 //! `NaN` and `Infinity` anywhere, and control characters in the arguments of tools.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 mod scan;
 #[cfg(test)]
 mod tests;
@@ -22,21 +25,33 @@ pub(crate) struct SyntaxError {
     pub(crate) column: usize,
     /// The reason, without the place.
     pub(crate) what: String,
+    /// Whether the place is where a string, list or object begins that is not closed.
+    pub(crate) is_unclosed: bool,
+    /// Whether the text ends too early.
+    pub(crate) is_early_end: bool,
 }
 
 /// A text with its JSON values: one in a document, several in JSONL, where two may share a line. A byte order mark in
 /// front belongs to none of them.
 #[derive(Debug)]
 pub(crate) struct Source<'a> {
-    /// The text, including a byte order mark.
-    pub(crate) text: &'a str,
-    /// The byte range of all values.
-    pub(super) values: (usize, usize),
+    /// The text, including a byte order mark. It has [`MASK`] in place of the bytes of broken lines, so that no reader
+    /// takes them for JSON. All other bytes have the same offsets as in the file.
+    pub(crate) text: Cow<'a, str>,
+    /// Where the values begin, in bytes.
+    pub(super) start: usize,
     /// The long values, in the order in which they begin.
     pub(super) long: Vec<LongValue>,
-    /// The error in the last line, if a program did not finish writing it.
-    pub(super) broken: Option<SyntaxError>,
+    /// The values that share their line with others: the spans of such lines, in order.
+    pub(super) shared_lines: Vec<Range<usize>>,
+    /// The lines that are not JSON: their spans, in order.
+    pub(super) broken_lines: Vec<Range<usize>>,
+    /// Why the text as a whole is not JSON, if some lines are broken.
+    pub(super) error: Option<SyntaxError>,
 }
+
+/// The character that masks broken lines. It separates no values and opens none.
+const MASK: &str = "x";
 
 /// A long value or key. Offsets are bytes.
 #[derive(Debug, Clone, Copy)]
@@ -49,60 +64,96 @@ pub(super) struct LongValue {
 }
 
 impl<'a> Source<'a> {
-    /// Reads a text in one pass. If the last line is only the beginning of a value, the values are those before it.
+    /// Reads a text in one pass.
     ///
     /// # Errors
     /// The first place that is not JSON.
     pub(crate) fn of(text: &'a str) -> Result<Self, SyntaxError> {
-        let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-        match Scan::long_values(text, Controls::Refused, mark) {
-            Ok(long) => Ok(Source { text, values: (mark, text.len()), long, broken: None }),
-            Err(wrong) => Source::of_whole_lines(text, mark, &wrong).ok_or_else(|| wrong.error(text)),
+        let start = start_of_values(text);
+        match Scan::values(text, Controls::Refused, start) {
+            Ok((long, shared_lines)) => Ok(Source { shared_lines, ..Source::new(text.into(), start, long) }),
+            Err(wrong) => Err(wrong.error(text)),
         }
     }
 
-    /// Reads all lines but an incomplete last one.
-    fn of_whole_lines(text: &'a str, mark: usize, wrong: &ScanError) -> Option<Self> {
-        let end = text.rfind('\n')? + 1;
-        let is_blank = |text: &str| text.trim_ascii().is_empty();
-        if !wrong.is_early_end || is_blank(&text[end..]) || is_blank(&text[mark..end]) {
-            return None;
+    /// Reads a file, of which some lines may be broken. Whether that is an error depends on its format.
+    ///
+    /// # Errors
+    /// The first place that is not JSON. The text is not JSONL either.
+    pub(crate) fn of_file(text: &'a str) -> Result<Self, SyntaxError> {
+        Source::of(text).or_else(|error| match error.what.as_str() {
+            what if what == TOO_DEEP || what.ends_with(CONFLICT) => Err(error),
+            _ => Source::of_lines(text, error),
+        })
+    }
+
+    /// Reads each line by itself. A text is JSONL if its first line is a value, or two of its lines are objects: of a list
+    /// that is spread over lines, only the last element has no comma behind it.
+    fn of_lines(text: &'a str, error: SyntaxError) -> Result<Self, SyntaxError> {
+        let start = start_of_values(text);
+        let (long, broken_lines) = Scan::lines(text, start);
+        let mut masked = String::with_capacity(text.len());
+        for broken in &broken_lines {
+            masked.push_str(&text[masked.len()..broken.start]);
+            masked.push_str(&MASK.repeat(broken.len()));
         }
-        let long = Scan::long_values(&text[..end], Controls::Refused, mark).ok()?;
-        Some(Source { text, values: (mark, end), long, broken: Some(wrong.error(text)) })
+        masked.push_str(&text[masked.len()..]);
+        let first = text.len() - text[start..].trim_ascii_start().len();
+        let begins_broken = broken_lines.first().is_some_and(|broken| broken.start <= first);
+        let begins_object = |line: &str| line.trim_ascii_start().starts_with('{');
+        let broken_objects = broken_lines.iter().filter(|line| begins_object(&text[line.start..line.end])).count();
+        let objects = text[start..].lines().filter(|line| begins_object(line)).count() - broken_objects;
+        if begins_broken && objects < 2 {
+            return Err(error);
+        }
+        Ok(Source { broken_lines, error: Some(error), ..Source::new(masked.into(), start, long) })
+    }
+
+    fn new(text: Cow<'a, str>, start: usize, long: Vec<LongValue>) -> Self {
+        Source { text, start, long, shared_lines: Vec::new(), broken_lines: Vec::new(), error: None }
     }
 
     /// Reads a tool's arguments as Python does with `strict=False`; `None` if they are not exactly one value.
     pub(crate) fn of_arguments(text: &'a str) -> Option<Self> {
-        let long = Scan::long_values(text, Controls::Allowed, 0).ok()?;
-        let source = Source { text, values: (0, text.len()), long, broken: None };
+        let (long, _) = Scan::values(text, Controls::Allowed, 0).ok()?;
+        let source = Source::new(text.into(), 0, long);
         (source.values().take(2).count() == 1).then_some(source)
     }
+}
+
+/// Returns the offset after a byte order mark.
+fn start_of_values(text: &str) -> usize {
+    if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
 }
 
 /// An error and its offset.
 struct ScanError {
     at: usize,
     what: &'static str,
+    /// Whether the offset is where a string, list or object begins that is not closed.
+    is_unclosed: bool,
     /// Whether the text ends too early.
     is_early_end: bool,
 }
 
+/// What a line is that begins with a mark of a merge conflict, after the mark.
+const CONFLICT: &str = "marks a merge conflict that nobody has resolved,";
+
 impl ScanError {
-    /// Converts to line and column. A text that ends too early has its error at the end of its last line.
+    /// Converts to line and column. A text that ends too early has its error at the end of its last line, unless
+    /// something is not closed.
     fn error(&self, text: &str) -> SyntaxError {
-        let at = if self.is_early_end { text.trim_ascii_end().len().saturating_sub(1) } else { self.at };
+        let is_at_end = self.is_early_end && !self.is_unclosed;
+        let at = if is_at_end { text.trim_ascii_end().len().saturating_sub(1) } else { self.at };
         let before = &text.as_bytes()[..at];
         let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
         let line = memchr::memchr_iter(b'\n', before).count() + 1;
         let conflict =
             ["<<<<<<<", "=======", ">>>>>>>"].into_iter().find(|marker| text[line_start..].starts_with(marker));
-        match conflict {
-            Some(marker) => {
-                let what = format!("`{marker}` marks a merge conflict that nobody has resolved,");
-                SyntaxError { line, column: 1, what }
-            }
-            None => SyntaxError { line, column: at - line_start + 1, what: self.what.to_owned() },
-        }
+        let (column, what, is_unclosed) = match conflict {
+            Some(marker) => (1, format!("`{marker}` {CONFLICT}"), false),
+            None => (at - line_start + 1, self.what.to_owned(), self.is_unclosed),
+        };
+        SyntaxError { line, column, what, is_unclosed, is_early_end: self.is_early_end }
     }
 }

@@ -7,7 +7,7 @@ use memchr::memmem;
 
 use crate::transcript::format::Transcript;
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::message::{Message, Role};
+use crate::transcript::message::{Message, Part, PartKind, Role};
 
 /// A piece of thinking in a message.
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +76,9 @@ const MODEL: [&[&str]; 12] = [
     &["info", "config", "model", "model_name"],
 ];
 
+/// The paths to the model in a line of a session that is no message.
+const NOTED_MODEL: [&[&str]; 2] = [&["payload", "model"], &["modelId"]];
+
 /// Returns the thinking in a message, in order; none if the model's maker requires that it stays.
 pub(crate) fn thoughts<'a>(message: &Message<'a>) -> Vec<Thought<'a>> {
     let raw = message.json.raw().as_bytes();
@@ -93,17 +96,31 @@ pub(crate) fn thoughts<'a>(message: &Message<'a>) -> Vec<Thought<'a>> {
     found
 }
 
+/// Whether a message has any reasoning of its model, of whichever maker. An empty text that stands in its place counts.
+pub(crate) fn has_reasoning(message: &Message<'_>) -> bool {
+    let is_reasoning = |part: &Part<'_>| matches!(part.kind, PartKind::Reasoning(_));
+    let members = || TEXTS.into_iter().chain(LISTS.map(|(key, _)| key));
+    let is_beside = |fields: &Json<'_>| {
+        members().any(|key| fields.get(key).is_some_and(|reasoning| reasoning.kind() != Kind::Null))
+    };
+    message.content.parts().iter().any(is_reasoning)
+        || field_objects(message.json).iter().any(is_beside)
+        || !thoughts(message).is_empty()
+}
+
 /// Returns the name of the model that wrote a message, if the message has it.
 pub(crate) fn own_model(message: &Message<'_>) -> Option<String> {
     named(&Object::of(first(message.json)), &OWN_MODEL)
 }
 
-/// Returns the name of a transcript's model, from the envelope or else from the last message with one.
+/// Returns the name of a transcript's model, from the envelope, or else from the last message or the last note with
+/// one.
 pub(crate) fn model_of(transcript: &Transcript<'_>) -> Option<String> {
     let around = [transcript.state, transcript.envelope].into_iter().flatten();
     let mut around = around.filter_map(|around| named(&Object::of(around), &MODEL));
     let answers = || transcript.messages.iter().rev().filter(|message| message.role == Role::Assistant);
-    around.next().or_else(|| answers().find_map(own_model))
+    let notes = || transcript.notes.iter().rev().find_map(|note| named(&Object::of(note.json), &NOTED_MODEL));
+    around.next().or_else(|| answers().find_map(own_model)).or_else(notes)
 }
 
 fn named(object: &Object<'_>, paths: &[&[&str]]) -> Option<String> {

@@ -49,6 +49,7 @@ pub(crate) fn view<'t>(
         order,
         envelope,
         state,
+        aside: &[],
         line,
         nth_of_line,
         ascii: OnceLock::new(),

@@ -21,7 +21,11 @@ const GOOD: &str = r#"[{"role":"user","content":"a"},{"role":"assistant","conten
 #[test]
 fn what_is_no_json_has_a_line_and_a_column() {
     assert_fails(&piped(&[], "[\n {\"role\": }\n]"), 1, &["tcompact: standard input is not JSON", "line 2 column 11"]);
-    assert_fails(&piped(&[], GOOD.trim_end_matches(']')), 1, &["is not JSON", "EOF", "line 1"]);
+    assert_fails(
+        &piped(&[], GOOD.trim_end_matches(']')),
+        1,
+        &["is not JSON: the list that begins at line 1 column 1 is not closed"],
+    );
     assert_fails(
         &piped(&[], &format!("{}\n{{\"role\"", GOOD.replace("},{", "}\n{").trim_matches(['[', ']']))),
         1,
@@ -167,7 +171,7 @@ fn an_empty_file_is_no_transcript_and_an_empty_list_is_one() {
 
 #[test]
 fn bytes_that_are_no_utf8() {
-    assert_fails(&run(&mut tcompact(), b"[\n\"\xff\"]"), 1, &["it is not UTF-8 (line 2 column 2)"]);
+    assert_fails(&run(&mut tcompact(), b"[\n\"\xff\"]"), 1, &["it has bytes that are not UTF-8 at line 2 column 2"]);
     assert_fails(&run(&mut tcompact(), b"\xff\xfe[\x00]\x00"), 1, &["UTF-16", "iconv"]);
 }
 

@@ -5,6 +5,7 @@ mod archives;
 mod bad_input;
 mod batch;
 mod benches;
+mod broken_lines;
 mod browser;
 mod cases;
 #[cfg(unix)]
@@ -38,7 +39,9 @@ mod providers;
 mod purity;
 mod reading_again;
 mod readme;
+mod reasoning;
 mod redaction;
+mod refusals;
 mod reports;
 mod restoring;
 mod rows;
@@ -47,6 +50,7 @@ mod server;
 #[cfg(unix)]
 mod signals;
 mod streams;
+mod synthesized;
 #[cfg(unix)]
 mod terminal;
 mod thinking;

@@ -68,7 +68,7 @@ fn a_bad_line_stops_the_stream_with_its_number() {
     assert_eq!(run.code, 7, "{run:?}");
     assert_eq!(run.stdout.lines().count(), 3);
     assert!(
-        run.stderr.contains("standard input is not JSON: EOF while parsing an object at line 4 column 9"),
+        run.stderr.contains("standard input is not JSON: the object that begins at line 4 column 1 is not closed"),
         "{run:?}"
     );
     assert!(run.stderr.contains("what came before it is written"), "{run:?}");
@@ -106,7 +106,7 @@ fn a_bad_line_goes_through_where_that_is_wanted() {
     assert_eq!(run.code, 0, "{run:?}");
     assert_eq!(run.stdout.split_inclusive('\n').nth(3), Some(bad));
     assert_eq!(run.stdout.lines().count(), 6);
-    assert!(run.stderr.contains("line 4 column 9; the line stays unchanged"), "{run:?}");
+    assert!(run.stderr.contains("line 4 column 1 is not closed; the line stays unchanged"), "{run:?}");
     let report = fs::read_to_string(&report).expect("a report");
     let statuses: Vec<Value> =
         report.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")["status"].clone()).collect();
@@ -125,7 +125,10 @@ fn a_line_that_is_no_text_is_as_bad_as_another() {
     assert_eq!(stopped.status.code(), Some(7));
     assert_eq!(stopped.stdout.split(|byte| *byte == b'\n').count(), 4);
     let said = String::from_utf8_lossy(&stopped.stderr);
-    assert!(said.contains("it is not UTF-8 (line 4 column 14); what came before it is written"), "{said}");
+    assert!(
+        said.contains("it has bytes that are not UTF-8 at line 4 column 14; what came before it is written"),
+        "{said}"
+    );
     let through =
         tcompact().args(RULES).args(["--on-error", "passthrough"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
     let mut through = through.expect("it starts");

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use crate::plan::reasoning;
 use crate::plan::{self, Plan};
-use crate::prune::{Pruned, Rule, capping, for_fit, with_shorter_results};
+use crate::prune::{Pruned, Rule, capping, for_fit, last_resort, with_shorter_results};
 
 use crate::compact::decide::{smallest_summary, uncut_without_gain};
 use crate::compact::fit::limit::{Fit, Unmet};
@@ -53,7 +54,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
             let size = self.policy.fit.map(|size| size.to_string()).unwrap_or_default();
             return self.fitted.leave_unchanged(format!("it has {total} tokens, within --fit {size}"));
         }
-        match self.reach_limit() {
+        match self.reach_limit_at_last() {
             Err(unmet) => self.settle(self.limit, 0, None, Some(unmet)),
             // How long the embedded summary is shows a trial.
             Ok(()) if !self.policy.summary.is_embedded() => _ = self.fill(self.room_for_summary()),
@@ -61,16 +62,33 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         }
     }
 
+    /// Makes the conversation fit the limit, if need be without the reasoning that the model wants back.
+    ///
+    /// # Errors
+    /// Why that is impossible.
+    fn reach_limit_at_last(&mut self) -> Result<(), Unmet> {
+        let decided = self.fitted.plan.clone();
+        let mut rules = for_fit(&self.policy.pruning.rules);
+        let reached = self.reach_limit(&rules);
+        let Some(rule) = last_resort(&self.policy.pruning.rules).filter(|_| reached.is_err()) else { return reached };
+        if reasoning::wanted_back(self.fitted.transcript, self.policy.reader_name()).is_none() {
+            return reached;
+        }
+        rules.push(rule);
+        self.fitted.plan = decided;
+        self.reach_limit(&rules)
+    }
+
     /// Makes the conversation fit the limit.
     ///
     /// # Errors
     /// Why that is impossible.
-    fn reach_limit(&mut self) -> Result<(), Unmet> {
+    fn reach_limit(&mut self, rules: &[Rule]) -> Result<(), Unmet> {
         let kept_from = if self.policy.keep_is_given { self.fitted.plan.kept_from } else { self.half_limit_tail() };
         self.pinned = plan::pinned(self.fitted.transcript, &self.policy.cut, kept_from);
         self.fitted.plan = std::mem::take(&mut self.fitted.plan).without_cut();
         (self.fitted.plan.wanted, self.fitted.kept_from) = (kept_from, kept_from);
-        let mut pruned = self.pruned_in(0..kept_from, &for_fit(&self.policy.pruning.rules), self.goal);
+        let mut pruned = self.pruned_in(0..kept_from, rules, self.goal);
         if self.fitted.leaves_foreign(self.policy, &self.fitted.plan, &pruned) {
             pruned = Pruned::default();
         }

@@ -67,7 +67,8 @@ impl<'b> Batch<'b> {
                     let lines_before = lines.lines_before + at;
                     let Input { name, as_lines, compression, .. } = lines;
                     let (name, text) = (name.clone(), text.to_owned());
-                    let line = Input { name, text, as_lines: *as_lines, lines_before, compression: *compression };
+                    let (as_lines, compression) = (*as_lines, *compression);
+                    let line = Input { name, text, raw: None, as_lines, lines_before, compression };
                     outcomes.extend(self.outcomes_of_lines(job, &line));
                     if outcomes.last().is_some_and(Result::is_err) {
                         break;

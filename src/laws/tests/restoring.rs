@@ -29,17 +29,17 @@ proptest! {
         let result = apply(&source, &edits);
         let cut: Vec<_> = decided.summarized().iter().map(|&index| &transcript.messages[index]).collect();
         let messages: Vec<&str> = cut.iter().map(|message| message.json.raw()).collect();
-        let ways = restore_infos(&source, &[Change::new(transcript, edits, &decided.summarized())]);
+        let ways = restore_infos(source.as_bytes(), &[Change::new(transcript, edits, &decided.summarized())]);
         let mut record = serde_json::to_value(&ways[0]).expect("a record");
         record["messages"] = json!(messages);
         let record = record.to_string();
         let parsed = serde_json::from_str(&record).expect("a record");
         let line = ways[0].line;
         let text = |of: &str| line.map_or(of.to_owned(), |line| of.lines().nth(line - 1).expect("a line").to_owned());
-        prop_assert_eq!(restore_original(&text(&result), "", line, vec![parsed]), Ok(text(&source)));
+        prop_assert_eq!(restore_original(text(&result).as_bytes(), "", line, vec![parsed]), Ok(text(&source).into_bytes()));
         let changed = changes.iter().fold(record, |record, change| change.apply_to(&record));
-        if let Ok(parsed) = serde_json::from_str(&changed) && let Ok(back) = restore_original(&text(&result), "", line, vec![parsed]) {
-            prop_assert_eq!(back, text(&source), "{}", changed);
+        if let Ok(parsed) = serde_json::from_str(&changed) && let Ok(back) = restore_original(text(&result).as_bytes(), "", line, vec![parsed]) {
+            prop_assert_eq!(back, text(&source).into_bytes(), "{}", changed);
         }
     }
 }

@@ -60,8 +60,10 @@ impl Bytes {
 pub(crate) struct UnknownPart {
     /// The index of its message.
     pub(crate) message: usize,
+    /// Where it begins in the source, in bytes.
+    pub(crate) start: usize,
     /// What is unknown: the part's type, or the kind of value it is.
-    what: String,
+    what: Box<str>,
     /// The name of the conversation's format.
     format: &'static str,
     /// The program known to write such messages.
@@ -78,8 +80,14 @@ impl UnknownPart {
             Some(kind) => format!("a part of the type `{}`", kind.escape_debug()),
             None => format!("{} that {} does not have there", part.kind().noun(), transcript.format.name()),
         };
-        UnknownPart { message, what, format: transcript.format.name(), program: program(whole), bytes }
+        let (start, format) = (part.span().start, transcript.format.name());
+        UnknownPart { message, start, what: what.into(), format, program: program(whole), bytes }
     }
+}
+
+/// Whether the part that begins at a byte is of an unknown kind.
+pub(in crate::transcript) fn is_unknown(message: &Message<'_>, start: usize) -> bool {
+    foreign_parts(message).any(|part| part.json.span().start == start)
 }
 
 impl fmt::Display for UnknownPart {

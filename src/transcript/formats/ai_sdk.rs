@@ -14,7 +14,8 @@ use crate::transcript::compaction::Compaction;
 use crate::transcript::edit::Edit;
 use crate::transcript::foreign;
 use crate::transcript::format::{
-    Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage, SummaryRole,
+    CallMembers, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
+    SummaryRole,
 };
 use crate::transcript::formats::shared::attachments::{self, append_line, with_parts};
 use crate::transcript::formats::shared::blocks::{block_types, is_foreign};
@@ -184,6 +185,22 @@ impl MessageWriter for AiSdk {
             }
         }
         Some(result)
+    }
+
+    fn result_members(&self, call: &Call<'_>, text: &str) -> Option<CallMembers> {
+        let invocation = call.json.get("toolInvocation");
+        let state = invocation.unwrap_or(call.json).get_text("state")?;
+        let inside = invocation.map(|_| "toolInvocation");
+        // Version 4.
+        if ["call", "partial-call"].iter().any(|name| state.is(name)) {
+            let members = vec![("state", Some(json!("result"))), ("result", Some(json!(text)))];
+            return Some(CallMembers { inside, members });
+        }
+        // Nobody has approved it.
+        let is_open = call.json.get("approval").is_some_and(|approval| approval.get("approved").is_none());
+        let mut members = vec![("state", Some(json!("output-error"))), ("errorText", Some(json!(text)))];
+        members.extend(is_open.then_some(("approval", None)));
+        Some(CallMembers { inside, members })
     }
 
     fn results_message(&self) -> Option<Value> {

@@ -16,12 +16,16 @@ use crate::transcript::formats::shared::groups::after_thinking;
 use crate::transcript::formats::shared::tool_use::{self, ROLES, is_call, is_result};
 use crate::transcript::json::{Json, Object};
 use crate::transcript::message::{Call, Message, ResultRef};
-use crate::transcript::order::{Order, Results};
+use crate::transcript::order::{Order, Results, Texts};
 use crate::transcript::outputs::Output;
+use crate::transcript::text::Text;
 
 /// The format's row.
 #[derive(Debug)]
 pub(super) struct Anthropic;
+
+/// The types of blocks that no other format has, besides calls and results.
+const OWN_BLOCKS: [&str; 4] = ["container_upload", "search_result", "compaction", "tool_addition"];
 
 impl Format for Anthropic {
     fn name(&self) -> &'static str {
@@ -43,8 +47,12 @@ impl MessageReader for Anthropic {
         {
             return Fit::Mismatch;
         }
+        let is_own = |kind: Text<'_>| is_call(kind) || is_result(kind) || OWN_BLOCKS.iter().any(|own| kind.is(own));
+        let is_known = |(block, kind): &(Json<'_>, Option<Text<'_>>)| {
+            kind.is_some_and(is_own) || !blocks::is_foreign(*block, *kind)
+        };
         let mut fit = Fit::Plain;
-        for (block, kind) in block_types(message).filter(|(block, kind)| !blocks::is_foreign(*block, *kind)) {
+        for (block, kind) in block_types(message).filter(is_known) {
             let Some(kind) = kind.filter(|kind| !blocks::UNREAD.iter().any(|unread| kind.is(unread))) else {
                 return Fit::Mismatch;
             };
@@ -54,10 +62,7 @@ impl MessageReader for Anthropic {
                 fit = Fit::Own("signed thinking blocks");
             } else if (kind.is("image") || kind.is("document")) && block.get("source").is_some() {
                 fit = Fit::Own("media blocks with a source");
-            } else if ["container_upload", "search_result", "compaction", "tool_addition"]
-                .iter()
-                .any(|own| kind.is(own))
-            {
+            } else if is_own(kind) {
                 fit = Fit::Own("its content blocks");
             }
         }
@@ -117,7 +122,14 @@ impl MessageWriter for Anthropic {
 impl OrderRules for Anthropic {
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         // The API merges consecutive messages of one speaker.
-        Order { results_first: true, user_first: true, lenient: true, ..Order::of(Results::Grouped) }
+        Order {
+            results_first: true,
+            user_first: true,
+            lenient: true,
+            unique_ids: true,
+            texts: Texts::NotBlank,
+            ..Order::of(Results::Grouped)
+        }
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {

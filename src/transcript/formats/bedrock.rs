@@ -17,7 +17,7 @@ use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{
     Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
 };
-use crate::transcript::order::{Order, Results};
+use crate::transcript::order::{Order, Results, Texts};
 use crate::transcript::outputs::Output;
 
 /// The format's row.
@@ -107,7 +107,13 @@ impl MessageWriter for Bedrock {
 
 impl OrderRules for Bedrock {
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order { user_first: true, alternates: true, ..Order::of(Results::Next) }
+        Order {
+            user_first: true,
+            alternates: true,
+            unique_ids: true,
+            texts: Texts::NotBlank,
+            ..Order::of(Results::Next)
+        }
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {

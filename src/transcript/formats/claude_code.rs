@@ -5,11 +5,14 @@
 //! user abandoned, and messages of sub-agents. `claude -p --output-format stream-json` writes the same lines without
 //! links.
 
+mod attached;
+
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
+use crate::transcript::edit::Edit;
 use crate::transcript::foreign;
 use crate::transcript::format::{
     EntryKind, EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
@@ -17,11 +20,11 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::fields::copied;
 use crate::transcript::formats::shared::groups::of_one_answer;
-use crate::transcript::formats::shared::links::{Keys, uuid};
+use crate::transcript::formats::shared::links::{Keys, followers, uuid};
 use crate::transcript::formats::shared::tool_use;
 use crate::transcript::json::{Items, Json, Kind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, ResultRef};
-use crate::transcript::order::{Order, Results};
+use crate::transcript::order::{Order, Results, Texts};
 use crate::transcript::outputs::Output;
 use crate::transcript::text::Text;
 
@@ -89,6 +92,7 @@ impl MessageReader for ClaudeCode {
         let is_message = |line: &Object<'_>| {
             line.get_text("type").is_some_and(is_speaker) && line.get("message").is_some() || is_foreign(line)
         };
+        let is_sent = |line: &Object<'_>| is_message(line) || attached::read(line).is_some();
         // In the file of a sub-agent every line is a sidechain. In other files a sub-agent's compactions concern only
         // itself.
         let all_sidechain = lines.iter().filter(|line| is_message(line)).all(is_sidechain);
@@ -100,6 +104,7 @@ impl MessageReader for ClaudeCode {
             .enumerate()
             .filter_map(|(index, line)| Some((line.get_text("uuid")?.decode(), index)))
             .collect();
+        let copied = copies(&lines[cut..], &|line| is_sent(line) && (all_sidechain || !is_sidechain(line)));
         let mut has_message = false;
         let entry = |(index, line): (usize, &Object<'_>)| {
             let is_linked = line.get("uuid").is_some() || line.get("parentUuid").is_some();
@@ -110,7 +115,8 @@ impl MessageReader for ClaudeCode {
                 Some(message) => Retention::With(message),
                 None if is_main_boundary(line) => Retention::Obsolete,
                 None if index >= cut && is_undone[index - cut] => Retention::Obsolete,
-                None if index >= cut && is_message(line) && (all_sidechain || !is_sidechain(line)) => {
+                None if let Some(original) = copied.get(&index.wrapping_sub(cut)) => Retention::With(cut + original),
+                None if index >= cut && is_sent(line) && (all_sidechain || !is_sidechain(line)) => {
                     has_message = true;
                     return EntryKind::Message;
                 }
@@ -135,6 +141,9 @@ impl MessageReader for ClaudeCode {
             let part = Part { json: message.json, kind: foreign::part(message.json) };
             return Ok(Message { content: Content::Parts(Box::new([part])), ..Message::empty(message.json) });
         }
+        if let Some(read) = attached::read(message) {
+            return Ok(read);
+        }
         let Some(inner) = message.get("message").filter(|inner| inner.kind() == Kind::Object) else {
             return Err("is no line with a message".to_owned());
         };
@@ -142,7 +151,7 @@ impl MessageReader for ClaudeCode {
         Ok(Message { json: message.json, earlier: is_true(message, "isCompactSummary"), ..read })
     }
 
-    fn is_append_only(&self) -> bool {
+    fn skips_broken_lines(&self) -> bool {
         true
     }
 
@@ -199,12 +208,28 @@ impl MessageWriter for ClaudeCode {
     fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
         let result = tool_use::result(call, text)?;
         let id = calling.json.get_text("uuid");
-        let new = id.map(|id| uuid(&["result", &id.decode(), call.json.raw()]));
+        // Lines with one uuid are one message, so each of several equal calls takes its own.
+        let is_equal = |other: &&Call<'_>| other.json.raw() == call.json.raw();
+        let before = |other: &&Call<'_>| other.json.span().start < call.json.span().start;
+        let nth = calling.calls.iter().filter(is_equal).filter(before).count();
+        let spelled = call.json.raw().to_owned() + &"again".repeat(nth);
+        let new = id.map(|id| uuid(&["result", &id.decode(), &spelled]));
         let line = Line { neighbour: calling.json }.user(json!({"role": "user", "content": [result]}), new, Map::new());
         Some(match id {
             Some(id) if calling.json.get("parentUuid").is_some() => linked(Some(&id.decode()), line),
             _ => line,
         })
+    }
+
+    fn link_results(&self, transcript: &Transcript<'_>, calling: usize, results: &mut [Value]) -> Vec<Edit> {
+        let calling = transcript.messages[calling].json;
+        let Some(id) = calling.get("parentUuid").and_then(|_| calling.get_text("uuid")) else { return Vec::new() };
+        let mut last = Value::from(id.decode());
+        for result in results {
+            let own = result["uuid"].clone();
+            result["parentUuid"] = std::mem::replace(&mut last, own);
+        }
+        last.as_str().map(|last| followers(transcript.entries(), KEYS, &id.decode(), last)).unwrap_or_default()
     }
 
     fn placeholder(&self, entry: Json<'_>) -> Option<Value> {
@@ -215,7 +240,8 @@ impl MessageWriter for ClaudeCode {
 
 impl OrderRules for ClaudeCode {
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Behind)
+        // Claude Code leaves out texts of nothing but white space, and sends empty ones.
+        Order { unique_ids: true, texts: Texts::NotEmpty, ..Order::of(Results::Behind) }
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
@@ -256,6 +282,24 @@ fn is_sidechain(line: &Object<'_>) -> bool {
 /// Whether a line marks that everything before it is no longer sent. In a stream, no summary replaces that.
 fn is_boundary(line: &Object<'_>) -> bool {
     line.get_text("subtype").is_some_and(|subtype| subtype.is("compact_boundary")) && line.get("parentUuid").is_some()
+}
+
+/// Returns the lines that were written again, with the line that counts: of several with one uuid, the first that says
+/// what the last says. Claude Code keeps the last of them, at the place of the first.
+fn copies(lines: &[Object<'_>], is_sent: &dyn Fn(&Object<'_>) -> bool) -> HashMap<usize, usize> {
+    let mut by_id: HashMap<Cow<'_, str>, Vec<usize>> = HashMap::new();
+    for (index, line) in lines.iter().enumerate().filter(|(_, line)| is_sent(line)) {
+        if let Some(id) = line.get_text("uuid") {
+            by_id.entry(id.decode()).or_default().push(index);
+        }
+    }
+    let said = |index: usize| ["message", "attachment"].map(|key| lines[index].get(key).map(|said| said.raw()));
+    let of_one = |same: Vec<usize>| {
+        let last = same.last().map(|last| said(*last));
+        let counted = same.iter().copied().find(|index| Some(said(*index)) == last);
+        same.into_iter().filter(move |index| Some(*index) != counted).filter_map(move |index| Some((index, counted?)))
+    };
+    by_id.into_values().filter(|same| same.len() > 1).flat_map(of_one).collect()
 }
 
 /// Returns for each line whether the user went back before it: of several prompts with the same parent, all lines from
@@ -350,94 +394,4 @@ fn members(value: Value) -> Map<String, Value> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::transcript::format::SummaryRole;
-    use crate::transcript::framing::tests::read;
-
-    fn line(id: u8, parent: u8, rest: &str) -> String {
-        let parent = if parent == 0 { "null".to_owned() } else { format!("\"u{parent}\"") };
-        format!("{{\"parentUuid\":{parent},\"cwd\":\"/w\",\"sessionId\":\"s\",{rest},\"uuid\":\"u{id}\"}}\n")
-    }
-
-    fn user(id: u8, parent: u8, text: &str) -> String {
-        line(id, parent, &format!(r#""type":"user","message":{{"role":"user","content":"{text}"}}"#))
-    }
-
-    fn blocks(id: u8, parent: u8, kind: &str, block: &str) -> String {
-        line(id, parent, &format!(r#""type":"{kind}","message":{{"id":"m","role":"{kind}","content":[{block}]}}"#))
-    }
-
-    fn summarized(source: &str, cutoff: usize, gone: &[usize]) -> Vec<Value> {
-        let document = read(source, None, None).expect("a transcript");
-        let transcript = &document.transcripts[0];
-        let gone: Vec<usize> = gone.iter().map(|index| transcript.messages[*index].span().start).collect();
-        let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-        ClaudeCode.summary(&summary, &InsertionPoint::in_place_of(transcript, cutoff, || gone.clone()))
-    }
-
-    #[test]
-    fn a_message_on_several_lines_and_results_between_stay_together() {
-        let call = |id| format!(r#"{{"type":"tool_use","id":"{id}","name":"f","input":{{}}}}"#);
-        let result = |id| format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":"r"}}"#);
-        let source = [
-            user(1, 0, "a"),
-            blocks(2, 1, "assistant", &call("a")),
-            blocks(3, 2, "user", &result("a")).replace(r#""id":"m","#, ""),
-            blocks(4, 2, "assistant", &call("b")),
-            blocks(5, 4, "user", &result("b")).replace(r#""id":"m","#, ""),
-            user(6, 5, "b"),
-        ]
-        .concat();
-        let document = read(&source, None, None).expect("a transcript");
-        let transcript = &document.transcripts[0];
-        assert_eq!(transcript.format.name(), "claude-code");
-        assert_eq!(transcript.groups, [(1, 3)]);
-        let whole = transcript.pairing.allowed_cuts(&transcript.groups);
-        assert_eq!(whole, [true, true, false, false, false, true, true]);
-    }
-
-    #[test]
-    fn what_is_not_sent_is_no_message() {
-        let boundary = line(3, 0, r#""type":"system","subtype":"compact_boundary""#);
-        let source = [
-            user(1, 0, "old"),
-            user(2, 1, "old too"),
-            boundary,
-            user(4, 3, "summary").replace("\"uuid", "\"isCompactSummary\":true,\"uuid"),
-            user(5, 4, "taken back"),
-            blocks(6, 5, "assistant", r#"{"type":"text","text":"its answer"}"#),
-            user(7, 4, "kept"),
-            user(8, 7, "of a sub-agent").replace("\"uuid", "\"isSidechain\":true,\"uuid"),
-            "{\"type\":\"custom-title\",\"customTitle\":\"t\"}\n".to_owned(),
-        ]
-        .concat();
-        let document = read(&source, None, None).expect("a transcript");
-        let transcript = &document.transcripts[0];
-        let texts: Vec<_> = transcript.messages.iter().map(|message| message.content.texts()[0].decode()).collect();
-        assert_eq!(texts, ["summary", "kept"]);
-        assert_eq!([0, 1].map(|index| transcript.messages[index].earlier), [true, false]);
-        let again = [user(5, 4, "kept"), user(6, 5, "behind it")].concat();
-        let document = read(Box::leak((source.clone() + &again).into_boxed_str()), None, None).expect("a transcript");
-        let texts = document.transcripts[0].messages.iter().map(|message| message.content.texts()[0].decode());
-        assert_eq!(texts.collect::<Vec<_>>(), ["summary", "kept", "behind it"], "a line that was written twice");
-        let bounds: Vec<Retention> = transcript.notes.iter().map(|note| note.retention).collect();
-        let spent = Retention::Obsolete;
-        assert_eq!(bounds, [spent, spent, spent, spent, spent, Retention::WithPrevious, Retention::Always]);
-    }
-
-    #[test]
-    fn a_summary_is_where_the_kept_lines_look_for_their_parent() {
-        let source = [user(1, 0, "a"), user(2, 1, "b"), user(3, 2, "c"), user(4, 1, "d").replace("user", "assistant")];
-        let source = source.concat();
-        let lines = summarized(&source, 2, &[0, 1]);
-        assert_eq!(lines.len(), 3, "{lines:?}");
-        assert_eq!((&lines[0]["parentUuid"], &lines[0]["logicalParentUuid"]), (&Value::Null, &json!("u2")));
-        assert_eq!((&lines[1]["uuid"], &lines[1]["parentUuid"]), (&json!("u2"), &lines[0]["uuid"]));
-        assert_eq!((&lines[1]["cwd"], &lines[1]["isCompactSummary"]), (&json!("/w"), &json!(true)));
-        assert_eq!((&lines[2]["uuid"], &lines[2]["parentUuid"]), (&json!("u1"), &json!("u2")));
-        let pinned = summarized(&source, 2, &[1]);
-        let links: Vec<_> = pinned.iter().map(|line| (&line["uuid"], &line["parentUuid"])).collect();
-        assert_eq!(links, [(&pinned[0]["uuid"], &Value::Null), (&json!("u2"), &pinned[0]["uuid"])]);
-    }
-}
+mod tests;

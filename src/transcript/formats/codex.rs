@@ -82,6 +82,9 @@ impl MessageReader for Codex {
             }
             Some(Line::Item(item, _)) => {
                 let mut read = items::item(&Object::of(item))?;
+                if is_handoff(item) {
+                    return Ok(items::message_of(json, Role::User, read.content));
+                }
                 // A call or result is its whole line.
                 read.calls.iter_mut().for_each(|call| call.json = json);
                 read.results.iter_mut().for_each(|answer| answer.json = json);
@@ -95,7 +98,7 @@ impl MessageReader for Codex {
         }
     }
 
-    fn is_append_only(&self) -> bool {
+    fn skips_broken_lines(&self) -> bool {
         true
     }
 }
@@ -136,7 +139,14 @@ impl MessageWriter for Codex {
     }
 
     fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
-        let item = items::result(&Call { json: payload(calling.json), ..call.clone() }, text)?;
+        let item = payload(calling.json);
+        let item = match item.get_text("type") {
+            // Codex answers it as a function.
+            Some(kind) if kind.is("local_shell_call") => {
+                serde_json::json!({"type": "function_call_output", "call_id": call.id?.decode(), "output": text})
+            }
+            _ => items::result(&Call { json: item, ..call.clone() }, text)?,
+        };
         let Some(timestamp) = calling.json.get_text("timestamp") else { return Some(item) };
         Some(serde_json::json!({"timestamp": timestamp.decode(), "type": "response_item", "payload": item}))
     }
@@ -204,6 +214,13 @@ fn is_foreign(item: Json<'_>) -> bool {
     is_message
         || ["role", "call_id"].iter().any(|key| item.get_text(key).is_some())
         || foreign::could_be_call_or_result(item)
+}
+
+/// Whether an item has the form of a result but answers no call: another agent hands over its task in it.
+fn is_handoff(item: Json<'_>) -> bool {
+    let item = &Object::of(item);
+    let is_result = matches!(items::kind(item), Some(Item::Result));
+    is_result && non_null(item, "call_id").is_none() && item.get_text("name").is_some()
 }
 
 fn payload(line: Json<'_>) -> Json<'_> {
@@ -453,5 +470,23 @@ mod tests {
     fn printed_events_are_told_from_sessions() {
         let printed = "{\"type\":\"thread.started\",\"thread_id\":\"t\"}\n{\"type\":\"turn.started\"}";
         assert!(read(printed, None, None).expect_err(printed).to_string().contains("codex exec --json"));
+    }
+
+    #[test]
+    fn a_task_that_another_agent_hands_over_is_a_message() {
+        let handoff = r#"{"type":"function_call_output","name":"handoff","output":"Check the list."}"#;
+        let odd = r#"{"type":"function_call_output","call_id":null,"name":"handoff","output":[{"type":"input_text","text":"Check it."}]}"#;
+        let orphan = r#"{"type":"function_call_output","output":"r"}"#;
+        let lines =
+            [said("user", "a"), line("response_item", handoff), line("response_item", odd), said("assistant", "b")];
+        with(&lines, |transcript| {
+            assert!(!transcript.pairing.orphaned.contains(&true));
+            assert_eq!(crate::plan::breaches::breaches(transcript).len(), 0);
+            let texts: Vec<_> =
+                transcript.messages.iter().map(|one| (one.role, one.content.texts()[0].decode())).collect();
+            assert_eq!(texts[1..3], [(Role::User, "Check the list.".into()), (Role::User, "Check it.".into())]);
+        });
+        let lines = [said("user", "a"), line("response_item", orphan), said("assistant", "b")];
+        with(&lines, |transcript| assert_eq!(transcript.pairing.orphaned, [false, true, false]));
     }
 }

@@ -15,7 +15,7 @@ use crate::transcript::formats::shared::groups::of_hosted;
 use crate::transcript::formats::shared::parts::{is_part, member, output, part};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, Part, RareFields, ResultRef, Role};
-use crate::transcript::order::{Order, Results};
+use crate::transcript::order::{Order, Results, Texts};
 use crate::transcript::outputs::Output;
 
 /// The format's row.
@@ -107,7 +107,13 @@ impl MessageWriter for Gemini {
 
 impl OrderRules for Gemini {
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order { user_first: true, calls_after_user: true, lenient: true, ..Order::of(Results::Grouped) }
+        Order {
+            user_first: true,
+            calls_after_user: true,
+            lenient: true,
+            texts: Texts::Some,
+            ..Order::of(Results::Grouped)
+        }
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {

@@ -12,7 +12,7 @@ use crate::transcript::format::{
     SummaryRole,
 };
 use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
-use crate::transcript::formats::shared::fields::{id, name, non_null, provider, with_first};
+use crate::transcript::formats::shared::fields::{has_reasoning, id, name, non_null, provider, reasoning, with_first};
 use crate::transcript::formats::shared::groups::of_hosted;
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
@@ -84,12 +84,15 @@ impl MessageReader for LangChain {
                 .map(|(block, _)| ResultRef { json: block, id: id(block.get("tool_use_id")) })
                 .collect(),
         };
+        let content = content(fields.get("content"), block);
+        let is_beside = role == Role::Assistant && !has_reasoning(&content);
+        let rest = rest(&fields, role, is_beside);
         Ok(Message {
             role,
-            content: content(fields.get("content"), block),
+            content,
             calls: if role == Role::Assistant { calls(&fields).into() } else { Box::default() },
             results: answers,
-            rest: rest(&fields, role),
+            rest,
             ..Message::empty(json)
         })
     }
@@ -241,10 +244,12 @@ fn additional<'a>(fields: &Object<'a>, key: &str) -> Option<Json<'a>> {
     fields.get("additional_kwargs")?.get(key)
 }
 
-/// Reads the rare fields of a message.
-fn rest<'a>(fields: &Object<'a>, role: Role) -> Option<Box<RareFields<'a>>> {
+/// Reads the rare fields of a message. `is_beside` says whether reasoning can be beside the content.
+fn rest<'a>(fields: &Object<'a>, role: Role, is_beside: bool) -> Option<Box<RareFields<'a>>> {
     let tokens = fields.get("usage_metadata").and_then(|usage| usage.get("total_tokens"));
+    let additional = fields.get("additional_kwargs").filter(|_| is_beside);
     let rest = RareFields {
+        reasoning: additional.and_then(|additional| reasoning(&Object::of(additional))),
         role_name: fields.get_text("role").filter(|_| role == Role::Other),
         name: name(fields),
         total_tokens: tokens.and_then(|tokens| tokens.raw().parse().ok()),

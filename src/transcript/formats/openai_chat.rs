@@ -16,7 +16,7 @@ use crate::transcript::formats::shared::chat;
 use crate::transcript::formats::shared::fields::{has_any, list, non_null, role_of, with_first};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Call, Message, Role};
-use crate::transcript::order::{Order, Results};
+use crate::transcript::order::{Order, Results, Texts};
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -123,7 +123,7 @@ impl MessageWriter for OpenAiChat {
 
 impl OrderRules for OpenAiChat {
     fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> Order {
-        let order = Order::of(Results::Following);
+        let order = Order { texts: Texts::Some, ..Order::of(Results::Following) };
         match is_for_mistral(envelope, messages) {
             true => Order { alternates: true, model_after_results: true, ..order },
             false => order,

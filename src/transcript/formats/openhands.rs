@@ -152,6 +152,27 @@ impl MessageWriter for OpenHands {
         append_line(&Object::of(action(message.json)?.get("args")?), "content", line)
     }
 
+    /// Writes an observation without a number: events are numbered in order, and none is free.
+    fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+        if calling.json.kind() == Kind::Array {
+            return None;
+        }
+        let mut event = Map::new();
+        let timestamp = call.json.get("timestamp");
+        event.extend(timestamp.map(|time| ("timestamp".to_owned(), copied(time))));
+        event.insert("source".to_owned(), json!("agent"));
+        event.insert("message".to_owned(), json!(text));
+        event.extend(call.json.get("id").map(|id| ("cause".to_owned(), copied(id))));
+        let metadata = call.json.get("tool_call_metadata");
+        event.extend(metadata.map(|metadata| ("tool_call_metadata".to_owned(), copied(metadata))));
+        // Nothing else names the action.
+        event.get("cause").or_else(|| event.get("tool_call_metadata"))?;
+        event.insert("observation".to_owned(), json!("error"));
+        event.insert("content".to_owned(), json!(text));
+        event.insert("extras".to_owned(), json!({"error_id": ""}));
+        Some(Value::Object(event))
+    }
+
     fn summary_position(&self, _transcript: &Transcript<'_>) -> SummaryPosition {
         // Events are numbered in order, and only a removed event has a free number.
         SummaryPosition::InPlace

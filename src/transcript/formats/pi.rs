@@ -9,13 +9,14 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
+use crate::transcript::edit::Edit;
 use crate::transcript::format::{
     EntryKind, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
     SummaryPosition, Transcript,
 };
 use crate::transcript::formats::shared::blocks::{common_block, content};
 use crate::transcript::formats::shared::fields::{copied, id};
-use crate::transcript::formats::shared::links::{Keys, uuid};
+use crate::transcript::formats::shared::links::{Keys, followers, uuid};
 use crate::transcript::json::{Items, Json, Kind, Object};
 use crate::transcript::message::{
     Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
@@ -120,7 +121,7 @@ impl MessageReader for Pi {
         Ok(read)
     }
 
-    fn is_append_only(&self) -> bool {
+    fn skips_broken_lines(&self) -> bool {
         true
     }
 }
@@ -165,10 +166,6 @@ impl MessageWriter for Pi {
     }
 
     fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
-        // In a tree no entry would have it as its parent.
-        if calling.json.get("parentId").is_some() {
-            return None;
-        }
         let mut result = line("message", Some(calling.json), None, text);
         let message = result["message"].as_object_mut()?;
         message.insert("role".to_owned(), json!("toolResult"));
@@ -176,6 +173,24 @@ impl MessageWriter for Pi {
         message.insert("toolName".to_owned(), json!(call.name?.decode()));
         message.insert("isError".to_owned(), json!(true));
         Some(result)
+    }
+
+    fn link_results(&self, transcript: &Transcript<'_>, calling: usize, results: &mut [Value]) -> Vec<Edit> {
+        let calling = transcript.messages[calling].json;
+        let Some(id) = calling.get("parentId").and_then(|_| calling.get_text("id")) else { return Vec::new() };
+        let mut last = id.decode().into_owned();
+        for (at, result) in results.iter_mut().enumerate() {
+            let id = uuid(&["result", &at.to_string(), calling.raw()])[..8].to_owned();
+            let Value::Object(line) = result else { continue };
+            let kind = line.shift_remove("type");
+            let rest = std::mem::take(line);
+            line.extend(kind.map(|kind| ("type".to_owned(), kind)));
+            line.insert("id".to_owned(), json!(id));
+            line.insert("parentId".to_owned(), json!(last));
+            line.extend(rest);
+            last = id;
+        }
+        followers(transcript.entries(), KEYS, &id.decode(), &last)
     }
 
     fn placeholder(&self, entry: Json<'_>) -> Option<Value> {

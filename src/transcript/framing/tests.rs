@@ -6,7 +6,7 @@ pub(crate) fn read<'a>(
     from: Option<&'static dyn Format>,
     lines: Option<Lines>,
 ) -> Result<Document<'a>, ReadError> {
-    super::read(Box::leak(Box::new(Source::of(text)?)), from, lines)
+    super::read(Box::leak(Box::new(Source::of_file(text)?)), from, lines)
 }
 
 fn formats(source: &str) -> Vec<(&'static str, usize, Option<usize>)> {
@@ -60,13 +60,8 @@ fn a_last_line_that_an_agent_did_not_finish_is_passed_over() {
     let line = r#"{"type":"user","message":{"role":"user","content":"a"}}"#;
     let source = format!("{line}\n{line}\n{{\"type\":\"us");
     let document = read(&source, None, None).expect("two lines");
-    assert_eq!((document.transcripts[0].messages.len(), document.incomplete_line), (2, Some(3)));
-    let others = [
-        "{\"role\":\"us".to_owned(),
-        format!("[{line},\n{{\"type"),
-        format!("{line}\n{{\"type\n{line}"),
-        format!("{USER}\n{{\"role"),
-    ];
+    assert_eq!((document.transcripts[0].messages.len(), document.broken_lines), (2, vec![3]));
+    let others = ["{\"role\":\"us".to_owned(), format!("[{line},\n{{\"type"), format!("{USER}\n{{\"role")];
     for broken in others {
         assert!(matches!(read(&broken, None, None), Err(ReadError::Syntax(_))), "{broken}");
     }

@@ -23,9 +23,9 @@ impl<'a> Walk<'a> {
         Walk { source, at: span.start, end: span.end, next: index }
     }
 
-    /// Walks over the values of a source, from byte `start` to `end`.
-    pub(super) fn of_source(source: &'a Source<'a>, start: usize, end: usize) -> Self {
-        Walk { source, at: start, end, next: 0 }
+    /// Walks over the values of a source, from byte `start` on.
+    pub(super) fn of_source(source: &'a Source<'a>, start: usize) -> Self {
+        Walk { source, at: start, end: source.text.len(), next: 0 }
     }
 
     /// Walks over what is between the brackets of a value.
@@ -51,6 +51,17 @@ impl<'a> Walk<'a> {
             self.at += 1;
         }
         Some(bytes[self.at])
+    }
+
+    /// Passes over a span if it comes next. Returns whether it did.
+    pub(super) fn pass_over(&mut self, span: &Range<usize>) -> bool {
+        self.peek();
+        let comes_next = self.at == span.start;
+        if comes_next {
+            self.at = span.end;
+            self.next = self.source.long.partition_point(|long| (long.start as usize) < span.end) as u32;
+        }
+        comes_next
     }
 
     /// Returns the long value that begins here.

@@ -1,6 +1,8 @@
 //! One pass over the grammar of JSON from left to right. Nothing recurses here, but readers of the values do, so nesting is
 //! bounded.
 
+use std::ops::Range;
+
 use crate::transcript::source::{LongValue, ScanError};
 use crate::transcript::specials::Specials;
 use crate::transcript::text::Text;
@@ -34,8 +36,8 @@ pub(super) struct Scan<'t> {
     bytes: &'t [u8],
     at: usize,
     controls: Controls,
-    /// The open brackets.
-    open: Vec<u8>,
+    /// The offsets of the open brackets.
+    open: Vec<usize>,
     /// The indices of the outermost open brackets among the long values.
     places: Vec<u32>,
     long: Vec<LongValue>,
@@ -49,22 +51,65 @@ pub(super) struct Scan<'t> {
 type Scanned = Result<(), ScanError>;
 
 impl<'t> Scan<'t> {
-    /// Scans a text from byte `from` on and returns its long values.
-    pub(super) fn long_values(text: &'t str, controls: Controls, from: usize) -> Result<Vec<LongValue>, ScanError> {
+    fn new(text: &'t str, controls: Controls, from: usize) -> Self {
         let deepest = if u32::try_from(text.len()).is_ok() { DEEPEST } else { 0 };
         let least = if text.len() < LARGE { 0 } else { LONG };
         // Tool arguments are many short texts.
         let (open, places, long) = (Vec::with_capacity(8), Vec::with_capacity(8), Vec::with_capacity(16));
         let specials = Specials::of(text.as_bytes());
-        let mut scan =
-            Scan { text, bytes: text.as_bytes(), at: from, controls, open, places, long, deepest, least, specials };
+        Scan { text, bytes: text.as_bytes(), at: from, controls, open, places, long, deepest, least, specials }
+    }
+
+    /// Scans a text from byte `from` on. Returns its long values, and the spans of lines with several values.
+    pub(super) fn values(
+        text: &'t str,
+        controls: Controls,
+        from: usize,
+    ) -> Result<(Vec<LongValue>, Vec<Range<usize>>), ScanError> {
+        let mut scan = Scan::new(text, controls, from);
+        let mut shared: Vec<Range<usize>> = Vec::new();
+        let mut last = 0..0;
         loop {
             scan.space();
             if scan.byte().is_none() {
-                return Ok(scan.long);
+                return Ok((scan.long, shared));
             }
+            let start = scan.at;
             scan.value()?;
+            let value = start..scan.at;
+            let is_on_one_line = |from: usize, to: usize| memchr::memchr(b'\n', &scan.bytes[from..to]).is_none();
+            if !last.is_empty() && is_on_one_line(last.end, value.start) && is_on_one_line(last.start, value.end) {
+                match shared.last_mut().filter(|line| line.end == last.end) {
+                    Some(line) => line.end = value.end,
+                    None => shared.push(last.start..value.end),
+                }
+            }
+            last = value;
         }
+    }
+
+    /// Scans each line of a text by itself, from byte `from` on. Returns the long values of the lines that are one
+    /// value, and the spans of the others.
+    pub(super) fn lines(text: &'t str, from: usize) -> (Vec<LongValue>, Vec<Range<usize>>) {
+        let mut scan = Scan::new(text, Controls::Refused, from);
+        let mut others = Vec::new();
+        while scan.at < text.len() {
+            let rest = &text.as_bytes()[scan.at..];
+            let end = memchr::memchr(b'\n', rest).map_or(text.len(), |length| scan.at + length);
+            scan.bytes = &text.as_bytes()[..end];
+            scan.space();
+            let (start, known) = (scan.at, scan.long.len());
+            let is_value = start < end && scan.value().is_ok();
+            scan.space();
+            if start < end && !(is_value && scan.at == end) {
+                others.push(start..start + text[start..end].trim_ascii_end().len());
+                scan.long.truncate(known);
+                scan.open.clear();
+                scan.places.clear();
+            }
+            scan.at = end + 1;
+        }
+        (scan.long, others)
     }
 
     fn byte(&self) -> Option<u8> {
@@ -72,11 +117,22 @@ impl<'t> Scan<'t> {
     }
 
     fn wrong<T>(&self, what: &'static str) -> Result<T, ScanError> {
-        Err(ScanError { at: self.at, what, is_early_end: false })
+        let what = if self.byte() == Some(0) { "a NUL byte" } else { what };
+        Err(ScanError { at: self.at, what, is_unclosed: false, is_early_end: false })
     }
 
-    fn ends_early<T>(&self, what: &'static str) -> Result<T, ScanError> {
-        Err(ScanError { at: self.at, what, is_early_end: true })
+    /// Returns the error that the text ends inside a value.
+    fn ends_early<T>(&self) -> Result<T, ScanError> {
+        let (at, what) = match self.open.last() {
+            Some(&bracket) if self.bytes[bracket] == b'[' => (bracket, "the list"),
+            Some(&bracket) => (bracket, "the object"),
+            None => (self.at, "the text ends inside a value"),
+        };
+        Err(ScanError { at, what, is_unclosed: !self.open.is_empty(), is_early_end: true })
+    }
+
+    fn unclosed_string<T>(&self, start: usize) -> Result<T, ScanError> {
+        Err(ScanError { at: start, what: "the string", is_unclosed: true, is_early_end: self.byte().is_none() })
     }
 
     fn space(&mut self) {
@@ -91,7 +147,7 @@ impl<'t> Scan<'t> {
             self.space();
             match self.byte() {
                 Some(bracket @ (b'{' | b'[')) => {
-                    self.open(bracket)?;
+                    self.open()?;
                     self.space();
                     match (bracket, self.byte()) {
                         (b'{', Some(b'}')) | (b'[', Some(b']')) => self.close(),
@@ -99,13 +155,13 @@ impl<'t> Scan<'t> {
                             self.key()?;
                             continue;
                         }
-                        (_, None) => return self.ends_early("EOF while parsing a list"),
+                        (_, None) => return self.ends_early(),
                         _ => continue,
                     }
                 }
                 Some(b'"') => self.string()?,
                 Some(_) => self.scalar()?,
-                None => return self.ends_early("EOF while parsing a value"),
+                None => return self.ends_early(),
             }
             if self.skip_separators()? {
                 return Ok(());
@@ -117,7 +173,7 @@ impl<'t> Scan<'t> {
     fn skip_separators(&mut self) -> Result<bool, ScanError> {
         while let Some(&bracket) = self.open.last() {
             self.space();
-            match (bracket, self.byte()) {
+            match (self.bytes[bracket], self.byte()) {
                 (b'[', Some(b']')) | (b'{', Some(b'}')) => self.close(),
                 (bracket, Some(b',')) => {
                     let is_list = bracket == b'[';
@@ -130,8 +186,7 @@ impl<'t> Scan<'t> {
                     }
                     return Ok(false);
                 }
-                (b'[', None) => return self.ends_early("EOF while parsing a list"),
-                (_, None) => return self.ends_early("EOF while parsing an object"),
+                (_, None) => return self.ends_early(),
                 (b'[', _) => return self.wrong("expected `,` or `]`"),
                 _ => return self.wrong("expected `,` or `}`"),
             }
@@ -139,7 +194,7 @@ impl<'t> Scan<'t> {
         Ok(true)
     }
 
-    fn open(&mut self, bracket: u8) -> Scanned {
+    fn open(&mut self) -> Scanned {
         if self.open.len() == MAX_DEPTH {
             return self.wrong(TOO_DEEP);
         }
@@ -147,7 +202,7 @@ impl<'t> Scan<'t> {
             self.places.push(self.long.len() as u32);
             self.long.push(LongValue { start: self.at as u32, end: 0, more: 0 });
         }
-        self.open.push(bracket);
+        self.open.push(self.at);
         self.at += 1;
         Ok(())
     }
@@ -174,7 +229,7 @@ impl<'t> Scan<'t> {
         match self.byte() {
             Some(b'"') => self.string()?,
             Some(_) => return self.wrong("key must be a string"),
-            None => return self.ends_early("EOF while parsing an object"),
+            None => return self.ends_early(),
         }
         self.space();
         match self.byte() {
@@ -183,7 +238,7 @@ impl<'t> Scan<'t> {
                 Ok(())
             }
             Some(_) => self.wrong("expected `:`"),
-            None => self.ends_early("EOF while parsing an object"),
+            None => self.ends_early(),
         }
     }
 
@@ -197,12 +252,12 @@ impl<'t> Scan<'t> {
                 Some(b'"') => break,
                 Some(b'\\') => {
                     let escape = self.at;
-                    surrogates |= self.escape()?;
+                    surrogates |= self.escape(start)?;
                     excess += self.at - escape - 1;
                 }
                 Some(_) if self.controls == Controls::Allowed => self.at += 1,
-                Some(_) => return self.wrong("control character (\\u0000-\\u001F) found while parsing a string"),
-                None => return self.ends_early("EOF while parsing a string"),
+                Some(b'\n') | None => return self.unclosed_string(start),
+                Some(_) => return self.wrong("a control character in a string"),
             }
         }
         self.at += 1;
@@ -215,8 +270,8 @@ impl<'t> Scan<'t> {
         Ok(())
     }
 
-    /// Skips an escape. Returns whether it is a surrogate, half of a character.
-    fn escape(&mut self) -> Result<bool, ScanError> {
+    /// Skips an escape in the string that begins at `string`. Returns whether it is a surrogate, half of a character.
+    fn escape(&mut self, string: usize) -> Result<bool, ScanError> {
         match self.bytes.get(self.at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
                 self.at += 2;
@@ -224,14 +279,14 @@ impl<'t> Scan<'t> {
             }
             Some(b'u') => self.at += 2,
             Some(_) => return self.wrong("invalid escape"),
-            None => return self.ends_early("EOF while parsing a string"),
+            None => return self.unclosed_string(string),
         }
         let digits = self.at;
         while self.at < digits + 4 {
             match self.byte() {
                 Some(digit) if digit.is_ascii_hexdigit() => self.at += 1,
                 Some(_) => return self.wrong("invalid escape"),
-                None => return self.ends_early("EOF while parsing a string"),
+                None => return self.unclosed_string(string),
             }
         }
         Ok(matches!(self.bytes[digits..], [b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F', ..]))
@@ -247,7 +302,7 @@ impl<'t> Scan<'t> {
             None if matches!(rest[0], b'-' | b'0'..=b'9') => self.number()?,
             // The file was cut off inside a word.
             None if words.iter().any(|word| word.starts_with(rest)) => {
-                return self.ends_early("EOF while parsing a value");
+                return self.ends_early();
             }
             None => return self.wrong("expected value"),
         }
@@ -288,7 +343,7 @@ impl<'t> Scan<'t> {
         match self.byte() {
             Some(b'0'..=b'9') => {}
             Some(_) => return self.wrong("invalid number"),
-            None => return self.ends_early("EOF while parsing a value"),
+            None => return self.ends_early(),
         }
         while let Some(b'0'..=b'9') = self.byte() {
             self.at += 1;

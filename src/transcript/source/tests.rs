@@ -44,12 +44,58 @@ fn an_error_names_line_and_column() {
 }
 
 #[test]
-fn a_last_line_may_be_broken_off_where_others_stand_before_it() {
-    let source = Source::of("[1]\n[2").expect("a line");
-    assert_eq!((source.values().count(), source.broken.map(|error| error.line)), (1, Some(2)));
-    for none in ["\n[2", "\u{feff}\n[2", "[1,\n2", "[1\n", "[1]\n[2}"] {
-        assert!(!error(none).what.is_empty(), "{none:?}");
+fn lines_that_are_not_one_value_are_broken() {
+    let broken = |text: &str| -> (Vec<String>, Vec<String>) {
+        let source = Source::of_file(text).expect("lines");
+        assert_eq!(source.text.len(), text.len());
+        let values = source.values().map(|value| value.raw().to_owned()).collect();
+        (values, source.broken_lines.iter().map(|line| text[line.clone()].to_owned()).collect())
+    };
+    for (text, values, others) in [
+        ("[1]\n[2", &["[1]"][..], &["[2"][..]),
+        ("\u{feff}[1]\r\n {\"a\": \r\n\r\n[3]\r\n", &["[1]", "[3]"], &["{\"a\":"]),
+        ("\0\0\n{}\n{}\n", &["{}", "{}"], &["\0\0"]),
+        ("1\n[\"ä{\"a\":1}\n,:]}\n[2][3]\n4", &["1", "4"], &["[\"ä{\"a\":1}", ",:]}", "[2][3]"]),
+        ("[[1]]\n[[[2\n[[3]]", &["[[1]]", "[[3]]"], &["[[[2"]),
+    ] {
+        let (found_values, found_others) = broken(text);
+        assert_eq!(found_values, values, "{text:?}");
+        assert_eq!(found_others, others, "{text:?}");
     }
+    // A value that is spread over lines is not lines.
+    for none in ["\n[2", "\u{feff}\n[2", "[1,\n2", "[1\n", "{\"a\": [\n{}\n", "[\n{},\n{}\n}"] {
+        assert!(!Source::of_file(none).expect_err(none).what.is_empty());
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_in_words() {
+    let unclosed = |text: &str| {
+        let error = error(text);
+        (error.is_unclosed, error.what, error.line, error.column)
+    };
+    for (text, what, line, column) in [
+        ("{\n \"a\": \"b", "the string", 2, 7),
+        ("{\"a\": \"b\n\"}", "the string", 1, 7),
+        ("[\"\\", "the string", 1, 2),
+        ("[\"\\u00", "the string", 1, 2),
+        ("[1,\n{\"a\"", "the object", 2, 1),
+        ("[1,\n", "the list", 1, 1),
+        ("[[1], tru", "the list", 1, 1),
+    ] {
+        assert_eq!(unclosed(text), (true, what.to_owned(), line, column), "{text:?}");
+    }
+    assert_eq!(unclosed("[1]\ntru"), (false, "the text ends inside a value".to_owned(), 2, 3));
+    for text in ["[\"a\0\"]", "[\0]", "\0"] {
+        assert_eq!(error(text).what, "a NUL byte", "{text:?}");
+    }
+}
+
+#[test]
+fn lines_with_several_values_are_known() {
+    let shared = |text: &str| Source::of(text).expect("valid").shared_lines;
+    assert_eq!(shared("{}\n{} {}[]\n[]\n1 \"a\""), [3..10, 14..19]);
+    assert!(shared("{}\n{\n}{}\n{}{\n}").is_empty(), "a value on several lines");
 }
 
 #[test]
@@ -88,7 +134,7 @@ fn what_python_writes_beyond_json_is_read() {
         error(none);
     }
     assert_eq!(error("[NaN]\n[1,]").line, 2);
-    assert!(error("[\"\t\"]").what.starts_with("control character"));
+    assert!(error("[\"\t\"]").what.starts_with("a control character"));
     assert!(Source::of_arguments("{\"a\": \"\t\n\"}").is_some());
     assert!(Source::of_arguments("{} {}").is_none() && Source::of_arguments(" ").is_none());
 }
@@ -172,9 +218,7 @@ proptest! {
     fn what_is_json_serde_json_says_too(text in pieces()) {
         let known: Result<Vec<IgnoredAny>, _> = serde_json::Deserializer::from_str(&text).into_iter().collect();
         let found = Source::of(&text);
-        // The last line may be incomplete.
-        let whole = found.as_ref().is_ok_and(|source| source.broken.is_none());
-        prop_assert_eq!(whole, known.is_ok(), "{:?} {:?}", found.map(|_| ()), known.map(|_| ()));
+        prop_assert_eq!(found.is_ok(), known.is_ok(), "{:?} {:?}", found.map(|_| ()), known.map(|_| ()));
         if let (Ok(source), Ok(known)) = (Source::of(&text), serde_json::Deserializer::from_str(&text).into_iter().collect::<Result<Vec<IgnoredAny>, _>>()) {
             prop_assert_eq!(source.values().count(), known.len());
         }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::engine::Outcome;
 use crate::files::append::Section;
 use crate::laws::transcripts::{json, read};
+use crate::laws::whole::text_of;
 use crate::plan::carried::{self, carried};
 use crate::plan::summaries::mark_summaries;
 use crate::plan::{Plan, Policy, plan, total};
@@ -87,7 +88,7 @@ pub(super) fn compare_result(
         let _ = writeln!(out, "summarized {} and not {}", outcome.compacted, case.is_expected("summarized"));
     }
     compare_files(case, &outcome, out);
-    let made = outcome.content.text(source);
+    let made = text_of(&outcome, source);
     let (input, result) = (values(source), values(&made));
     let mut found = result.clone();
     if case.system == "deerflow" {

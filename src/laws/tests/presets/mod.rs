@@ -150,5 +150,5 @@ fn synaptic() {
 fn an_estimate_is_what_the_presets_of_langchain_count_with() {
     let words = ["tcompact", "--preset", "langchain", "--for", "claude-haiku-4-5"].map(OsString::from);
     let resolved = CommandLine::parse(words).expect("words").resolve(&presets::values, |_| None).expect("settings");
-    assert_eq!(Settings::new(resolved, |_| None).expect("settings").policy.counter, Counter::Approx(3.3));
+    assert_eq!(Settings::new(resolved, |_| None).expect("settings").policy.counter, Counter::ApproxContent(3.3));
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::transcript::format::{InsertionPoint, SummaryMessage, SummaryRole};
 use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
 use crate::transcript::formats::shared::fields::{
-    id, list, name, name_inside, non_null, provider, role_and_name, role_of,
+    has_reasoning, id, list, name, name_inside, non_null, provider, reasoning, role_and_name, role_of,
 };
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
@@ -31,14 +31,23 @@ pub(crate) const SUMMARY_ROLES: &[SummaryRole] = &[SummaryRole::User, SummaryRol
 /// Reads a message.
 pub(crate) fn message<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     let (role, role_name) = role_and_name(message, role_of(&ROLES, message))?;
+    let content = content(message.get("content"), block);
+    let is_beside = role == Role::Assistant && !has_reasoning(&content);
+    let reasoning = if is_beside { reasoning(message) } else { None };
     Ok(Message {
         role,
-        content: content(message.get("content"), block),
+        content,
         calls: calls(message),
         results: answers(message, role),
         // LangChain reads the provider's name from such a message, but not its usage.
-        rest: RareFields { role_name, name: name(message), provider: provider(message), ..RareFields::default() }
-            .boxed(),
+        rest: RareFields {
+            role_name,
+            name: name(message),
+            provider: provider(message),
+            reasoning,
+            ..RareFields::default()
+        }
+        .boxed(),
         ..Message::empty(message.json)
     })
 }
@@ -134,6 +143,8 @@ pub(crate) fn result(call: &Call<'_>, text: &str) -> Option<Value> {
             Some(json!({"role": "function", "name": name.decode(), "content": text}))
         }
         (_, Some(id), _) => Some(json!({"role": "tool", "tool_call_id": id.decode(), "content": text})),
+        // LLaMA-Factory's calls have no ids, and a result is a list of parts as they are.
+        (CallPlace::Content, None, _) => Some(json!({"role": "tool", "content": [{"type": "text", "value": text}]})),
         _ => None,
     }
 }

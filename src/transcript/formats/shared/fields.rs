@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::hash::Hasher;
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::message::Role;
+use crate::transcript::message::{Content, PartKind, Role};
 use crate::transcript::text::Text;
 
 /// Returns the role for a name in a table.
@@ -59,6 +59,19 @@ pub(crate) fn name<'a>(message: &Object<'a>) -> Option<Text<'a>> {
 /// Returns the provider in a message's metadata.
 pub(crate) fn provider<'a>(fields: &Object<'a>) -> Option<Text<'a>> {
     fields.get("response_metadata")?.get_text("model_provider")
+}
+
+/// Returns the model's reasoning beside the content, among these members. Servers often repeat it in several.
+pub(crate) fn reasoning<'a>(fields: &Object<'a>) -> Option<Json<'a>> {
+    const MEMBERS: [&str; 5] =
+        ["reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "thinking_blocks"];
+    let has_any = |value: &Json<'a>| matches!(value.kind(), Kind::String | Kind::Array) && !value.is_falsy();
+    MEMBERS.iter().filter_map(|key| fields.get(key)).find(has_any)
+}
+
+/// Whether some content holds reasoning itself.
+pub(crate) fn has_reasoning(content: &Content<'_>) -> bool {
+    content.parts().iter().any(|part| matches!(part.kind, PartKind::Reasoning(_)))
 }
 
 /// Returns the name of a call that is JSON in a string, if it is spelled as usual.

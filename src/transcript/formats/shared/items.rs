@@ -69,11 +69,33 @@ pub(crate) fn text_block(text: &str) -> Value {
     json!({"type": "input_text", "text": text})
 }
 
-/// Writes a result for a call whose results are text; results of other tools have their own forms.
+/// Writes a result for a call. That of a computer is a picture, and that of a request for approval a decision of the
+/// user; neither can be written.
 pub(crate) fn result(call: &Call<'_>, text: &str) -> Option<Value> {
     let kind = call.json.get_text("type")?;
-    let (_, _, answer) = CALLS[..2].iter().find(|(name, ..)| kind.is(name))?;
-    Some(json!({"type": answer, "call_id": call.id?.decode(), "output": text}))
+    let (name, _, answer) = CALLS.iter().find(|(name, ..)| kind.is(name))?;
+    let mut result = json!({"type": answer, "call_id": call.id?.decode()});
+    match *name {
+        "function_call" | "custom_tool_call" => result["output"] = json!(text),
+        "local_shell_call" => {
+            result["id"] = result["call_id"].clone();
+            result["output"] = json!(text);
+        }
+        "shell_call" => {
+            let outcome = json!({"type": "exit", "exit_code": 1});
+            result["output"] = json!([{"stdout": "", "stderr": text, "outcome": outcome}]);
+        }
+        "apply_patch_call" => {
+            result["status"] = json!("failed");
+            result["output"] = json!(text);
+        }
+        "tool_search_call" => {
+            result["execution"] = json!("client");
+            result["tools"] = json!([]);
+        }
+        _ => return None,
+    }
+    Some(result)
 }
 
 /// Returns the kind of an item; `None` if it is no item.

@@ -7,6 +7,9 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use serde_json::Value;
+
+use crate::transcript::edit::Edit;
 use crate::transcript::formats::shared::fields::digest;
 use crate::transcript::json::Json;
 
@@ -15,6 +18,13 @@ use crate::transcript::json::Json;
 pub(crate) struct Keys {
     pub(crate) id: &'static str,
     pub(crate) parent: &'static str,
+}
+
+/// Returns the edits with which those of the entries that follow one of this id follow another.
+pub(crate) fn followers<'a>(entries: impl Iterator<Item = Json<'a>>, keys: Keys, id: &str, new: &str) -> Vec<Edit> {
+    let parents = entries.filter_map(|entry| entry.get(keys.parent));
+    let followers = parents.filter(|parent| parent.text().is_some_and(|parent| parent.is(id)));
+    followers.map(|parent| Edit { range: parent.span(), text: Value::from(new).to_string() }).collect()
 }
 
 /// The links that remain after a summary replaces entries.
@@ -57,8 +67,8 @@ impl<'a> Links<'a> {
         self.parent(entry).filter(|parent| self.removed.contains(parent))
     }
 
-    /// Returns the removed parent at which the walk up from the first kept entry ends. If it ends at none, returns the
-    /// first removed parent after the cut.
+    /// Returns the parent at which the walk up from the first kept entry ends: a removed entry, or one that is in a broken
+    /// line. If it ends at an entry without a parent, returns the first removed parent after the cut.
     pub(crate) fn end_of_walk(&self) -> Option<Cow<'a, str>> {
         let by_id: HashMap<Cow<'a, str>, Json<'a>> =
             self.kept.iter().filter_map(|entry| Some((self.id(*entry)?, *entry))).collect();
@@ -66,10 +76,11 @@ impl<'a> Links<'a> {
         let mut walked = HashSet::new();
         let mut at = kept.first().copied();
         while let Some(entry) = at.filter(|entry| walked.insert(entry.span().start)) {
-            if let Some(id) = self.removed_parent(entry) {
-                return Some(id);
+            let parent = self.parent(entry);
+            at = parent.as_ref().and_then(|parent| by_id.get(parent).copied());
+            if at.is_none() && parent.is_some() {
+                return parent;
             }
-            at = self.parent(entry).and_then(|parent| by_id.get(&parent).copied());
         }
         kept.iter().find_map(|entry| self.removed_parent(*entry))
     }

@@ -1,0 +1,175 @@
+//! Contents that a provider refuses whatever stands around them: halves of surrogate pairs, and texts without any text.
+
+use std::ops::Range;
+
+use memchr::memmem;
+
+use crate::plan::breaches::{Breach, Rule};
+use crate::transcript::json::{Json, Kind};
+use crate::transcript::order::Texts;
+use crate::transcript::text::Text;
+use crate::transcript::{Content, Message, Part, PartKind, Role, Transcript};
+
+/// Returns the messages with such contents.
+pub(super) fn of_contents(transcript: &Transcript<'_>) -> Vec<Breach> {
+    let mut found = Vec::new();
+    for (index, message) in transcript.messages.iter().enumerate() {
+        let breach = |rule| Breach { message: index, rule, id: None };
+        found.extend((!lone_surrogates(transcript, message).is_empty()).then(|| breach(Rule::Surrogate)));
+        found.extend((!blanks(transcript, index).is_empty()).then(|| breach(Rule::Blank)));
+    }
+    found
+}
+
+/// A text without any text, or a content that has none.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Blank<'a> {
+    /// A text among others, which goes.
+    Part(Json<'a>),
+    /// The only text, which gets one.
+    Only(Json<'a>),
+    /// The content is missing, `null` or an empty list.
+    Content,
+}
+
+/// Returns what is blank in the message at an index, as far as its provider refuses it.
+pub(crate) fn blanks<'a>(transcript: &Transcript<'a>, index: usize) -> Vec<Blank<'a>> {
+    let message = &transcript.messages[index];
+    let refuses: fn(&Text<'_>) -> bool = match transcript.order.texts {
+        Texts::Any => return Vec::new(),
+        Texts::Some => |_| false,
+        Texts::NotEmpty => |text| text.is_empty(),
+        Texts::NotBlank => is_blank,
+    };
+    let mut found = Vec::new();
+    match &message.content {
+        Content::Text(text) => {
+            let is_alone = message.calls.is_empty() && message.results.is_empty();
+            // The model may still have something to say in the last message.
+            let is_last = index + 1 == transcript.messages.len() && message.role == Role::Assistant;
+            if !is_alone || is_last || message.role == Role::Other {
+                return found;
+            }
+            match content_of(message) {
+                Some(content) if content.kind() == Kind::String => {
+                    found.extend(refuses(text).then_some(Blank::Only(content)));
+                }
+                _ if text.is_empty() && !has_other_words(message) => found.push(Blank::Content),
+                _ => {}
+            }
+        }
+        Content::Parts(parts) => add_parts(parts, refuses, &mut found),
+    }
+    found
+}
+
+fn add_parts<'a>(parts: &[Part<'a>], refuses: fn(&Text<'_>) -> bool, found: &mut Vec<Blank<'a>>) {
+    let is_refused = |part: &Part<'_>| matches!(&part.kind, PartKind::Text(text) if refuses(text));
+    let is_all = parts.iter().all(is_refused);
+    for (at, part) in parts.iter().enumerate() {
+        match &part.kind {
+            PartKind::Result(Content::Parts(inner)) => add_parts(inner, refuses, found),
+            _ if !is_refused(part) => {}
+            _ if is_all && at == 0 => found.push(Blank::Only(part.json)),
+            _ => found.push(Blank::Part(part.json)),
+        }
+    }
+}
+
+/// Returns the content of a message, as a list or a text.
+pub(crate) fn content_of<'a>(message: &Message<'a>) -> Option<Json<'a>> {
+    let inner = message.json.get("message").filter(|inner| inner.kind() == Kind::Object);
+    let fields = inner.unwrap_or(message.json);
+    fields.get("content").or_else(|| fields.get("parts"))
+}
+
+/// Whether a message without content says something in another member.
+fn has_other_words(message: &Message<'_>) -> bool {
+    const OTHERS: [&str; 4] = ["refusal", "audio", "tool_plan", "function_call"];
+    OTHERS.iter().any(|key| message.json.get(key).is_some_and(|value| !value.is_falsy()))
+}
+
+fn is_blank(text: &Text<'_>) -> bool {
+    let rest = text.raw().trim_start();
+    rest.is_empty() || rest.starts_with('\\') && text.decode().trim().is_empty()
+}
+
+/// Returns the escapes of a message that are half of a surrogate pair, as spans of the source. What no model is sent does
+/// not count.
+pub(crate) fn lone_surrogates(transcript: &Transcript<'_>, message: &Message<'_>) -> Vec<Range<usize>> {
+    let start = message.span().start;
+    let lone = halves(message.json.raw());
+    if lone.is_empty() {
+        return lone;
+    }
+    let unsent = spans_of(message.json, transcript.format.metadata_members());
+    let lone = lone.into_iter().map(|half| start + half.start..start + half.end);
+    let is_sent = |half: &Range<usize>| {
+        let before = unsent.partition_point(|span| span.start <= half.start);
+        before.checked_sub(1).is_none_or(|last| unsent[last].end <= half.start)
+    };
+    lone.filter(is_sent).collect()
+}
+
+/// Returns the spans of these members in an object and in the objects inside, in order.
+fn spans_of(object: Json<'_>, members: &[&str]) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    let is_member = |key: &Text<'_>| members.iter().any(|member| key.is(member));
+    for (key, value) in object.entries() {
+        if is_member(&key) {
+            spans.push(value.span());
+        } else {
+            spans.extend(value.entries().filter(|(key, _)| is_member(key)).map(|(_, inner)| inner.span()));
+        }
+    }
+    spans
+}
+
+/// The length of `\ud83d`.
+const ESCAPE: usize = 6;
+
+/// Returns the escapes in some JSON that are half of a surrogate pair.
+fn halves(json: &str) -> Vec<Range<usize>> {
+    let bytes = json.as_bytes();
+    let mut lone: Vec<Range<usize>> = Vec::new();
+    // A first half whose second one is to follow.
+    let mut first: Option<Range<usize>> = None;
+    for at in memmem::find_iter(bytes, b"\\u") {
+        let Some(unit) = json.get(at + 2..at + ESCAPE).and_then(|digits| u16::from_str_radix(digits, 16).ok()) else {
+            continue;
+        };
+        let backslashes = bytes[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+        if !(0xd800..=0xdfff).contains(&unit) || backslashes % 2 == 1 {
+            continue;
+        }
+        let is_first = unit < 0xdc00;
+        let is_paired = !is_first && first.as_ref().is_some_and(|first| first.end == at);
+        if is_paired {
+            first = None;
+            continue;
+        }
+        lone.extend(first.take());
+        if is_first {
+            first = Some(at..at + ESCAPE);
+        } else {
+            lone.push(at..at + ESCAPE);
+        }
+    }
+    lone.extend(first);
+    lone
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_of_pairs() {
+        let found = |json: &str| halves(json).into_iter().map(|span| json[span].to_owned()).collect::<Vec<_>>();
+        assert_eq!(found(r#""\ud83d\ude00 \u4e2d \\ud83d \\\\ud83d""#), [] as [&str; 0]);
+        assert_eq!(found(r#""\ud83d""#), [r"\ud83d"]);
+        assert_eq!(found(r#""\uD83D\\ude00""#), [r"\uD83D"]);
+        assert_eq!(found(r#""a\ude00\ud83d\ud83d\ude00\ud83dé""#), [r"\ude00", r"\ud83d", r"\ud83d"]);
+        assert_eq!(found(r#""\\\ud83d x""#), [r"\ud83d"], "behind an escaped backslash");
+    }
+}
