@@ -17,9 +17,10 @@ fn a_log_that_keeps_a_result_without_a_call_is_read_again() {
         result("c1"), {"role": "assistant", "content": words}, result("ghost")]);
     let sample = json!({"id": 1, "epoch": 1, "input": "q", "target": "t", "messages": messages});
     for source in [json!({"version": 2, "samples": [sample]}), sample] {
+        let source = source.to_string();
         for more in [&[][..], &["-m", "none"], &["--summary-role", "user", "--prune", "all"]] {
-            let first = piped(&[&["--keep", "messages:1"], more].concat(), &source.to_string());
-            assert!(first.code == 0 && first.stdout != source.to_string(), "{first:?}");
+            let first = piped(&[&["--keep", "messages:1"], more].concat(), &source);
+            assert!(first.code == 0 && first.stdout != source, "{first:?}");
             let counted = piped(&["--count", "--json"], &first.stdout);
             assert!(counted.code == 0 && counted.stdout.contains("\"inspect\""), "{more:?}: {counted:?}");
         }
