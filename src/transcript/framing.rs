@@ -328,9 +328,11 @@ fn lines_of(object: Json<'_>) -> Option<Lines> {
 
 /// Whether a file that begins with an object holds the entries of one conversation, one a line, and not a conversation
 /// a line. The first value that is either decides.
-fn are_messages<'a>(mut values: impl Iterator<Item = Json<'a>>, from: Option<&'static dyn Format>) -> bool {
-    let decided = values.find_map(|value| if value.kind() == Kind::Object { lines_of(value) } else { None });
-    let is_named = || from.is_some_and(|format| format.is_append_only());
+fn are_messages<'a>(values: impl Iterator<Item = Json<'a>> + Clone, from: Option<&'static dyn Format>) -> bool {
+    let decided = values.clone().find_map(|value| if value.kind() == Kind::Object { lines_of(value) } else { None });
+    // Of an empty envelope, the named format does not make a line.
+    let is_envelope = |value: Json<'a>| value.kind() == Kind::Object && List::in_object(value, None).is_some();
+    let is_named = || from.is_some_and(|format| format.is_append_only()) && !values.clone().any(is_envelope);
     decided.map_or_else(is_named, |lines| lines == Lines::Messages)
 }
 

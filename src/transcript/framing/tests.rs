@@ -150,3 +150,10 @@ fn lines_can_be_told() {
     assert_eq!(decided.transcripts[0].line, Some(1));
     assert!(read(&source, None, Some(Lines::Messages)).is_err());
 }
+
+#[test]
+fn an_empty_envelope_of_a_named_format_is_no_line_of_a_session() {
+    let document =
+        read(r#"{"loglines":[]}"#, crate::transcript::formats::by_name("claude-code"), None).expect("a transcript");
+    assert!(document.transcripts[0].messages.is_empty() && document.transcripts[0].envelope.is_some());
+}
