@@ -16,9 +16,10 @@ function commandFor(summarizer) {
 
 /** Answers prompts with a function until `close` is called. `error` is what the function threw last. */
 async function serve(summarizer, folder) {
-  const key = randomBytes(32);
+  const key = randomBytes(32).toString("hex");
+  const isKey = (proof) => timingSafeEqual(Buffer.from(proof, "latin1"), Buffer.from(key));
   const address = isWindows ? `\\\\.\\pipe\\tcompact-${randomBytes(16).toString("hex")}` : path.join(folder, "socket");
-  const served = { env: environment(address, key.toString("hex")), error: undefined, close: () => server.close() };
+  const served = { env: environment(address, key), error: undefined, close: () => server.close() };
   const answer = async (prompt) => {
     try {
       const summary = await summarizer(prompt);
@@ -30,15 +31,15 @@ async function serve(summarizer, folder) {
     }
   };
   const server = net.createServer((socket) => {
-    let text = "";
+    let [text, isKnown] = ["", false];
     socket.on("error", () => {}); // The program may wait no longer.
     socket.setEncoding("utf8").on("data", async (chunk) => {
       text += chunk;
-      const proof = Buffer.from(text.slice(0, 2 * key.length), "hex");
-      if (text.length < 2 * key.length) return;
-      if (proof.length !== key.length || !timingSafeEqual(proof, key)) socket.destroy();
+      if (text.length < key.length) return;
+      isKnown ||= isKey(text.slice(0, key.length));
+      if (!isKnown) socket.destroy();
       // Not every pipe can be half closed: a line break ends the prompt, which is JSON and has none.
-      else if (text.endsWith("\n")) socket.end(JSON.stringify(await answer(JSON.parse(text.slice(2 * key.length)))));
+      else if (chunk.endsWith("\n")) socket.end(JSON.stringify(await answer(JSON.parse(text.slice(key.length)))));
     });
   });
   await new Promise((resolve, reject) => server.on("error", reject).listen(address, resolve));
