@@ -1,0 +1,94 @@
+"use strict";
+const fs = require("node:fs/promises");
+const os = require("node:os");
+const path = require("node:path");
+const { dumped } = require("./messages.cjs");
+const { TcompactError, argumentsOf, run } = require("./program.cjs");
+const { commandFor, serve } = require("./summarizer.cjs");
+
+async function compact(messages, { summarizer, ...options } = {}) {
+  const folder = await fs.mkdtemp(path.join(os.tmpdir(), "tcompact-"));
+  let served;
+  try {
+    served = summarizer && (await serve(summarizer, folder));
+    return await compactIn(folder, dumped(messages), options, summarizer && commandFor(summarizer), served?.env);
+  } catch (error) {
+    if (error instanceof TcompactError && served?.error !== undefined) error.cause = served.error;
+    throw error;
+  } finally {
+    served?.close();
+    await fs.rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function compactIn(folder, { text, restored }, options, command, env) {
+  const own = ["--quiet", ...(command ? [`--summarizer-cmd=${command}`] : [])];
+  // The second run finds the summary there.
+  if (!setting(options, "cache")) own.push(`--cache=${path.join(folder, "summaries")}`);
+  const file = path.join(folder, "report.jsonl");
+  const passes = [0, 3];
+  const { out, printed } = await run([...own, `--report=${file}`], argumentsOf(options), text, { env, passes });
+  if (printed) process.emitWarning(printed, "TcompactWarning");
+  const report = JSON.parse(await fs.readFile(file, "utf8"));
+  const isCompacted = report.status === "compacted";
+  return {
+    messages: restored(out),
+    summary: isCompacted && report.cutoff ? await summaryOf(report, folder, text, options, own, env) : null,
+    cutoff: isCompacted ? report.cutoff : 0,
+    status: isCompacted ? "compacted" : "unchanged",
+    tokensBefore: report.tokens,
+    tokensAfter: report.tokens_after,
+    report,
+  };
+}
+
+/** Returns the text of the summary by a second run, which asks nobody again and writes only in a folder. */
+async function summaryOf(report, folder, text, options, own, env) {
+  if (report.error && report.provider !== "extractive") return report.error; // with `onError: "embed"`
+  const again = { ...options, html: undefined };
+  for (const name of ["cache", "config", "promptFile"]) {
+    const value = setting(options, name);
+    if (value) again[name] = path.resolve(value);
+  }
+  const archive = setting(options, "archive");
+  if (archive) {
+    // The summary names the archive, which takes room: here a name of the same length.
+    again.archive = String(archive).replace(/^[\\/]|:|\.\.(?=[\\/])/g, (cut) => "_".repeat(cut.length));
+    await fs.mkdir(path.join(folder, path.dirname(again.archive)), { recursive: true });
+  }
+  if (report.error) {
+    // with `onError: "extractive"`
+    own = own.filter((one) => !one.startsWith("--summarizer-cmd="));
+    Object.assign(again, { model: "extractive", summarizerCmd: undefined });
+  }
+  const { out } = await run(["--emit=summary", "--json", ...own], argumentsOf(again), text, { env, cwd: folder });
+  return JSON.parse(out)?.text ?? null;
+}
+
+/** Returns what an option, or its variable, is set to. */
+function setting(options, name) {
+  return options[name] ?? process.env[`TCOMPACT_${name.replace(/[A-Z]/g, "_$&").toUpperCase()}`];
+}
+
+async function plan(messages, { summarizer, ...options } = {}) {
+  const own = ["--quiet", "--dry-run", "--json", ...(summarizer ? [`--summarizer-cmd=${commandFor(summarizer)}`] : [])];
+  // With a cache, a dry run would ask the model.
+  const { out } = await run(own, argumentsOf({ ...options, cache: undefined }), dumped(messages).text);
+  return JSON.parse(out);
+}
+
+async function check(messages, options = {}) {
+  const { printed } = await run(["--check"], argumentsOf(options), dumped(messages).text, { passes: [0, 6] });
+  const found = printed.matchAll(/^tcompact: .*?: message (\d+): (.*)$/gm);
+  return [...found].map(([, index, message]) => ({ index: Number(index), message }));
+}
+
+async function repair(messages, how = "drop", options = {}) {
+  // No conversation reaches this, so that nothing is summarized.
+  const never = options.trigger ? [] : ["--trigger=messages:1000000000"];
+  const { text, restored } = dumped(messages);
+  const { out } = await run(["--quiet", `--repair=${how}`, ...never], argumentsOf(options), text);
+  return restored(out);
+}
+
+module.exports = { TcompactError, check, compact, plan, repair };

@@ -1,0 +1,1 @@
+export { TcompactError, check, compact, plan, repair } from "./index.cjs";

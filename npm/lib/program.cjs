@@ -1,0 +1,122 @@
+"use strict";
+// Finds the program, looks at its version once, and runs it.
+const { spawn, spawnSync } = require("node:child_process");
+const fs = require("node:fs");
+const path = require("node:path");
+const { version } = require("../package.json");
+
+class TcompactError extends Error {
+  constructor(message, { exitCode = null, hint = null } = {}) {
+    super(message);
+    Object.assign(this, { name: "TcompactError", exitCode, hint });
+  }
+}
+
+// They decide what is printed and where, which the functions of this module do themselves.
+const NOT_HERE = new Set(
+  ("check color count diff dry-run emit exit-status explain generate help in-place jobs json lines list output " +
+    "output-dir progress quiet repair report restore resume search sort verbose version").split(" "),
+);
+const FILE = process.platform === "win32" ? "tcompact.exe" : "tcompact";
+const HERE = `${process.platform}-${process.arch}`;
+// Where an old npm installed both, the one for musl runs with either library.
+const PACKAGES = (process.platform === "linux" ? ["-musl", "-gnu"] : [""]).map((kind) => `@tcompact/${HERE}${kind}`);
+
+/** Returns the path of the program: TCOMPACT_BIN, else in the package for this platform, else on the path. */
+function find() {
+  const named = process.env.TCOMPACT_BIN;
+  const program = named ? path.resolve(named) : (inPackage() ?? onPath());
+  if (!program) {
+    const hint = "cargo install --path .";
+    const why = `there is no program for ${HERE}: none of ${PACKAGES.join(", ")} is installed`;
+    throw new TcompactError(
+      `${why}; build one in a checkout of tcompact with \`${hint}\`, or set TCOMPACT_BIN to its path`, { hint });
+  }
+  if (!looked.has(program)) looked.set(program, problem(program));
+  if (looked.get(program)) throw new TcompactError(looked.get(program));
+  return program;
+}
+const looked = new Map();
+
+function inPackage() {
+  for (const name of PACKAGES) {
+    try {
+      return require.resolve(`${name}/${FILE}`);
+    } catch {} // It is not installed.
+  }
+}
+
+function onPath() {
+  const folders = (process.env.PATH ?? "").split(path.delimiter).filter(Boolean);
+  return folders.map((folder) => path.resolve(folder, FILE)).find(isProgram);
+}
+
+/** Whether a file is a program. A script of that name is a launcher like ours, which would look for a program again. */
+function isProgram(file) {
+  try {
+    fs.accessSync(file, fs.constants.X_OK);
+    const [opened, start] = [fs.openSync(file), Buffer.alloc(2)];
+    fs.readSync(opened, start);
+    fs.closeSync(opened);
+    return start.toString() !== "#!";
+  } catch {
+    return false; // also for a folder, which cannot be read
+  }
+}
+
+/** Says in a sentence why a program cannot be used. */
+function problem(program) {
+  const done = spawnSync(program, ["--version"], { encoding: "utf8", windowsHide: true, timeout: 10_000 });
+  if (done.error) return `${program}: the program cannot be started: ${done.error.message}`;
+  const [, found] = /^tcompact (\d+\.\d+\.\d+)/.exec(done.stdout) ?? [];
+  if (done.status !== 0 || !found) return `${program} is not tcompact; set TCOMPACT_BIN to its path`;
+  if (found.localeCompare(version.split("-")[0], "en", { numeric: true }) >= 0) return null;
+  return `${program} is tcompact ${found}, older than this module (${version}); install both from one version`;
+}
+
+/** Returns the arguments for options: `contextWindow: 9` is `--context-window=9`. */
+function argumentsOf(options) {
+  return Object.entries(options).flatMap(([key, value]) => {
+    const name = key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    if (NOT_HERE.has(name)) {
+      const why = "this flag decides what the program prints; it works on the command line only";
+      throw new TcompactError(`${key}: ${why}`, { exitCode: 2 });
+    }
+    const given = [value].flat().filter((one) => one !== undefined && one !== null && one !== false);
+    const text = (one) => (typeof one === "object" ? JSON.stringify(one) : one);
+    return given.map((one) => (one === true ? `--${name}` : `--${name}=${text(one)}`));
+  });
+}
+
+/** Returns the environment, without the settings that are not for here. */
+function environment() {
+  const flag = (name) => name.slice("TCOMPACT_".length).toLowerCase().replaceAll("_", "-");
+  const isHere = ([name]) => !name.startsWith("TCOMPACT_") || !NOT_HERE.has(flag(name));
+  return Object.fromEntries(Object.entries(process.env).filter(isHere));
+}
+
+/**
+ * Runs the program on a text, with arguments `own` of this module, which no error names, and those that were `given`.
+ * Returns its standard output and what it printed beside it; `passes` are the exit codes that are not an error.
+ */
+async function run(own, given, text, { env, cwd, passes = [0] } = {}) {
+  const child = spawn(find(), [...own, ...given], { cwd, env: { ...environment(), ...env }, windowsHide: true });
+  let [out, printed] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (chunk) => (out += chunk));
+  child.stderr.setEncoding("utf8").on("data", (chunk) => (printed += chunk));
+  child.stdin.on("error", () => {}).end(text); // It may end before it has read everything.
+  const ended = await new Promise((resolve, reject) => child.on("error", reject).on("close", (...how) => resolve(how)));
+  const [exitCode, signal] = ended;
+  printed = own.reduce((rest, one) => rest.replaceAll(` ${quoted(one)}`, ""), printed.trim());
+  if (passes.includes(exitCode)) return { out, printed };
+  const last = `\n${printed}`.split("\ntcompact: ").at(-1).trim();
+  const [message, hint] = last.split(/\ntry: (.*)/s);
+  throw new TcompactError(message || `the program ended with ${signal ?? `exit code ${exitCode}`}`, { exitCode, hint });
+}
+
+/** Returns an argument as the program's `try:` lines show it. */
+function quoted(argument) {
+  return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
+}
+
+module.exports = { TcompactError, argumentsOf, find, run };
