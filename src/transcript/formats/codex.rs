@@ -82,9 +82,6 @@ impl MessageReader for Codex {
             }
             Some(Line::Item(item, _)) => {
                 let mut read = items::item(&Object::of(item))?;
-                if is_handoff(item) {
-                    return Ok(items::message_of(json, Role::User, read.content));
-                }
                 // A call or result is its whole line.
                 read.calls.iter_mut().for_each(|call| call.json = json);
                 read.results.iter_mut().for_each(|answer| answer.json = json);
@@ -213,13 +210,6 @@ fn is_foreign(item: Json<'_>) -> bool {
     is_message
         || ["role", "call_id"].iter().any(|key| item.get_text(key).is_some())
         || foreign::could_be_call_or_result(item)
-}
-
-/// Whether an item has the form of a result but answers no call: another agent hands over its task in it.
-fn is_handoff(item: Json<'_>) -> bool {
-    let item = &Object::of(item);
-    let is_result = matches!(items::kind(item), Some(Item::Result));
-    is_result && non_null(item, "call_id").is_none() && item.get_text("name").is_some()
 }
 
 fn payload(line: Json<'_>) -> Json<'_> {
