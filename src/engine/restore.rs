@@ -253,7 +253,8 @@ impl Restorer<'_, '_> {
             if edits.is_empty() || !has_records {
                 return Ok((text, edits));
             }
-            text = self.restore_text(Cow::Owned(pieces(&text, &edits).collect::<Vec<_>>().concat()), None, &mut seen)?;
+            text =
+                self.restore_text(Cow::Owned(pieces(&text, &edits).collect::<Vec<_>>().concat()), None, &mut seen)?;
         }
     }
 

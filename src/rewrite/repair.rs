@@ -1,7 +1,8 @@
 //! Repairs violations of the provider's rules, by edits that leave everything else unchanged.
 //!
 //! Repair takes several rounds, and [`repair_round`] is one of them. First it removes what is too much, tells calls with
-//! one id apart and mends contents, then adds what is missing and moves what is misplaced, then fixes the turns. After each round the result is read and checked again.
+//! one id apart and fixes contents, then adds what is missing and moves what is misplaced, then fixes the turns. After
+//! each round the result is read and checked again.
 
 mod contents;
 mod ids;
