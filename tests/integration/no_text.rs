@@ -7,8 +7,8 @@ use crate::program::piped;
 /// Returns how a digest tells a call whose result, in some format, holds something.
 fn told(messages: &Value) -> String {
     let run = piped(&["--keep", "messages:2", "--emit", "summary"], &messages.to_string());
-    let lines = run.stdout.lines().filter_map(|line| line.strip_prefix("- [1] look(at=hall) → "));
-    lines.last().unwrap_or_else(|| panic!("{run:?}")).to_owned()
+    let mut lines = run.stdout.lines().filter_map(|line| line.strip_prefix("- [1] look(at=hall) → "));
+    lines.next_back().unwrap_or_else(|| panic!("{run:?}")).to_owned()
 }
 
 fn long() -> String {
