@@ -236,8 +236,9 @@ impl Repairer<'_, '_> {
                 _ => {}
             }
         }
-        for (calling, mut results) in placeholders.into_iter().filter(|(_, results)| !results.is_empty()) {
-            edits.extend(self.transcript.format.link_results(self.transcript, calling, &mut results));
+        placeholders.retain(|_, results| !results.is_empty());
+        edits.extend(self.transcript.format.link_results(self.transcript, &mut placeholders));
+        for (calling, results) in placeholders {
             let style = self.style(calling);
             let written = results.iter().map(|result| style.write(result));
             insertions.entry(calling).or_default().results.extend(written);

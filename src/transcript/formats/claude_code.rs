@@ -8,7 +8,7 @@
 mod attached;
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -221,15 +221,19 @@ impl MessageWriter for ClaudeCode {
         })
     }
 
-    fn link_results(&self, transcript: &Transcript<'_>, calling: usize, results: &mut [Value]) -> Vec<Edit> {
-        let calling = transcript.messages[calling].json;
-        let Some(id) = calling.get("parentUuid").and_then(|_| calling.get_text("uuid")) else { return Vec::new() };
-        let mut last = Value::from(id.decode());
-        for result in results {
-            let own = result["uuid"].clone();
-            result["parentUuid"] = std::mem::replace(&mut last, own);
+    fn link_results(&self, transcript: &Transcript<'_>, results: &mut BTreeMap<usize, Vec<Value>>) -> Vec<Edit> {
+        let mut last_of = HashMap::new();
+        for (calling, results) in results {
+            let calling = transcript.messages[*calling].json;
+            let Some(id) = calling.get("parentUuid").and_then(|_| calling.get_text("uuid")) else { continue };
+            let mut last = Value::from(id.decode());
+            for result in results {
+                let own = result["uuid"].clone();
+                result["parentUuid"] = std::mem::replace(&mut last, own);
+            }
+            last_of.extend(last.as_str().map(|last| (id.decode(), last.to_owned())));
         }
-        last.as_str().map(|last| followers(transcript.entries(), KEYS, &id.decode(), last)).unwrap_or_default()
+        followers(transcript.entries(), KEYS, &last_of)
     }
 
     fn placeholder(&self, entry: Json<'_>) -> Option<Value> {
