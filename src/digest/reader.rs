@@ -20,7 +20,8 @@ use crate::transcript::status::status_mark;
 use crate::transcript::text::Text;
 use crate::transcript::tools::purpose::{Purpose, is_in, purpose_of};
 use crate::transcript::tools::{Access, ToolUse, words_of_name};
-use crate::transcript::{Message, Role};
+use crate::transcript::{Content, Message, PartKind, Role};
+use crate::wording::counted;
 
 /// Reads messages, with their `indices` in the source. `prefix` is the opening of an earlier summary.
 pub(crate) fn read<'a>(messages: &[&Message<'a>], indices: &[usize], prefix: &str) -> Digest<'a> {
@@ -46,6 +47,8 @@ struct CallResult<'a> {
     text: LazyText<'a>,
     /// Whether it failed, where the format says so.
     marked: Option<bool>,
+    /// What it holds that is not text.
+    other: Option<String>,
 }
 
 #[derive(Default)]
@@ -94,16 +97,22 @@ impl<'a> Reader<'a, '_> {
             let arguments = LazyText::of_arguments(call.arguments);
             self.add_call(call.id, OpenCall { place, name, arguments, is_interrupted: false });
         }
-        let mut contents = results.into_iter().map(LazyText::new);
+        let mut texts = results.into_iter().map(LazyText::new);
+        let mut contents = message.content.parts().iter().filter_map(|part| match &part.kind {
+            PartKind::Result(content) => Some(content),
+            _ => None,
+        });
         for answer in &message.results {
-            let loaded = loaded_tools(answer.json).into_iter().map(|name| name.decode().into_owned());
-            self.digest.loaded.add(place, loaded);
-            // If a whole message is a result, its text is the result.
-            let result = contents.next().unwrap_or_else(|| text.clone());
-            self.add_result(answer.id, CallResult { place, text: result, marked: status_mark(answer.json) });
+            let loaded = loaded_tools(answer.json);
+            // If a whole message is a result, its content is the result.
+            let other = other_content(contents.next().unwrap_or(&message.content), loaded.len());
+            self.digest.loaded.add(place, loaded.into_iter().map(|name| name.decode().into_owned()));
+            let text = texts.next().unwrap_or_else(|| text.clone());
+            self.add_result(answer.id, CallResult { place, text, marked: status_mark(answer.json), other });
         }
         if matches!(message.role, Role::Tool | Role::Function) && message.results.is_empty() {
-            self.add_result(None, CallResult { place, text, marked: None });
+            let other = other_content(&message.content, 0);
+            self.add_result(None, CallResult { place, text, marked: None, other });
         }
     }
 
@@ -131,7 +140,10 @@ impl<'a> Reader<'a, '_> {
         // A person does not answer a command with what looks like a summary.
         let is_output = || is_observation(&words, follows_command) || is_marked() || message.opens_with(self.prefix);
         if (follows_command || follows_summary) && is_output() {
-            return self.add_result(None, CallResult { place, text: text.clone(), marked: None });
+            return self.add_result(
+                None,
+                CallResult { place, text: text.clone(), marked: None, other: other_content(&message.content, 0) },
+            );
         }
         let asked = self.digest.said.iter().rev().find(|said| said.kind != SaidKind::Thought);
         let last_user = self.digest.user.last().map(|message| message.place);
@@ -234,8 +246,8 @@ impl<'a> Reader<'a, '_> {
         let mut key = DefaultHasher::new();
         (tool.command.as_deref().map_or((&*name, &*text), |command| ("", command.trim()))).hash(&mut key);
         drop(text);
-        let result = result.map(|result| result.text);
-        let run = Run { purpose, name, arguments, result, ..Run::new(place, end) };
+        let (result, other) = result.map(|result| (result.text, result.other)).unzip();
+        let run = Run { purpose, name, arguments, result, other: other.flatten(), ..Run::new(place, end) };
         // The last call is told whatever it was.
         self.last_of_files = None;
         if is_of_files {
@@ -304,4 +316,15 @@ fn without_frame(summary: &str) -> String {
     let behind = |mark| summary.rsplit_once(mark).map(|(_, rest)| rest);
     let inside = behind("</analysis>").or_else(|| behind("\nSummary:\n")).unwrap_or(summary);
     inside.lines().filter(|line| !words::opens_with(line, FRAME)).collect::<Vec<_>>().join("\n").trim().to_owned()
+}
+
+/// Names what a result holds that is not text.
+fn other_content(content: &Content<'_>, loaded_tools: usize) -> Option<String> {
+    let count = |is: fn(&PartKind<'_>) -> bool| content.parts().iter().filter(|part| is(&part.kind)).count();
+    let pictures = count(|kind| matches!(kind, PartKind::Image));
+    let files = count(|kind| matches!(kind, PartKind::Media));
+    let kinds = [(pictures, "picture"), (files, "file"), (loaded_tools, "loaded tool")];
+    let named: Vec<String> =
+        kinds.into_iter().filter(|(number, _)| *number > 0).map(|(number, noun)| counted(number, noun)).collect();
+    (!named.is_empty()).then(|| named.join(", "))
 }

@@ -33,6 +33,8 @@ pub(super) struct Run<'a> {
     pub(super) name: String,
     pub(super) arguments: LazyText<'a>,
     pub(super) result: Option<LazyText<'a>>,
+    /// What the result holds that is not text.
+    pub(super) other: Option<String>,
     pub(super) ended: Ended,
     /// The label and the outcome of a run that an earlier digest told.
     pub(super) carried: Option<(String, String)>,
@@ -51,6 +53,7 @@ impl<'a> Run<'a> {
             name: String::new(),
             arguments: LazyText::new(Vec::new()),
             result: None,
+            other: None,
             ended,
             carried: None,
             failed_before: None,
@@ -123,7 +126,10 @@ impl<'a> Run<'a> {
             Ended::Failed(None) => "failed".to_owned(),
             Ended::Refused => "refused or cancelled by the user".to_owned(),
             Ended::NoResult => "no result yet".to_owned(),
-            Ended::Well | Ended::Unknown if told.is_empty() => "no output".to_owned(),
+            Ended::Well | Ended::Unknown if told.is_empty() => match &self.other {
+                Some(other) => format!("no text: {other}"),
+                None => "no output".to_owned(),
+            },
             // What a program says is not its status.
             Ended::Well | Ended::Unknown if words::opens_with(&told, "ok|failed|exit code") => "it says".to_owned(),
             Ended::Well | Ended::Unknown => String::new(),

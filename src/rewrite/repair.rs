@@ -1,7 +1,8 @@
 //! Repairs violations of the provider's rules, by edits that leave everything else unchanged.
 //!
 //! Repair takes several rounds, and [`repair_round`] is one of them. First it removes what is too much, tells calls with
-//! one id apart and mends contents, then adds what is missing and moves what is misplaced, then fixes the turns. After each round the result is read and checked again.
+//! one id apart and fixes contents, then adds what is missing and moves what is misplaced, then fixes the turns. After
+//! each round the result is read and checked again.
 
 mod contents;
 mod ids;
@@ -235,8 +236,9 @@ impl Repairer<'_, '_> {
                 _ => {}
             }
         }
-        for (calling, mut results) in placeholders.into_iter().filter(|(_, results)| !results.is_empty()) {
-            edits.extend(self.transcript.format.link_results(self.transcript, calling, &mut results));
+        placeholders.retain(|_, results| !results.is_empty());
+        edits.extend(self.transcript.format.link_results(self.transcript, &mut placeholders));
+        for (calling, results) in placeholders {
             let style = self.style(calling);
             let written = results.iter().map(|result| style.write(result));
             insertions.entry(calling).or_default().results.extend(written);

@@ -5,6 +5,7 @@
 //! other: a conversation has a format, and formats inspect conversations.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -114,9 +115,9 @@ pub(crate) trait MessageWriter {
         None
     }
 
-    /// Links new results of one message into a session whose entries name their parents: gives them ids and parents, and
-    /// returns the edits of the entries that follow them.
-    fn link_results(&self, _transcript: &Transcript<'_>, _calling: usize, _results: &mut [Value]) -> Vec<Edit> {
+    /// Links new results, by the message with their calls, into a session whose entries name their parents: gives them ids
+    /// and parents, and returns the edits of the entries that follow them.
+    fn link_results(&self, _transcript: &Transcript<'_>, _results: &mut BTreeMap<usize, Vec<Value>>) -> Vec<Edit> {
         Vec::new()
     }
 

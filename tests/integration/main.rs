@@ -28,6 +28,7 @@ mod killed;
 mod layers;
 mod limits;
 mod links;
+mod no_text;
 mod pages;
 mod peers;
 mod presets;

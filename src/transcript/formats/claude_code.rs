@@ -8,7 +8,7 @@
 mod attached;
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -98,13 +98,13 @@ impl MessageReader for ClaudeCode {
         let all_sidechain = lines.iter().filter(|line| is_message(line)).all(is_sidechain);
         let is_main_boundary = |line: &Object<'_>| is_boundary(line) && (all_sidechain || !is_sidechain(line));
         let cut = lines.iter().rposition(is_main_boundary).unwrap_or(0);
-        let is_undone = is_undone(&lines[cut..]);
         let by_id: HashMap<_, usize> = lines
             .iter()
             .enumerate()
             .filter_map(|(index, line)| Some((line.get_text("uuid")?.decode(), index)))
             .collect();
         let copied = copies(&lines[cut..], &|line| is_sent(line) && (all_sidechain || !is_sidechain(line)));
+        let is_undone = is_undone(&lines[cut..], &copied);
         let mut has_message = false;
         let entry = |(index, line): (usize, &Object<'_>)| {
             let is_linked = line.get("uuid").is_some() || line.get("parentUuid").is_some();
@@ -221,15 +221,19 @@ impl MessageWriter for ClaudeCode {
         })
     }
 
-    fn link_results(&self, transcript: &Transcript<'_>, calling: usize, results: &mut [Value]) -> Vec<Edit> {
-        let calling = transcript.messages[calling].json;
-        let Some(id) = calling.get("parentUuid").and_then(|_| calling.get_text("uuid")) else { return Vec::new() };
-        let mut last = Value::from(id.decode());
-        for result in results {
-            let own = result["uuid"].clone();
-            result["parentUuid"] = std::mem::replace(&mut last, own);
+    fn link_results(&self, transcript: &Transcript<'_>, results: &mut BTreeMap<usize, Vec<Value>>) -> Vec<Edit> {
+        let mut last_of = HashMap::new();
+        for (calling, results) in results {
+            let calling = transcript.messages[*calling].json;
+            let Some(id) = calling.get("parentUuid").and_then(|_| calling.get_text("uuid")) else { continue };
+            let mut last = Value::from(id.decode());
+            for result in results {
+                let own = result["uuid"].clone();
+                result["parentUuid"] = std::mem::replace(&mut last, own);
+            }
+            last_of.extend(last.as_str().map(|last| (id.decode(), last.to_owned())));
         }
-        last.as_str().map(|last| followers(transcript.entries(), KEYS, &id.decode(), last)).unwrap_or_default()
+        followers(transcript.entries(), KEYS, &last_of)
     }
 
     fn placeholder(&self, entry: Json<'_>) -> Option<Value> {
@@ -303,8 +307,8 @@ fn copies(lines: &[Object<'_>], is_sent: &dyn Fn(&Object<'_>) -> bool) -> HashMa
 }
 
 /// Returns for each line whether the user went back before it: of several prompts with the same parent, all lines from
-/// the first prompt to the last one.
-fn is_undone(lines: &[Object<'_>]) -> Vec<bool> {
+/// the first prompt to the last one. A prompt that was only written again is one prompt.
+fn is_undone(lines: &[Object<'_>], copied: &HashMap<usize, usize>) -> Vec<bool> {
     let is_prompt = |line: &Object<'_>| {
         line.get_text("type").is_some_and(|kind| kind.is("user"))
             && !is_sidechain(line)
@@ -313,7 +317,7 @@ fn is_undone(lines: &[Object<'_>]) -> Vec<bool> {
                 content.items().all(|block| !block.get_text("type").is_some_and(|kind| kind.is("tool_result")))
             })
     };
-    let prompts = || lines.iter().enumerate().filter(|(_, line)| is_prompt(line));
+    let prompts = || lines.iter().enumerate().filter(|(index, line)| !copied.contains_key(index) && is_prompt(line));
     let last: HashMap<_, usize> = prompts().filter_map(|(index, line)| Some((parent(line)?, index))).collect();
     let mut ends: Vec<usize> = vec![0; lines.len()];
     for (index, line) in prompts() {

@@ -229,6 +229,17 @@ mod tests {
     }
 
     #[test]
+    fn a_task_that_another_agent_hands_over_is_a_message() {
+        let handoff = r#"{"type":"function_call_output","id":"i","name":"handoff","output":"Check the list."}"#;
+        let orphan = r#"{"type":"function_call_output","output":"r"}"#;
+        with(&format!("[{USER},{handoff},{orphan},{USER}]"), |transcript| {
+            assert_eq!(transcript.pairing.orphaned, [false, false, true, false]);
+            let message = &transcript.messages[1];
+            assert_eq!((message.role, message.content.texts()[0].decode()), (Role::User, "Check the list.".into()));
+        });
+    }
+
+    #[test]
     fn items_of_later_kinds_are_read_by_their_names() {
         let call = r#"{"type":"garden_call","call_id":"a","name":"water"}"#;
         let result = r#"{"type":"garden_call_output","call_id":"a","output":{"litres":1.50}}"#;

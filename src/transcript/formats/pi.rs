@@ -5,7 +5,7 @@
 //! ids name their parent; entries that are no ancestors of the last one are abandoned branches.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -175,22 +175,26 @@ impl MessageWriter for Pi {
         Some(result)
     }
 
-    fn link_results(&self, transcript: &Transcript<'_>, calling: usize, results: &mut [Value]) -> Vec<Edit> {
-        let calling = transcript.messages[calling].json;
-        let Some(id) = calling.get("parentId").and_then(|_| calling.get_text("id")) else { return Vec::new() };
-        let mut last = id.decode().into_owned();
-        for (at, result) in results.iter_mut().enumerate() {
-            let id = uuid(&["result", &at.to_string(), calling.raw()])[..8].to_owned();
-            let Value::Object(line) = result else { continue };
-            let kind = line.shift_remove("type");
-            let rest = std::mem::take(line);
-            line.extend(kind.map(|kind| ("type".to_owned(), kind)));
-            line.insert("id".to_owned(), json!(id));
-            line.insert("parentId".to_owned(), json!(last));
-            line.extend(rest);
-            last = id;
+    fn link_results(&self, transcript: &Transcript<'_>, results: &mut BTreeMap<usize, Vec<Value>>) -> Vec<Edit> {
+        let mut last_of = HashMap::new();
+        for (calling, results) in results {
+            let calling = transcript.messages[*calling].json;
+            let Some(id) = calling.get("parentId").and_then(|_| calling.get_text("id")) else { continue };
+            let mut last = id.decode().into_owned();
+            for (at, result) in results.iter_mut().enumerate() {
+                let id = uuid(&["result", &at.to_string(), calling.raw()])[..8].to_owned();
+                let Value::Object(line) = result else { continue };
+                let kind = line.shift_remove("type");
+                let rest = std::mem::take(line);
+                line.extend(kind.map(|kind| ("type".to_owned(), kind)));
+                line.insert("id".to_owned(), json!(id));
+                line.insert("parentId".to_owned(), json!(last));
+                line.extend(rest);
+                last = id;
+            }
+            last_of.insert(id.decode(), last);
         }
-        followers(transcript.entries(), KEYS, &id.decode(), &last)
+        followers(transcript.entries(), KEYS, &last_of)
     }
 
     fn placeholder(&self, entry: Json<'_>) -> Option<Value> {

@@ -56,9 +56,10 @@ pub(super) fn read<'a>(line: &Object<'a>) -> Option<Message<'a>> {
     if kind.is("queued_command") {
         let content = content(Some(value), common_block);
         let is_typed = attachment.get_text("commandMode").is_none_or(|mode| mode.is("prompt"));
-        return Some(match is_typed {
-            true => Message { role: Role::User, content, ..Message::empty(line.json) },
-            false => by_program(line, kind, content),
+        return Some(if is_typed {
+            Message { role: Role::User, content, ..Message::empty(line.json) }
+        } else {
+            by_program(line, kind, content)
         });
     }
     let mut parts = Vec::new();

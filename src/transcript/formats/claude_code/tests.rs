@@ -182,6 +182,11 @@ fn lines_with_one_uuid_are_one_message() {
     assert_eq!(texts(&[&first, &call, &result, &first, &call, &result, &whole, &end]), once);
     assert_eq!(texts(&[&first, &call, &result, &whole, &end, &call]), once);
     assert_eq!(texts(&[&first, &call, &result, &half, &whole, &end]), once);
+    // A prompt that is written again is not one that the user went back to.
+    let next = [blocks(6, 5, "assistant", r#"{"type":"text","text":"c"}"#), user(7, 6, "d")];
+    let long = texts(&[&first, &call, &result, &whole, &end, &next[0], &next[1]]);
+    assert_eq!(texts(&[&first, &call, &result, &whole, &end, &end, &next[0], &next[1]]), long);
+    assert_eq!(texts(&[&first, &call, &result, &whole, &end, &next[0], &next[1], &end]), long);
     // On a side chain, a uuid is another message's.
     let aside = result.replace("\"uuid", "\"isSidechain\":true,\"uuid");
     assert_eq!(texts(&[&first, &call, &aside, &result, &whole, &end]), once);

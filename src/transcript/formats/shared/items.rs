@@ -191,9 +191,17 @@ pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
                 (None, Some(approved)) => Content::Text(Text::plain(approved.raw())),
                 (None, None) => readable_content(json),
             };
+            if is_handoff(item) {
+                return Ok(message_of(json, Role::User, content));
+            }
             Message { results: Box::new([ResultRef { json, id: answer }]), ..message_of(json, Role::Tool, content) }
         }
     })
+}
+
+/// Whether an item has the form of a result but answers no call: another agent hands over its task in it.
+fn is_handoff(item: &Object<'_>) -> bool {
+    non_null(item, "call_id").is_none() && item.get_text("name").is_some()
 }
 
 fn message<'a>(item: &Object<'a>) -> Message<'a> {

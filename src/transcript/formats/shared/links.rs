@@ -20,11 +20,18 @@ pub(crate) struct Keys {
     pub(crate) parent: &'static str,
 }
 
-/// Returns the edits with which those of the entries that follow one of this id follow another.
-pub(crate) fn followers<'a>(entries: impl Iterator<Item = Json<'a>>, keys: Keys, id: &str, new: &str) -> Vec<Edit> {
-    let parents = entries.filter_map(|entry| entry.get(keys.parent));
-    let followers = parents.filter(|parent| parent.text().is_some_and(|parent| parent.is(id)));
-    followers.map(|parent| Edit { range: parent.span(), text: Value::from(new).to_string() }).collect()
+/// Returns the edits with which entries that follow an entry of these ids follow another one, whose id is given with it.
+pub(crate) fn followers<'a>(
+    entries: impl Iterator<Item = Json<'a>>,
+    keys: Keys,
+    new: &HashMap<Cow<'_, str>, String>,
+) -> Vec<Edit> {
+    let edit = |entry: Json<'a>| {
+        let parent = entry.get(keys.parent)?;
+        let new = new.get(&parent.text()?.decode())?;
+        Some(Edit { range: parent.span(), text: Value::from(new.as_str()).to_string() })
+    };
+    entries.filter_map(edit).collect()
 }
 
 /// The links that remain after a summary replaces entries.
