@@ -5,6 +5,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::string::string_regex;
 use proptest::test_runner::TestRunner;
 
+use crate::redact::tests::masked;
 use crate::redact::*;
 
 /// Values with nothing but letters and digits.
@@ -139,4 +140,61 @@ fn values_behind_names_go_whole() {
     }
     assert!(cases >= 100, "{cases}");
     assert!(failed.is_empty(), "{} of {cases} stay\n{}", failed.len(), failed.join("\n"));
+}
+
+#[test]
+fn members_of_what_has_a_secret_name_are_secret() {
+    for (text, expected) in [
+        (
+            r#"{"credentials": {"user": "x", "value": "hunter2"}}"#,
+            r#"{"credentials": {"user": "x", "value": "[password-1]"}}"#,
+        ),
+        (
+            r#"{"credentials": [{"user": "x", "value": "hunter2"}]}"#,
+            r#"{"credentials": [{"user": "x", "value": "[password-1]"}]}"#,
+        ),
+        (
+            r#"{"db_password": {"plain": "hunter2", "type": "text"}}"#,
+            r#"{"db_password": {"plain": "[password-1]", "type": "text"}}"#,
+        ),
+        ("credentials:\n  user: x\n  value: hunter2\n", "credentials:\n  user: x\n  value: [password-1]\n"),
+        ("- \"password\":\n    value: 'hunter2'", "- \"password\":\n    value: '[password-1]'"),
+        (
+            "[credentials]\nuser = \"x\"\nvalue = \"hunter2\"\n",
+            "[credentials]\nuser = \"x\"\nvalue = \"[password-1]\"\n",
+        ),
+        ("So:\n\"secret\": {\n  \"value\": \"hunter2\"\n}", "So:\n\"secret\": {\n  \"value\": \"[secret-1]\"\n}"),
+    ] {
+        assert_eq!(masked(text).replace("[secret-1]", "[password-1]"), expected.replace("[secret-1]", "[password-1]"));
+    }
+    for text in [
+        r#"{"credentials": {"user": "admin1234", "type": "basic1234", "id": "abcd1234"}}"#,
+        r#"{"token": {"value": "the", "index": 3}}"#,
+        r#"{"settings": {"value": "hunter2"}, "password": {"required": true}}"#,
+        "settings:\n  value: hunter2\n",
+        "password:\n  required: true\nother:\n  value: hunter2\n",
+        "[server]\nvalue = \"hunter2\"\n",
+    ] {
+        assert_eq!(masked(text), text);
+    }
+}
+
+#[test]
+fn a_string_with_a_prefix_and_a_wide_colon_are_read() {
+    for text in [
+        "password = b'@'",
+        "password = r\"@\"",
+        "string password = @\"@\";",
+        "export DB_PASSWORD=$'@'",
+        "password：@",
+        "set -xg DB_PASSWORD @",
+        "set --export DB_PASSWORD '@'",
+    ] {
+        let (before, behind) = text.rsplit_once('@').expect("a place");
+        let masked = masked(&format!("{before}Tr0ub!4dor{behind}"));
+        assert!(masked.starts_with(before) && masked.ends_with(&format!("-1]{behind}")), "{text}: {masked}");
+    }
+    for text in ["password = f\"{user}\"", "password = b''", "token = r\"[a-z]+\"", "password = @user"] {
+        assert_eq!(masked(text), text);
+    }
 }
