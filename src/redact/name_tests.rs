@@ -198,3 +198,31 @@ fn a_string_with_a_prefix_and_a_wide_colon_are_read() {
         assert_eq!(masked(text), text);
     }
 }
+
+#[test]
+fn a_private_key_without_its_first_line_goes_up_to_its_last() {
+    let lines: Vec<String> = (0..5).map(|at| "Ab1/Cd2+".chars().cycle().skip(at).take(64).collect()).collect();
+    let prefixes: [&dyn Fn(usize) -> String; 4] =
+        [&|_| String::new(), &|at| format!("{at:>6}\t"), &|at| format!("2026-01-01T00:00:{at:02}Z "), &|_| {
+            "  ".to_owned()
+        }];
+    for label in ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"] {
+        let end = format!("-----END {label}-----");
+        for prefix in prefixes {
+            let all = lines.iter().map(String::as_str).chain(["abcd1234==", &end]);
+            let key: Vec<String> = all.enumerate().map(|(at, line)| prefix(at + 10) + line).collect();
+            for separator in ["\n", "\r\n", "\\n"] {
+                let masked = masked(&format!("the rest:\n{}{separator}and then words", key.join(separator)));
+                assert!(lines.iter().all(|line| !masked.contains(&line[..12])), "{masked}");
+                assert!(masked.starts_with("the rest:\n") && masked.ends_with("and then words"), "{masked}");
+                assert!(masked.contains("[private-key-1]") && !masked.contains("END"), "{masked}");
+            }
+        }
+    }
+    let certificate = format!("{}\n-----END CERTIFICATE-----", lines[0]);
+    for text in
+        ["It ends with -----END RSA PRIVATE KEY-----", "a long-enough word\n-----END PRIVATE KEY-----", &certificate]
+    {
+        assert_eq!(masked(text), text);
+    }
+}
