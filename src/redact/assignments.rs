@@ -153,7 +153,9 @@ impl<'t> Assignment<'t> {
     /// Returns the span of the value, if it is secret.
     fn value(&self, class: NameClass, name: &str, placeholders: &[Range<usize>]) -> Option<Range<usize>> {
         if let Some(range) = self.in_quotes() {
-            return is_secret_in_quotes(class, name, &self.text[range.clone()]).then_some(range);
+            let value = &self.text[range.clone()];
+            let may_be = self.operator != Operator::Beside || values::is_no_identifier(value);
+            return (may_be && is_secret_in_quotes(class, name, value)).then_some(range);
         }
         let is_environment = self.is_environment(name);
         if let Some(range) = self.words(class, is_environment) {
@@ -212,7 +214,7 @@ impl<'t> Assignment<'t> {
             Operator::Colon => names::is_environment(name) && self.is_line_start(),
             Operator::Make => names::is_environment(name),
             Operator::Command => true,
-            Operator::Equals | Operator::Space | Operator::Comma => false,
+            Operator::Equals | Operator::Space | Operator::Beside | Operator::Comma => false,
         }
     }
 

@@ -183,7 +183,14 @@ fn members_of_what_has_a_secret_name_are_secret() {
 fn a_string_with_a_prefix_and_a_wide_colon_are_read() {
     for text in [
         "password = b'@'",
-        "password = r\"@\"",
+        "password = \"\"\"@\"\"\"",
+        "char password[] = \"@\";",
+        "CREATE USER x WITH PASSWORD '@';",
+        "(setq password \"@\")",
+        "set(DB_PASSWORD \"@\")",
+        "{:user \"x\" :password \"@\"}",
+        "default login me password @",
+        "machine h login me account a password @",
         "string password = @\"@\";",
         "export DB_PASSWORD=$'@'",
         "password：@",
@@ -194,7 +201,18 @@ fn a_string_with_a_prefix_and_a_wide_colon_are_read() {
         let masked = masked(&format!("{before}Tr0ub!4dor{behind}"));
         assert!(masked.starts_with(before) && masked.ends_with(&format!("-1]{behind}")), "{text}: {masked}");
     }
-    for text in ["password = f\"{user}\"", "password = b''", "token = r\"[a-z]+\"", "password = @user"] {
+    for text in [
+        "password = f\"{user}\"",
+        "password = b''",
+        "token = r\"[a-z]+\"",
+        "password = \"\"\"\"\"\"",
+        "the password 'admin' and the token \"next\"",
+        "password = r\"^(?=.*[A-Z]).{8,}$\"",
+        "unknown password \"min_length:8\"",
+        "hashes a password \"pbkdf2_sha256\"",
+        "class=\"password\" id=\"a1b2c3d4\"",
+        "password = @user",
+    ] {
         assert_eq!(masked(text), text);
     }
 }

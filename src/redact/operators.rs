@@ -52,6 +52,8 @@ pub(super) enum Operator {
     Make,
     /// A space after a flag.
     Space,
+    /// A space before a quote: `PASSWORD '…'` in SQL, `(setq password "…")`.
+    Beside,
     /// A space after a command that sets a variable: `ENV K V`.
     Command,
     /// A comma between the arguments of a call: `define("K", "v")`.
@@ -114,6 +116,7 @@ pub(super) fn assignment(text: &str, name: Range<usize>) -> Option<Assignment<'_
         at += backslashes + 1;
         at += usize::from(bytes.get(at) == Some(&b']'));
     }
+    at += if bytes[at..].starts_with(b"[]") { 2 } else { 0 };
     at += usize::from(bytes.get(at) == Some(&b'?') && bytes.get(at + 1) != Some(&b'='));
     let before = &text[..name.start];
     let (operator, end) = match element_text(text, name.clone(), at) {
@@ -127,12 +130,14 @@ pub(super) fn assignment(text: &str, name: Range<usize>) -> Option<Assignment<'_
     start += usize::from(begins_string(&bytes[start..]));
     let quote = quote_at(bytes, start);
     start += quote.map_or(0, |(backslashes, _)| backslashes + 1);
+    // Three quotes are one.
+    start += quote.filter(|(_, quote)| bytes[start..].starts_with(&[*quote; 2])).map_or(0, |_| 2);
     Some(Assignment { text, name, operator, quoted_name: closing_quote.is_some(), start, quote })
 }
 
-/// Whether a letter or mark begins a string in which nothing is replaced: `b"…"`, `r'…'`, `@"…"`, `$'…'`.
+/// Whether a letter or mark begins a string: `b"…"`, `@"…"`, `$'…'`. A raw string, `r"…"`, is mostly a pattern.
 fn begins_string(bytes: &[u8]) -> bool {
-    matches!(bytes, [b'b' | b'B' | b'r' | b'R' | b'u' | b'U' | b'@', b'"' | b'\'', ..] | [b'$', b'\'', ..])
+    matches!(bytes, [b'b' | b'B' | b'u' | b'U' | b'@', b'"' | b'\'', ..] | [b'$', b'\'', ..])
 }
 
 /// Returns the operator behind a name that ends at `at`, and where it ends.
@@ -152,6 +157,7 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
         [b',', ..] if is_quoted && before.trim_end_matches(['"', '\'', '\\']).ends_with('(') => (Operator::Comma, 1),
         [_, ..] if before.ends_with("--") && spaced > at => (Operator::Space, 0),
         [_, ..] if is_command() => (Operator::Command, 0),
+        [b'"' | b'\'', ..] if spaced > at && !is_quoted => (Operator::Beside, 0),
         _ => return None,
     };
     Some((operator, spaced + length))
