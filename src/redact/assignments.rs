@@ -94,7 +94,7 @@ impl<'t> Assignment<'t> {
     }
 
     /// Returns the name, the words that tell what the value is, and what they tell. A member called `value` is named by
-    /// another.
+    /// another, or by what it is in.
     fn classify(&self, placeholders: &[Range<usize>]) -> Option<(Range<usize>, &'t str, NameClass)> {
         let text = self.text;
         if !text[self.name.clone()].eq_ignore_ascii_case("value") {
@@ -108,9 +108,23 @@ impl<'t> Assignment<'t> {
                 None => self.bare_end(placeholders, is_delimiter),
             };
             NAME_BEHIND.captures(&text[end..text.floor_char_boundary(end + LONGEST_LABEL)])
-        })?;
-        let label = label.get(1)?.as_str();
+        });
+        let label = label.and_then(|label| label.get(1)).map(|label| label.as_str()).or_else(|| self.section())?;
         Some((self.name.clone(), label, names::classify(label)?))
+    }
+
+    /// Returns the name of the section or the object that the name's line is in: the nearest line above that is less
+    /// indented, or `[name]`.
+    fn section(&self) -> Option<&'t str> {
+        let first = self.text.ceil_char_boundary(self.name.start.saturating_sub(LONGEST_LABEL));
+        let mut above = self.text[first..self.name.start].rsplit('\n');
+        let indent = |line: &str| line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let own = indent(above.next()?);
+        let is_header = |line: &&str| !line.trim().is_empty() && (indent(line) < own || line.starts_with('['));
+        let header = above.find(is_header)?.trim();
+        let name = header.strip_prefix('[').and_then(|section| section.strip_suffix(']'));
+        let name = name.or_else(|| header.trim_end_matches(['{', ' ']).strip_suffix(':'))?;
+        Some(name.trim_start_matches(['-', ' ']).trim_matches(['"', '\'']))
     }
 
     /// Returns the secret in the value.
@@ -139,7 +153,9 @@ impl<'t> Assignment<'t> {
     /// Returns the span of the value, if it is secret.
     fn value(&self, class: NameClass, name: &str, placeholders: &[Range<usize>]) -> Option<Range<usize>> {
         if let Some(range) = self.in_quotes() {
-            return is_secret_in_quotes(class, name, &self.text[range.clone()]).then_some(range);
+            let value = &self.text[range.clone()];
+            let may_be = self.operator != Operator::Beside || values::is_no_identifier(value);
+            return (may_be && is_secret_in_quotes(class, name, value)).then_some(range);
         }
         let is_environment = self.is_environment(name);
         if let Some(range) = self.words(class, is_environment) {
@@ -198,7 +214,7 @@ impl<'t> Assignment<'t> {
             Operator::Colon => names::is_environment(name) && self.is_line_start(),
             Operator::Make => names::is_environment(name),
             Operator::Command => true,
-            Operator::Equals | Operator::Space | Operator::Comma => false,
+            Operator::Equals | Operator::Space | Operator::Beside | Operator::Comma => false,
         }
     }
 

@@ -23,7 +23,7 @@ static SCHEMES: LazyLock<Regex> = LazyLock::new(|| {
 /// A user and password after a flag of `curl`, a password after a flag of other commands, a password in `.netrc`.
 static COMMANDS: LazyLock<Regex> = LazyLock::new(|| {
     let value = r#"\\*(?:["']([^"'\\\n]{3,256})["'\\]|([^\s"'\\]{3,256}))"#;
-    let netrc = r"(?m:^|machine\s+\S+)\s*login\s+\S+\s+password\s+(\S{3,256})";
+    let netrc = r"(?m:^|default|machine\s+\S+)\s*login\s+\S+\s+(?:account\s+\S+\s+)?password\s+(\S{3,256})";
     pattern(&format!(r"[ \t](-u|--user|-U|--proxy-user|-p)[ =]?{value}|{netrc}"))
 });
 

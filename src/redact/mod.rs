@@ -25,6 +25,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::pattern::pattern;
+use crate::redact::names::NameClass;
 use crate::transcript::edit::{Edit, apply, sort};
 use crate::transcript::json::{Json, Kind, Token};
 use crate::transcript::source::Source;
@@ -132,8 +133,14 @@ impl Redactor {
         for token in json.tokens() {
             match token {
                 Token::Open(kind) => {
-                    let inherited = open.last_mut().map(|outer| outer.value_key(kind)).unwrap_or_default();
-                    open.push(Open { is_object: kind == Kind::Object, key: inherited, ..Open::default() });
+                    let key = open.last_mut().map(Open::container_key).unwrap_or_default();
+                    open.push(match kind {
+                        Kind::Object => {
+                            let secret_name = names::classify(&key).map(|_| key);
+                            Open { is_object: true, secret_name, ..Open::default() }
+                        }
+                        _ => Open { key, ..Open::default() },
+                    });
                 }
                 Token::Close => {
                     let named = open.pop().and_then(|object| object.unnamed.zip(object.label));
@@ -293,6 +300,8 @@ struct Open {
     is_object: bool,
     /// The key of the next value; a list has its own key.
     key: String,
+    /// The key of an object, or of the list that it is in, if it is that of a secret.
+    secret_name: Option<String>,
     /// Whether a key was read.
     has_key: bool,
     /// The text of the member `name` or `key`, which may name the member called `value`.
@@ -302,19 +311,26 @@ struct Open {
 }
 
 impl Open {
+    /// Reads the key of a member. In an object with a secret's name, `value` and the like are secret too.
     fn read_key(&mut self, key: Text<'_>) {
         self.key = key.decode().into_owned();
         self.has_key = true;
+        if let Some(outer) = self.secret_name.as_deref().filter(|_| names::classify(&self.key).is_none()) {
+            let both = format!("{outer}.{}", self.key);
+            if matches!(names::classify(&both), Some(NameClass::Password | NameClass::Key)) {
+                self.key = both;
+            }
+        }
     }
 
     fn pass_value(&mut self) {
         self.has_key = false;
     }
 
-    /// Skips a value that is a list or an object. Returns the key that its elements inherit: a list has the key itself.
-    fn value_key(&mut self, kind: Kind) -> String {
+    /// Skips a value that is a list or an object, and returns its key.
+    fn container_key(&mut self) -> String {
         self.has_key = false;
-        if kind == Kind::Array { self.key.clone() } else { String::new() }
+        self.key.clone()
     }
 
     fn pass_text(&mut self, value: &str, range: &Range<usize>) {

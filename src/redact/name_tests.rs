@@ -5,6 +5,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::string::string_regex;
 use proptest::test_runner::TestRunner;
 
+use crate::redact::tests::masked;
 use crate::redact::*;
 
 /// Values with nothing but letters and digits.
@@ -139,4 +140,107 @@ fn values_behind_names_go_whole() {
     }
     assert!(cases >= 100, "{cases}");
     assert!(failed.is_empty(), "{} of {cases} stay\n{}", failed.len(), failed.join("\n"));
+}
+
+#[test]
+fn members_of_what_has_a_secret_name_are_secret() {
+    for (text, expected) in [
+        (
+            r#"{"credentials": {"user": "x", "value": "hunter2"}}"#,
+            r#"{"credentials": {"user": "x", "value": "[password-1]"}}"#,
+        ),
+        (
+            r#"{"credentials": [{"user": "x", "value": "hunter2"}]}"#,
+            r#"{"credentials": [{"user": "x", "value": "[password-1]"}]}"#,
+        ),
+        (
+            r#"{"db_password": {"plain": "hunter2", "type": "text"}}"#,
+            r#"{"db_password": {"plain": "[password-1]", "type": "text"}}"#,
+        ),
+        ("credentials:\n  user: x\n  value: hunter2\n", "credentials:\n  user: x\n  value: [password-1]\n"),
+        ("- \"password\":\n    value: 'hunter2'", "- \"password\":\n    value: '[password-1]'"),
+        (
+            "[credentials]\nuser = \"x\"\nvalue = \"hunter2\"\n",
+            "[credentials]\nuser = \"x\"\nvalue = \"[password-1]\"\n",
+        ),
+        ("So:\n\"secret\": {\n  \"value\": \"hunter2\"\n}", "So:\n\"secret\": {\n  \"value\": \"[secret-1]\"\n}"),
+    ] {
+        assert_eq!(masked(text).replace("[secret-1]", "[password-1]"), expected.replace("[secret-1]", "[password-1]"));
+    }
+    for text in [
+        r#"{"credentials": {"user": "admin1234", "type": "basic1234", "id": "abcd1234"}}"#,
+        r#"{"token": {"value": "the", "index": 3}}"#,
+        r#"{"settings": {"value": "hunter2"}, "password": {"required": true}}"#,
+        "settings:\n  value: hunter2\n",
+        "password:\n  required: true\nother:\n  value: hunter2\n",
+        "[server]\nvalue = \"hunter2\"\n",
+    ] {
+        assert_eq!(masked(text), text);
+    }
+}
+
+#[test]
+fn a_string_with_a_prefix_and_a_wide_colon_are_read() {
+    for text in [
+        "password = b'@'",
+        "password = \"\"\"@\"\"\"",
+        "char password[] = \"@\";",
+        "CREATE USER x WITH PASSWORD '@';",
+        "(setq password \"@\")",
+        "set(DB_PASSWORD \"@\")",
+        "{:user \"x\" :password \"@\"}",
+        "default login me password @",
+        "machine h login me account a password @",
+        "string password = @\"@\";",
+        "export DB_PASSWORD=$'@'",
+        "password：@",
+        "set -xg DB_PASSWORD @",
+        "set --export DB_PASSWORD '@'",
+    ] {
+        let (before, behind) = text.rsplit_once('@').expect("a place");
+        let masked = masked(&format!("{before}Tr0ub!4dor{behind}"));
+        assert!(masked.starts_with(before) && masked.ends_with(&format!("-1]{behind}")), "{text}: {masked}");
+    }
+    for text in [
+        "password = f\"{user}\"",
+        "password = b''",
+        "token = r\"[a-z]+\"",
+        "password = \"\"\"\"\"\"",
+        "the password 'admin' and the token \"next\"",
+        "password = r\"^(?=.*[A-Z]).{8,}$\"",
+        "unknown password \"min_length:8\"",
+        "hashes a password \"pbkdf2_sha256\"",
+        "class=\"password\" id=\"a1b2c3d4\"",
+        "password = @user",
+    ] {
+        assert_eq!(masked(text), text);
+    }
+}
+
+#[test]
+fn a_private_key_without_its_first_line_goes_up_to_its_last() {
+    let lines: Vec<String> = (0..5).map(|at| "Ab1/Cd2+".chars().cycle().skip(at).take(64).collect()).collect();
+    let prefixes: [&dyn Fn(usize) -> String; 4] =
+        [&|_| String::new(), &|at| format!("{at:>6}\t"), &|at| format!("2026-01-01T00:00:{at:02}Z "), &|_| {
+            "  ".to_owned()
+        }];
+    for label in ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"] {
+        let end = format!("-----END {label}-----");
+        for prefix in prefixes {
+            let all = lines.iter().map(String::as_str).chain(["abcd1234==", &end]);
+            let key: Vec<String> = all.enumerate().map(|(at, line)| prefix(at + 10) + line).collect();
+            for separator in ["\n", "\r\n", "\\n"] {
+                let masked = masked(&format!("the rest:\n{}{separator}and then words", key.join(separator)));
+                assert!(lines.iter().all(|line| !masked.contains(&line[..12])), "{masked}");
+                assert!(masked.starts_with("the rest:\n") && masked.ends_with("and then words"), "{masked}");
+                assert!(masked.contains("[private-key-1]") && !masked.contains("END"), "{masked}");
+            }
+        }
+    }
+    let certificate = format!("{}\n-----END CERTIFICATE-----", lines[0]);
+    for text in
+        ["It ends with -----END RSA PRIVATE KEY-----", "a long-enough word\n-----END PRIVATE KEY-----", &certificate]
+    {
+        assert_eq!(masked(text), text);
+    }
 }

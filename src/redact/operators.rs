@@ -25,8 +25,19 @@ pub(super) const MOST_SPACES: usize = 16;
 pub(super) static NEXT_ELEMENT: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^</(?:key|name)>\s{0,64}<(?:string|value|data)>"));
 /// What precedes the name of a variable that a command sets.
-pub(super) const COMMANDS: [&str; 8] =
-    ["ENV ", "setenv ", "SetEnv ", "setx ", "set -x ", "set -gx ", "set -Ux ", "#define "];
+pub(super) const COMMANDS: [&str; 11] = [
+    "ENV ",
+    "setenv ",
+    "SetEnv ",
+    "setx ",
+    "set -x ",
+    "set -gx ",
+    "set -xg ",
+    "set -Ux ",
+    "set -xU ",
+    "set --export ",
+    "#define ",
+];
 
 /// The operator between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +52,8 @@ pub(super) enum Operator {
     Make,
     /// A space after a flag.
     Space,
+    /// A space before a quote: `PASSWORD '…'` in SQL, `(setq password "…")`.
+    Beside,
     /// A space after a command that sets a variable: `ENV K V`.
     Command,
     /// A comma between the arguments of a call: `define("K", "v")`.
@@ -103,6 +116,7 @@ pub(super) fn assignment(text: &str, name: Range<usize>) -> Option<Assignment<'_
         at += backslashes + 1;
         at += usize::from(bytes.get(at) == Some(&b']'));
     }
+    at += if bytes[at..].starts_with(b"[]") { 2 } else { 0 };
     at += usize::from(bytes.get(at) == Some(&b'?') && bytes.get(at + 1) != Some(&b'='));
     let before = &text[..name.start];
     let (operator, end) = match element_text(text, name.clone(), at) {
@@ -113,9 +127,17 @@ pub(super) fn assignment(text: &str, name: Range<usize>) -> Option<Assignment<'_
     if operator == Operator::Colon {
         start = behind_type(bytes, start);
     }
+    start += usize::from(begins_string(&bytes[start..]));
     let quote = quote_at(bytes, start);
     start += quote.map_or(0, |(backslashes, _)| backslashes + 1);
+    // Three quotes are one.
+    start += quote.filter(|(_, quote)| bytes[start..].starts_with(&[*quote; 2])).map_or(0, |_| 2);
     Some(Assignment { text, name, operator, quoted_name: closing_quote.is_some(), start, quote })
+}
+
+/// Whether a letter or mark begins a string: `b"…"`, `@"…"`, `$'…'`. A raw string, `r"…"`, is mostly a pattern.
+fn begins_string(bytes: &[u8]) -> bool {
+    matches!(bytes, [b'b' | b'B' | b'u' | b'U' | b'@', b'"' | b'\'', ..] | [b'$', b'\'', ..])
 }
 
 /// Returns the operator behind a name that ends at `at`, and where it ends.
@@ -128,11 +150,14 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
         [b'?' | b'+', b'=', ..] => (Operator::Make, 2),
         [b':', b'=', ..] | [b'=', b'>', ..] | [b'<', b'-', ..] => (Operator::Equals, 2),
         [b':', ..] => (Operator::Colon, 1),
+        // The colon of Chinese and Japanese.
+        [0xef, 0xbc, 0x9a, ..] => (Operator::Colon, 3),
         [b'=', next, ..] if spaced == at && !matches!(next, b' ' | b'\t') => (Operator::Tight, 1),
         [b'=', ..] => (Operator::Equals, 1),
         [b',', ..] if is_quoted && before.trim_end_matches(['"', '\'', '\\']).ends_with('(') => (Operator::Comma, 1),
         [_, ..] if before.ends_with("--") && spaced > at => (Operator::Space, 0),
         [_, ..] if is_command() => (Operator::Command, 0),
+        [b'"' | b'\'', ..] if spaced > at && !is_quoted => (Operator::Beside, 0),
         _ => return None,
     };
     Some((operator, spaced + length))

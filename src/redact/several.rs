@@ -24,6 +24,10 @@ impl Assignment<'_> {
                 at += 1;
                 continue;
             }
+            // The members of an object have their own names.
+            if bytes[at] == b'{' {
+                break;
+            }
             let quote = quote_at(bytes, at);
             let start = at + quote.map_or(0, |(backslashes, _)| backslashes + 1);
             let element = Assignment { name: self.name.clone(), start, quote, ..*self };

@@ -50,6 +50,8 @@ static CUT_KEY: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Further lines of the Base64 of a private key.
 static WRAPPED: LazyLock<Regex> = LazyLock::new(|| pattern(&format!("^((?:{BETWEEN}{LINE})+)({BETWEEN}{LAST})?")));
+/// The lines of a private key before its last line.
+static HEADLESS: LazyLock<Regex> = LazyLock::new(|| pattern(&format!("(?:{LINE}{BETWEEN})+(?:{LAST}{BETWEEN})?$")));
 const LINE: &str = "[A-Za-z0-9+/=]{16,}";
 const LAST: &str = "[A-Za-z0-9+/=]{4,15}";
 /// What is between the lines of a key: the end of a line, and numbers, times and the name of a container.
@@ -78,6 +80,7 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
     keys(text, found);
     marked_keys(text, found);
     private_keys(text, found);
+    headless_keys(text, found);
     for captures in PUTTY.captures_iter(text) {
         let Some(lines) = captures.get(1) else { continue };
         let end = lines.start() + lines.as_str().trim_end_matches("Private").trim_end().len();
@@ -255,6 +258,27 @@ fn private_keys(text: &str, found: &mut Vec<SecretSpan>) {
     }
 }
 
+/// Finds private keys whose first line was cut off: the lines of Base64 before a last line. Where the first line is there
+/// too, the spans overlap and become one.
+fn headless_keys(text: &str, found: &mut Vec<SecretSpan>) {
+    let mut from = 0;
+    for close in memmem::find_iter(text.as_bytes(), b"-----END ") {
+        let Some(end) = marker_end(text, close, "END ") else { continue };
+        // Each byte is in one window, so the time is linear.
+        let lines = text.get(from..close).and_then(|window| HEADLESS.find(window));
+        if let Some(lines) = lines.filter(|lines| is_mixed(lines.as_str())) {
+            found.push(SecretSpan { range: from + lines.start()..end, kind: PRIVATE_KEY });
+        }
+        from = end;
+    }
+}
+
+/// Whether a text has letters of both cases and digits, as every Base64 of some lines has.
+fn is_mixed(text: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| text.as_bytes().iter().any(test);
+    has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit)
+}
+
 /// Returns where the line `-----BEGIN … PRIVATE KEY … -----` at `start` ends, or the one with `END`.
 fn marker_end(text: &str, start: usize, word: &str) -> Option<usize> {
     let label_start = start + "-----".len();
@@ -321,5 +345,5 @@ fn urls(text: &str, found: &mut Vec<SecretSpan>) {
 #[cfg(test)]
 pub(crate) fn patterns() -> Vec<&'static Regex> {
     let parts = SHAPES.iter().zip(&PARTS).filter_map(|(shape, regex)| Some(part_pattern(shape.parts?, regex)));
-    parts.chain([&BEGINNINGS.regex, &*CUT_KEY, &*WRAPPED, &*PUTTY]).collect()
+    parts.chain([&BEGINNINGS.regex, &*CUT_KEY, &*WRAPPED, &*HEADLESS, &*PUTTY]).collect()
 }

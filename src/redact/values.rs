@@ -119,6 +119,12 @@ pub(super) fn is_random(value: &str, least: usize) -> bool {
     value.chars().count() >= least && !is_number && letters && (has(u8::is_ascii_digit) || marks || cases)
 }
 
+/// Whether a value has letters among digits as no word does, and capitals or marks as no name of an algorithm does.
+pub(super) fn is_no_identifier(value: &str) -> bool {
+    let is_mark = |byte: u8| byte.is_ascii_punctuation() && !b"_-.".contains(&byte);
+    value.len() >= 8 && is_dense(value, 4) && value.bytes().any(|byte| byte.is_ascii_uppercase() || is_mark(byte))
+}
+
 /// Builds the patterns of this file.
 #[cfg(test)]
 pub(crate) fn patterns() -> Vec<&'static Regex> {
