@@ -1,0 +1,44 @@
+// What the tests of all agents need.
+import assert from "node:assert/strict";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+
+export const HERE = resolve(dirname(new URL(import.meta.url).pathname), "..");
+
+// The folder of an installed package, or undefined, for tests that are skipped then. `run-tests` installs them.
+export function installed(name) {
+  const folder = join(process.env.AGENT_PACKAGES ?? "/nonexistent", "node_modules", name);
+  return existsSync(join(folder, "package.json")) ? folder : undefined;
+}
+
+export function folder(context) {
+  const path = mkdtempSync(join(tmpdir(), "tcompact-agents-"));
+  context.after(() => rmSync(path, { recursive: true, force: true, maxRetries: 5 }));
+  return path;
+}
+
+// A search path on which `tcompact` is a script, or missing if there is none.
+export function pathWith(folder, script) {
+  const without = process.env.PATH.split(delimiter).filter((place) => !existsSync(join(place, "tcompact")));
+  if (script === undefined) return without.join(delimiter);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "tcompact"), `#!/bin/sh\n${script}\n`);
+  chmodSync(join(folder, "tcompact"), 0o755);
+  return [folder, ...without].join(delimiter);
+}
+
+// How tcompact can fail, and a word of the line that says so; time is up after the half of a second in these tests.
+export const FAILURES = [
+  ["is not on the path", undefined, /tcompact/],
+  ["fails", "echo 'tcompact: the summarizer failed' >&2; echo 'try: another' >&2; exit 4", /the summarizer failed/],
+  ["prints half of its answer", "printf '{\"text\": \"half'", /JSON|exit code 0/],
+  ["prints nothing", "exit 0", /JSON|exit code 0|empty/],
+  ["takes too long", "exec sleep 20", /tim|abort|kill|exit/i],
+];
+
+export function assertOneLine(lines, pattern) {
+  assert.equal(lines.length, 1, lines.join("\n"));
+  assert.match(lines[0], pattern);
+  assert.doesNotMatch(lines[0].trim(), /\n/);
+}
