@@ -17,7 +17,7 @@ export const environment = (place, more) => ({
 const RULES = "The parser keeps line numbers, whatever the input is. ".repeat(700);
 export const QUESTIONS = [1, 2, 3, 4].map((count) => `Question ${count}: never touch migrations/${count}. ${RULES}`);
 
-// Types the lines, one after the answer to the other. Returns the requests, and for each line the events until its end.
+// Types the lines, one after the answer to the other; a function makes its line just then. Returns the requests, and for each line the events until its end.
 export async function session(context, lines, flags, path = process.env.PATH) {
   const place = folder(context);
   const model = await startModel({ name: "Bash", input: { command: "echo out", description: "Echo" } });
@@ -26,8 +26,11 @@ export async function session(context, lines, flags, path = process.env.PATH) {
   const options = { cwd: place, env: environment(place, { PATH: path, ANTHROPIC_BASE_URL: model.url }) };
   const child = spawn(claude, command, options);
   const events = [[]], left = [...lines];
-  const type = () => left.length === 0 ? child.stdin.end()
-    : child.stdin.write(`${JSON.stringify({ type: "user", message: { role: "user", content: left.shift() } })}\n`);
+  const type = () => {
+    if (left.length === 0) return child.stdin.end();
+    const line = left.shift(), content = typeof line === "function" ? line() : line;
+    child.stdin.write(`${JSON.stringify({ type: "user", message: { role: "user", content } })}\n`);
+  };
   let rest = "", errors = "";
   child.stderr.on("data", (text) => (errors += text));
   child.stdout.setEncoding("utf8").on("data", (text) => {

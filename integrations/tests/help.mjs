@@ -1,6 +1,6 @@
 // What the tests of all agents need.
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 
@@ -18,17 +18,19 @@ export function folder(context) {
   return path;
 }
 
-// A search path on which `tcompact` is a script, or missing if there is none.
-export function pathWith(folder, script) {
+// A search path on which `tcompact` is a script that can be exchanged, and missing until then.
+export function standIn(folder) {
   const without = process.env.PATH.split(delimiter).filter((place) => !existsSync(join(place, "tcompact")));
-  if (script === undefined) return without.join(delimiter);
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "tcompact"), `#!/bin/sh\n${script}\n`);
-  chmodSync(join(folder, "tcompact"), 0o755);
-  return [folder, ...without].join(delimiter);
+  const program = join(folder, "tcompact");
+  const become = (script) => {
+    rmSync(program, { force: true });
+    if (script !== undefined) writeFileSync(program, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  };
+  return { path: [folder, ...without].join(delimiter), become };
 }
 
-// How tcompact can fail, and a word of the line that says so; time is up after the half of a second in these tests.
+// How tcompact can fail, and a word of the line that says so; after half a second, time is up in these tests.
 export const FAILURES = [
   ["is not on the path", undefined, /tcompact/],
   ["fails", "echo 'tcompact: the summarizer failed' >&2; echo 'try: another' >&2; exit 4", /the summarizer failed/],
@@ -37,8 +39,8 @@ export const FAILURES = [
   ["takes too long", "exec sleep 20", /tim|abort|kill|exit/i],
 ];
 
-export function assertOneLine(lines, pattern) {
-  assert.equal(lines.length, 1, lines.join("\n"));
-  assert.match(lines[0], pattern);
-  assert.doesNotMatch(lines[0].trim(), /\n/);
+export function assertOneLine(lines, pattern, name) {
+  assert.equal(lines.length, 1, `${name}: ${lines.join("\n")}`);
+  assert.match(lines[0], pattern, `${name}: ${lines[0]}`);
+  assert.doesNotMatch(lines[0].trim(), /\n/, name);
 }
