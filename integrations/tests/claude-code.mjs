@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { folder, installed } from "./help.mjs";
 import { startModel } from "./model.mjs";
 
-const home = installed(`@anthropic-ai/claude-code-${process.platform}-${process.arch}`);
+const home = installed("claude-code", `@anthropic-ai/claude-code-${process.platform}-${process.arch}`);
 export const claude = home && join(home, "claude");
 export const skip = claude ? false : "@anthropic-ai/claude-code is not installed";
 

@@ -6,9 +6,9 @@ import { delimiter, dirname, join, resolve } from "node:path";
 
 export const HERE = resolve(dirname(new URL(import.meta.url).pathname), "..");
 
-// The folder of an installed package, or undefined, for tests that are skipped then. `run-tests` installs them.
-export function installed(name) {
-  const folder = join(process.env.AGENT_PACKAGES ?? "/nonexistent", "node_modules", name);
+// The folder of a package that `run-tests` installed for an agent, or undefined, for tests that are skipped then.
+export function installed(agent, name) {
+  const folder = join(process.env.AGENT_PACKAGES ?? "/nonexistent", agent, "node_modules", name);
   return existsSync(join(folder, "package.json")) ? folder : undefined;
 }
 

@@ -55,7 +55,7 @@ test("what the user takes back undoes a cut", async (context) => {
   assert.deepEqual(await sent([...shorter]), shorter.map(({ info }) => info.id));
 });
 
-const types = installed("@opencode-ai/plugin"), compiler = installed("typescript");
+const types = installed("opencode-types", "@opencode-ai/plugin"), compiler = installed("opencode-types", "typescript");
 test("the plugin has the types of @opencode-ai/plugin", { skip: types && compiler ? false : "@opencode-ai/plugin or typescript is not installed" }, (context) => {
   const place = folder(context);
   copyFileSync(join(HERE, "opencode/tcompact.js"), join(place, "tcompact.js"));
