@@ -1,7 +1,7 @@
 // The hooks for a Claude Code without mods, in sessions of Claude Code itself and alone.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -44,13 +44,17 @@ function hook(event, file, path = process.env.PATH) {
 }
 
 test("SessionStart prints once what PreCompact noted", { skip: skipHook }, (context) => {
-  const file = join(folder(context), "a session.jsonl");
-  cpSync(join(HERE, "../fixtures/claude-code/parallel.jsonl"), file);
-  assert.deepEqual([hook("PreCompact", file).status, hook("PreCompact", file).stdout], [0, ""]);
-  const { stdout, status } = hook("SessionStart", file);
-  assert.equal(status, 0);
-  assert.match(stdout, /Prices in the cart are a cent off/);
-  assert.deepEqual([hook("SessionStart", file).stdout, existsSync(`${file}.digest`)], ["", false]);
+  // Codex has hooks of the same names.
+  for (const [session, words] of [["claude-code/parallel", "Prices in the cart are a cent off"], ["codex/rollout", "How much flour"]]) {
+    const file = join(folder(context), "a session.jsonl"), digest = `${file}.digest`;
+    cpSync(join(HERE, `../fixtures/${session}.jsonl`), file);
+    const noted = hook("PreCompact", file);
+    assert.deepEqual([noted.status, noted.stdout, noted.stderr, statSync(digest).mode & 0o777], [0, "", "", 0o600]);
+    const { stdout, status } = hook("SessionStart", file);
+    assert.equal(status, 0);
+    assert.ok(stdout.includes(words), stdout);
+    assert.deepEqual([hook("SessionStart", file).stdout, existsSync(digest)], ["", false]);
+  }
 });
 
 test("one line says why nothing was noted, however tcompact fails", { skip: skipHook }, (context) => {

@@ -1,4 +1,5 @@
-// A stand-in for a provider of models, on this machine: it answers Anthropic's Messages API and keeps the requests.
+// A stand-in for a provider of models, on this machine: it answers Anthropic's Messages API in a stream and keeps
+// the requests.
 import http from "node:http";
 
 // The first request of each question is answered with a call of `tool`, and the next one with words.
@@ -33,10 +34,6 @@ export async function startModel(tool) {
     const body = JSON.parse(text);
     requests.push(body);
     const content = answer(body, requests.length, tool);
-    if (!body.stream) {
-      const [{ message }, , { usage }] = [events(body, content, requests.length)[0], null, { usage: { input_tokens: 1, output_tokens: 1 } }];
-      return response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ ...message, content, stop_reason: "end_turn", usage }));
-    }
     response.writeHead(200, { "content-type": "text/event-stream" });
     for (const event of events(body, content, requests.length)) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
     response.end();
