@@ -68,7 +68,7 @@ test("one line says why nothing was noted, however tcompact fails", { skip: skip
     // 2 would stop the compaction.
     assert.deepEqual([status, stdout], [1, ""]);
     assertOneLine([stderr], name.startsWith("prints") ? /^tcompact: / : line, name);
-    assert.match(stderr, /Claude Code compacts the session without its digest\n$/);
+    assert.match(stderr, /the session is compacted without its digest\n$/);
     assert.equal(hook("SessionStart", file).stdout, "", "what an earlier compaction noted is not given back");
   }
 });
