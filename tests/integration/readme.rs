@@ -9,8 +9,9 @@ use crate::program::own_settings;
 use crate::server::{Server, completion};
 
 /// The documents besides the README.
-const DOCUMENTS: [&str; 8] = [
+const DOCUMENTS: [&str; 9] = [
     "CONTRIBUTING.md",
+    "docs/agents.md",
     "docs/benchmarks.md",
     "docs/economy.md",
     "docs/engines.md",

@@ -1,0 +1,54 @@
+// Claude Code runs this in place of its own compaction, for /compact and when the window is full.
+
+// What stays unchanged, and how long the summary may be. Other settings come from tcompact's config file.
+const FLAGS = ["--keep", "tokens:20k", "--summary-tokens", "3072"];
+const TIMEOUT_MS = 120_000;
+
+export function register(on) {
+  on("session.compact", async ($, e, next) => {
+    // Only a model can follow the words behind `/compact`.
+    if (e.instructions) return next(e);
+    try {
+      const { history, sources } = chat(e.messages);
+      const command = ["tcompact", "--from", "openai-chat", "--emit", "summary", "--json", ...FLAGS];
+      const done = await $.process.run(command, { stdin: JSON.stringify(history), timeoutMs: TIMEOUT_MS });
+      const summary = done.exitCode === 0 ? JSON.parse(done.stdout) : null;
+      if (!summary?.text) throw new Error(done.stderr || `exit code ${done.exitCode}`);
+      const start = beginning(e.messages, sources[summary.cutoff] ?? 0);
+      if (start === 0) throw new Error("no place to cut");
+      // In this form, the next compaction carries the summary on.
+      const text = `Here is a summary of the conversation to date:\n\n<summary>\n${summary.text}\n</summary>`;
+      return { messages: [{ role: "user", text, toolUses: [] }, ...e.messages.slice(start)] };
+    } catch (error) {
+      const reason = String(error?.message ?? error).trim().split("\n")[0].replace(/^tcompact: /, "");
+      $.ui.log(`tcompact: ${reason}; Claude Code compacts the session itself`);
+      return next(e);
+    }
+  });
+}
+
+// Messages of OpenAI's chat, and for each of them the index of the message that it comes from.
+function chat(messages) {
+  const history = [], sources = [];
+  messages.forEach((message, index) => {
+    const put = (entry) => { history.push(entry); sources.push(index); };
+    for (const { tool_use_id, text } of message.toolResults ?? []) {
+      put({ role: "tool", tool_call_id: tool_use_id, content: text ?? "" });
+    }
+    const calls = message.toolUses.map(({ tool_use_id, tool, input }) => ({
+      id: tool_use_id, type: "function", function: { name: tool, arguments: JSON.stringify(input ?? {}) },
+    }));
+    if (message.text || calls.length > 0) {
+      put({ role: message.role, content: message.text || null, ...(calls.length > 0 && { tool_calls: calls }) });
+    }
+  });
+  return { history, sources };
+}
+
+// The kept part begins neither with a result nor inside an answer, whose blocks are messages of their own here.
+function beginning(messages, start) {
+  const continues = (index) => messages[index].toolResults?.length > 0 ||
+    (messages[index].role === "assistant" && messages[index - 1].role === "assistant");
+  while (start > 0 && continues(start)) start -= 1;
+  return start;
+}

@@ -1,0 +1,93 @@
+// A plugin of opencode: before each request to a model, what is too long is shortened. Put this file into
+// ~/.config/opencode/plugin/. The session itself stays whole.
+import { spawn } from "node:child_process";
+
+// When to cut, what stays unchanged, and how long the summary may be. Other settings come from tcompact's config file.
+const FLAGS = ["--trigger", "tokens:100k", "--keep", "tokens:20k", "--summary-tokens", "3072"];
+const TIMEOUT_MS = 120_000;
+
+/** @type {import("@opencode-ai/plugin").Plugin} */
+export const Tcompact = async ({ client }) => {
+  /** The last cut of each session: the messages it replaces, by their ids, and the summary. @type {Map<string, {ids: string[], text: string}>} */
+  const cuts = new Map();
+  /** The question of each session during which tcompact failed: it is not asked again before the next one. @type {Map<string, string>} */
+  const failures = new Map();
+  return {
+    "experimental.chat.messages.transform": async (_input, { messages }) => {
+      const question = messages.findLast(({ info }) => info.role === "user")?.info;
+      if (!question) return;
+      const session = question.sessionID;
+      const known = cuts.get(session);
+      // Requests between two cuts begin with the same bytes, so that the provider's cache keeps its worth.
+      const stands = known?.ids.every((id, index) => messages[index]?.info.id === id) && messages.length > known.ids.length;
+      const ids = stands ? known.ids : [];
+      if (stands) replace(messages, ids.length, known.text);
+      if (failures.get(session) === question.id) return;
+      try {
+        const { history, sources } = chat(messages);
+        const flags = ["--from", "openai-chat", "--emit", "summary", "--json", ...FLAGS];
+        const summary = JSON.parse(await tcompact(JSON.stringify(history), flags));
+        if (summary === null) return; // No trigger is reached.
+        const start = sources[summary.cutoff];
+        if (!summary.text || !start) throw new Error("an answer without a summary");
+        // In this form, the next compaction carries the summary on.
+        const text = `Here is a summary of the conversation to date:\n\n<summary>\n${summary.text}\n</summary>`;
+        const replaced = messages.slice(stands ? 1 : 0, start).map(({ info }) => info.id);
+        cuts.set(session, { ids: [...ids, ...replaced], text });
+        replace(messages, start, text);
+      } catch (error) {
+        failures.set(session, question.id);
+        const reason = String(/** @type {Error} */ (error).message).trim().split("\n")[0].replace(/^tcompact: /, "");
+        const message = `tcompact: ${reason}; opencode compacts the session itself`;
+        await client.app.log({ body: { service: "tcompact", level: "warn", message } });
+        await client.tui.showToast({ body: { message, variant: "warning" } });
+      }
+    },
+  };
+};
+
+/** Puts `text` in the place of the first `count` messages. opencode reads the array that it handed over. */
+function replace(messages, count, text) {
+  const { info } = messages.slice(0, count).find(({ info }) => info.role === "user") ?? messages.find(({ info }) => info.role === "user");
+  const part = { id: `prt_tcompact_${info.id}`, sessionID: info.sessionID, messageID: info.id, type: "text", text, synthetic: true };
+  messages.splice(0, count, { info, parts: [part] });
+}
+
+/** Messages of OpenAI's chat, and for each of them the index of the message that it comes from. */
+function chat(messages) {
+  const history = [], sources = [];
+  messages.forEach(({ info, parts }, index) => {
+    const put = (entry) => { history.push(entry); sources.push(index); };
+    const words = parts.flatMap((part) => part.type === "text" && !part.ignored ? [part.text]
+      : part.type === "file" ? [`[${part.mime}: ${part.filename ?? "a file"}]`] : []);
+    const tools = parts.filter(({ type }) => type === "tool");
+    const calls = tools.map(({ callID, tool, state }) => ({
+      id: callID, type: "function", function: { name: tool, arguments: JSON.stringify(state.input ?? {}) },
+    }));
+    const content = words.join("\n");
+    if (content || calls.length > 0) put({ role: info.role, content, ...(calls.length > 0 && { tool_calls: calls }) });
+    for (const { callID, state } of tools) {
+      const output = state.status === "error" ? `Error: ${state.error}` : state.output ?? "[no result]";
+      put({ role: "tool", tool_call_id: callID, content: state.time?.compacted ? "[removed by opencode]" : output });
+    }
+  });
+  return { history, sources };
+}
+
+/** What tcompact prints for `input`. */
+function tcompact(input, flags) {
+  return new Promise((resolve, reject) => {
+    const child = spawn("tcompact", flags, { timeout: TIMEOUT_MS });
+    let output = "", errors = "";
+    child.stdout.setEncoding("utf8").on("data", (text) => (output += text));
+    child.stderr.setEncoding("utf8").on("data", (text) => (errors += text));
+    child.on("error", reject);
+    child.on("close", (code) => {
+      if (code === 0) resolve(output);
+      else reject(new Error(errors || (code === null ? "killed, or timed out" : `exit code ${code}`)));
+    });
+    // A child that ended before it read everything says why by its exit code.
+    child.stdin.on("error", () => {});
+    child.stdin.end(input);
+  });
+}

@@ -1,0 +1,80 @@
+// The hooks for a Claude Code without mods, in sessions of Claude Code itself and alone.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { FAILURES, HERE, assertOneLine, folder, standIn } from "./help.mjs";
+import { QUESTIONS, session, skip, text } from "./claude-code.mjs";
+
+const HOOK = join(HERE, "claude-code-hooks/give-back");
+const skipHook = spawnSync("jq", ["--version"]).status === 0 ? false : "jq is not installed";
+
+// The settings of the README's step, with the hook of this repository.
+function settings(place) {
+  const file = join(place, "settings.json");
+  const text = readFileSync(join(HERE, "claude-code-hooks/settings.json"), "utf8");
+  writeFileSync(file, text.replaceAll("~/.claude/hooks/give-back", HOOK));
+  return ["--settings", file];
+}
+
+test("a session has the digest after Claude Code's own compaction", { skip: skip || skipHook }, async (context) => {
+  const lines = [...QUESTIONS, "/compact", "Question 5: and never touch schema/", "/compact", "Question 6"];
+  const { requests } = await session(context, lines, settings(folder(context)));
+  const [, given] = requests.at(-1).messages.map(text).join("\n").split("What was said and done before the compaction");
+  for (const words of [/- \[\d+\] Question 1: never touch migrations\/1/, /- \[\d+\] Question 5: and never touch schema/]) {
+    assert.match(given?.slice(0, 9500) ?? "nothing", words);
+  }
+  assert.doesNotMatch(given, /said and done|being continued from/, "neither it nor a summary is in the digest");
+});
+
+test("a compaction goes on where tcompact fails", { skip: skip || skipHook }, async (context) => {
+  const place = folder(context);
+  const { path } = standIn(join(place, "bin"));
+  const { requests, events } = await session(context, [QUESTIONS[0], "/compact", "Question 2"], settings(place), path);
+  assert.ok(events[1].some(({ subtype }) => subtype === "compact_boundary"));
+  assert.doesNotMatch(requests.at(-1).messages.map(text).join("\n"), /What was said and done/);
+});
+
+// Runs the hook alone, on a session of the fixtures.
+function hook(event, file, path = process.env.PATH) {
+  const input = JSON.stringify({ hook_event_name: event, transcript_path: file, trigger: "auto", source: "compact" });
+  return spawnSync(HOOK, { input, encoding: "utf8", env: { ...process.env, PATH: path }, timeout: 30_000 });
+}
+
+test("SessionStart prints once what PreCompact noted", { skip: skipHook }, (context) => {
+  // Codex has hooks of the same names.
+  for (const [session, words] of [["claude-code/parallel", "Prices in the cart are a cent off"], ["codex/rollout", "How much flour"]]) {
+    const file = join(folder(context), "a session.jsonl"), digest = `${file}.digest`;
+    cpSync(join(HERE, `../fixtures/${session}.jsonl`), file);
+    const noted = hook("PreCompact", file);
+    assert.deepEqual([noted.status, noted.stdout, noted.stderr, statSync(digest).mode & 0o777], [0, "", "", 0o600]);
+    const { stdout, status } = hook("SessionStart", file);
+    assert.equal(status, 0);
+    assert.ok(stdout.includes(words), stdout);
+    assert.deepEqual([hook("SessionStart", file).stdout, existsSync(digest)], ["", false]);
+  }
+});
+
+test("one line says why nothing was noted, however tcompact fails", { skip: skipHook }, (context) => {
+  const place = folder(context), file = join(place, "session.jsonl"), { path, become } = standIn(join(place, "bin"));
+  cpSync(join(HERE, "../fixtures/claude-code/parallel.jsonl"), file);
+  // Claude Code ends a hook that takes too long by itself.
+  for (const [name, script, line] of FAILURES.filter(([name]) => name !== "takes too long")) {
+    hook("PreCompact", file);
+    become(script);
+    const { status, stdout, stderr } = hook("PreCompact", file, path);
+    // 2 would stop the compaction.
+    assert.deepEqual([status, stdout], [1, ""]);
+    assertOneLine([stderr], name.startsWith("prints") ? /^tcompact: / : line, name);
+    assert.match(stderr, /the session is compacted without its digest\n$/);
+    assert.equal(hook("SessionStart", file).stdout, "", "what an earlier compaction noted is not given back");
+  }
+});
+
+test("an input without a transcript stops nothing", { skip: skipHook }, () => {
+  for (const input of ["", "{}", "[", '{"transcript_path": "/nonexistent"}']) {
+    assert.equal(spawnSync(HOOK, { input }).status, 1, input);
+  }
+});

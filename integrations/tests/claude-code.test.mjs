@@ -1,0 +1,48 @@
+// The mod of Claude Code, in sessions of Claude Code itself.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { QUESTIONS, claude, environment, logged, session, skip, text } from "./claude-code.mjs";
+import { FAILURES, HERE, assertOneLine, folder, standIn } from "./help.mjs";
+
+test("the mod passes its tests in Claude Code's kit", { skip }, (context) => {
+  const place = folder(context);
+  cpSync(join(HERE, "claude-code"), join(place, "mod"), { recursive: true });
+  cpSync(join(HERE, "tests/claude-code.kit.ts"), join(place, "mod/kit.test.ts"));
+  for (const command of ["validate", "test"]) {
+    execFileSync(claude, ["plugin", command, join(place, "mod")], { env: environment(place), stdio: "pipe" });
+  }
+});
+
+test("tcompact compacts a session, twice, and no model is asked", { skip }, async (context) => {
+  const lines = [...QUESTIONS, "/compact", ...QUESTIONS, "/compact", "Last one"];
+  const { requests, events } = await session(context, lines, ["--plugin-dir", join(HERE, "claude-code")]);
+  for (const at of [4, 9]) {
+    assert.deepEqual(logged(events[at]), []);
+    assert.equal(events[at].at(-1).requests, events[at - 1].at(-1).requests, "nobody else wrote a summary");
+  }
+  const [summary, ...kept] = requests.at(-1).messages;
+  assert.match(text(summary), /^Here is a summary of the conversation to date:\n\n<summary>\n[^]*never touch migrations\/1[^]*<\/summary>/);
+  assert.equal(text(summary).split("<summary>").length, 2, "the first summary is carried on, not quoted");
+  assert.ok(kept.some((message) => text(message).startsWith(QUESTIONS[3])), "the newest are unchanged");
+  const ids = (kind, key) => kept.flatMap(({ content }) => [content].flat()).filter(({ type }) => type === kind).map((part) => part[key]);
+  assert.deepEqual(ids("tool_use", "id"), ids("tool_result", "tool_use_id"));
+});
+
+test("Claude Code compacts a session itself, and one line says why, however tcompact fails", { skip }, async (context) => {
+  const place = folder(context), mod = join(place, "mod"), { path, become } = standIn(join(place, "bin"));
+  cpSync(join(HERE, "claude-code"), mod, { recursive: true });
+  const code = readFileSync(join(mod, "hooks/compact.js"), "utf8");
+  writeFileSync(join(mod, "hooks/compact.js"), code.replace("TIMEOUT_MS = 120_000", "TIMEOUT_MS = 500"));
+  const lines = FAILURES.flatMap(([, script]) => [() => (become(script), QUESTIONS[0]), "/compact"]);
+  const { events } = await session(context, lines, ["--plugin-dir", mod], path);
+  for (const [index, [name, , line]] of FAILURES.entries()) {
+    const [before, after] = events.slice(2 * index);
+    assertOneLine(logged(after), line, name);
+    assert.ok(after.at(-1).requests > before.at(-1).requests, `${name}: a model was asked`);
+    assert.ok(after.some(({ subtype }) => subtype === "compact_boundary"), name);
+  }
+});

@@ -1,0 +1,46 @@
+// What the tests of all agents need.
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+
+export const HERE = resolve(dirname(new URL(import.meta.url).pathname), "..");
+
+// The folder of a package that `run-tests` installed for an agent, or undefined, for tests that are skipped then.
+export function installed(agent, name) {
+  const folder = join(process.env.AGENT_PACKAGES ?? "/nonexistent", agent, "node_modules", name);
+  return existsSync(join(folder, "package.json")) ? folder : undefined;
+}
+
+export function folder(context) {
+  const path = mkdtempSync(join(tmpdir(), "tcompact-agents-"));
+  context.after(() => rmSync(path, { recursive: true, force: true, maxRetries: 5 }));
+  return path;
+}
+
+// A search path on which `tcompact` is a script that can be exchanged, and missing until then.
+export function standIn(folder) {
+  const without = process.env.PATH.split(delimiter).filter((place) => !existsSync(join(place, "tcompact")));
+  mkdirSync(folder, { recursive: true });
+  const program = join(folder, "tcompact");
+  const become = (script) => {
+    rmSync(program, { force: true });
+    if (script !== undefined) writeFileSync(program, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  };
+  return { path: [folder, ...without].join(delimiter), become };
+}
+
+// How tcompact can fail, and a word of the line that says so; after half a second, time is up in these tests.
+export const FAILURES = [
+  ["is not on the path", undefined, /tcompact/],
+  ["fails", "echo 'tcompact: the summarizer failed' >&2; echo 'try: another' >&2; exit 4", /the summarizer failed/],
+  ["prints half of its answer", "cat > /dev/null; printf '{\"text\": \"half'", /JSON|exit code 0/],
+  ["prints nothing", "cat > /dev/null", /JSON|exit code 0|empty/],
+  ["takes too long", "exec sleep 20", /tim|abort|kill|exit/i],
+];
+
+export function assertOneLine(lines, pattern, name) {
+  assert.equal(lines.length, 1, `${name}: ${lines.join("\n")}`);
+  assert.match(lines[0], pattern, `${name}: ${lines[0]}`);
+  assert.doesNotMatch(lines[0].trim(), /\n/, name);
+}

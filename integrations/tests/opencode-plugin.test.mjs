@@ -1,0 +1,65 @@
+// The plugin of opencode as opencode calls it, but without opencode; and its types.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { FAILURES, HERE, assertOneLine, folder, installed, standIn } from "./help.mjs";
+
+const PLUGIN = readFileSync(join(HERE, "opencode/tcompact.js"), "utf8").replace("TIMEOUT_MS = 120_000", "TIMEOUT_MS = 500");
+
+// The hook, what it tells the user, and the `tcompact` that it finds.
+async function loaded(context) {
+  const place = folder(context), { path, become } = standIn(join(place, "bin")), lines = [], toasts = [], own = process.env.PATH;
+  context.after(() => { process.env.PATH = own; });
+  process.env.PATH = path;
+  writeFileSync(join(place, "tcompact.mjs"), PLUGIN);
+  const { Tcompact } = await import(join(place, "tcompact.mjs"));
+  const keep = (list) => ({ body }) => list.push(body.message);
+  const hooks = await Tcompact({ client: { app: { log: keep(lines) }, tui: { showToast: keep(toasts) } } });
+  return { transform: hooks["experimental.chat.messages.transform"], become, lines, toasts };
+}
+
+const opened = (name) => {
+  const messages = [1, 2, 3].flatMap((count) => ["user", "assistant"].map((role) => ({
+    info: { id: `msg_${name}_${count}_${role}`, sessionID: `ses_${name}`, role },
+    parts: [{ type: "text", text: `Question ${count}` }],
+  })));
+  return { messages, ids: () => messages.map(({ info, parts }) => [info.id, parts[0].text]) };
+};
+
+test("opencode goes on with the whole session, and one line says why, however tcompact fails", async (context) => {
+  const { transform, become, lines, toasts } = await loaded(context);
+  for (const [name, script, line] of FAILURES) {
+    const { messages, ids } = opened(name), before = ids();
+    become(script);
+    // The second request behind a question does not ask again.
+    await transform({}, { messages });
+    await transform({}, { messages });
+    assert.deepEqual(ids(), before, name);
+    assertOneLine(lines.splice(0), line, name);
+    assertOneLine(toasts.splice(0), line, name);
+  }
+});
+
+test("what the user takes back undoes a cut", async (context) => {
+  const { transform, become } = await loaded(context);
+  become(`cat > /dev/null; echo '{"text": "Digest.", "cutoff": 4}'`);
+  const sent = async (messages) => (await transform({}, { messages }), messages.map(({ info, parts }) => parts[0].synthetic ? "summary" : info.id));
+  assert.deepEqual(await sent(opened("a").messages), ["summary", "msg_a_3_user", "msg_a_3_assistant"]);
+  become("cat > /dev/null; echo null");
+  assert.deepEqual(await sent(opened("a").messages), ["summary", "msg_a_3_user", "msg_a_3_assistant"]);
+  assert.deepEqual(await sent(opened("b").messages), opened("b").messages.map(({ info }) => info.id), "another session");
+  const shorter = opened("a").messages.slice(0, 3);
+  assert.deepEqual(await sent([...shorter]), shorter.map(({ info }) => info.id));
+});
+
+const types = installed("opencode-types", "@opencode-ai/plugin"), compiler = installed("opencode-types", "typescript");
+test("the plugin has the types of @opencode-ai/plugin", { skip: types && compiler ? false : "@opencode-ai/plugin or typescript is not installed" }, (context) => {
+  const place = folder(context);
+  copyFileSync(join(HERE, "opencode/tcompact.js"), join(place, "tcompact.js"));
+  symlinkSync(join(types, "../.."), join(place, "node_modules"));
+  const flags = ["--checkJs", "--noEmit", "--target", "es2023", "--module", "nodenext", "--skipLibCheck", "--types", "node"];
+  execFileSync(process.execPath, [join(compiler, "bin/tsc"), ...flags, "tcompact.js"], { cwd: place });
+});

@@ -1,0 +1,84 @@
+// The extension in pi itself, over its RPC mode, with a stand-in for the model.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { FAILURES, HERE, assertOneLine, folder, installed, standIn } from "./help.mjs";
+import { startModel } from "./model.mjs";
+
+const home = installed("pi", "@earendil-works/pi-coding-agent");
+// pi needs a newer Node.js than these tests; a package has one.
+const node = [installed("pi", `node-${process.platform}-${process.arch}`)].map((at) => at ? join(at, "bin/node") : process.execPath)[0];
+const skip = home ? false : "@earendil-works/pi-coding-agent is not installed";
+const EXTENSION = join(HERE, "pi/tcompact.ts");
+
+// Sends the commands, one after the end of the other; a function makes its command just then. Returns the requests, and for each command the events until then.
+async function session(context, commands, extension = EXTENSION, path = process.env.PATH) {
+  const place = folder(context), agent = join(place, "agent");
+  const model = await startModel({ name: "bash", input: { command: "echo out" } });
+  context.after(() => model.stop());
+  mkdirSync(agent);
+  const models = [{ id: "stand-in", contextWindow: 200_000, maxTokens: 4096 }];
+  const providers = { local: { baseUrl: model.url, api: "anthropic-messages", apiKey: "none", models } };
+  writeFileSync(join(agent, "models.json"), JSON.stringify({ providers }));
+  writeFileSync(join(agent, "settings.json"), JSON.stringify({ compaction: { keepRecentTokens: 6000 } }));
+  const flags = [join(home, "dist/cli.js"), "--mode", "rpc", "--provider", "local", "--model", "stand-in", "-e", extension];
+  const env = { ...process.env, PATH: path, HOME: place, PI_CODING_AGENT_DIR: agent, PI_OFFLINE: "1", PI_TELEMETRY: "0" };
+  const child = spawn(node, flags, { cwd: place, env });
+  const events = [[]], left = [...commands];
+  const send = () => {
+    if (left.length === 0) return child.stdin.end();
+    const command = left.shift();
+    child.stdin.write(`${JSON.stringify(typeof command === "function" ? command() : command)}\n`);
+  };
+  let rest = "", errors = "";
+  child.stderr.on("data", (text) => (errors += text));
+  child.stdout.setEncoding("utf8").on("data", (text) => {
+    const complete = (rest + text).split("\n");
+    rest = complete.pop();
+    for (const event of complete.map((line) => JSON.parse(line))) {
+      events.at(-1).push({ ...event, requests: model.requests.length });
+      if (event.type === "agent_settled" || event.command === "compact") { events.push([]); send(); }
+    }
+  });
+  send();
+  assert.equal(await new Promise((end) => child.on("close", end)), 0, errors);
+  return { requests: model.requests, events };
+}
+
+const RULES = "The parser keeps line numbers, whatever the input is. ".repeat(300);
+const ask = (count) => ({ type: "prompt", message: `Question ${count}: never touch migrations/${count}. ${RULES}` });
+const COMPACT = { type: "compact" };
+const result = (events) => events.find(({ command }) => command === "compact");
+const notices = (events) => events.filter(({ method }) => method === "notify").map(({ message }) => message);
+
+test("tcompact writes pi's summary, twice, and no model is asked", { skip }, async (context) => {
+  const commands = [ask(1), ask(2), ask(3), COMPACT, ask(4), ask(5), ask(6), COMPACT, ask(7), ask(8), ask(9), { ...COMPACT, customInstructions: "Only the parser." }];
+  const { requests, events } = await session(context, commands);
+  for (const at of [3, 7]) {
+    const { success, data, error } = result(events[at]);
+    assert.ok(success, error);
+    assert.match(data.summary, /^## The user, in order[^]*- \[~?\d+\] Question 1: never touch migrations\/1/);
+    assert.deepEqual(notices(events[at]), []);
+    assert.equal(events[at].at(-1).requests, events[at - 1].at(-1).requests, "nobody else wrote a summary");
+  }
+  const sent = JSON.stringify(requests[events[8].at(-1).requests - 1].messages);
+  assert.ok(sent.includes("migrations/1") && sent.includes("Question 6") && sent.includes("Question 7"));
+  assert.equal(sent.split("## The user, in order").length, 2, "the first summary is carried on, not quoted");
+  assert.match(result(events[11]).data?.summary ?? JSON.stringify(result(events[11])), /^Answer/, "words behind /compact are for a model");
+  assert.deepEqual(notices(events[11]), []);
+});
+
+test("pi compacts a session itself, and one line says why, however tcompact fails", { skip }, async (context) => {
+  const place = folder(context), extension = join(place, "tcompact.ts"), { path, become } = standIn(join(place, "bin"));
+  writeFileSync(extension, readFileSync(EXTENSION, "utf8").replace("TIMEOUT_MS = 120_000", "TIMEOUT_MS = 500"));
+  const commands = FAILURES.flatMap(([, script]) => [ask(1), ask(2), ask(3), () => (become(script), COMPACT)]);
+  const { events } = await session(context, commands, extension, path);
+  for (const [index, [name, , line]] of FAILURES.entries()) {
+    const compaction = events[4 * index + 3];
+    assert.match(result(compaction).data?.summary ?? JSON.stringify(result(compaction)), /^Answer/, name);
+    assertOneLine(notices(compaction), line, name);
+  }
+});
