@@ -13,7 +13,7 @@ from typing import Any, cast
 from langchain.agents.middleware import AgentMiddleware, AgentState, SummarizationMiddleware
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import RemoveMessage
+from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
@@ -38,6 +38,7 @@ _NOT_GIVEN: Any = object()
 _KEEP: Size = ("messages", 20)
 # Who summarizes in the program itself.
 _OF_THE_PROGRAM = ("extractive", "none")
+_ANOTHER = "together:another"
 
 
 class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -79,7 +80,7 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
         writer = init_chat_model(summarizer) if isinstance(summarizer, str) else summarizer or manager
         if not isinstance(writer, BaseChatModel | None):
             raise UsageError(f"the model is a chat model or its name, not {type(writer).__name__}", 2)
-        self.model = writer
+        self.model, self._manager = writer, manager if preset is not None else None
         self._summary_prompt = summary_prompt
         if trim_tokens_to_summarize is not _NOT_GIVEN:
             flags["trim_tokens"] = "none" if trim_tokens_to_summarize is None else trim_tokens_to_summarize
@@ -97,8 +98,7 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
         """Raises UsageError where the program refuses a flag, or where it would never have anything to do."""
         with self._flags_of_a_run() as flags:
             window = tcompact.plan([], from_="langchain", **flags).context_window
-        rules = ("trigger", "preset", "fit", "config")
-        if any(self._flags.get(rule) is not None for rule in rules):
+        if any(self._flags.get(rule) for rule in ("trigger", "preset", "fit", "config")):
             return
         if window is None:
             raise UsageError(
@@ -135,8 +135,10 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _update(self, state: AgentState[Any], ask: Callable[[str], str] | None) -> dict[str, Any] | None:
         with self._flags_of_a_run() as flags:
-            messages = Messages(state["messages"])
-            compaction = tcompact.run_compaction(messages, flags, ask, with_summary=False)
+            if self._manager is not None and _is_of_another(state["messages"], self._manager) and "for_" not in flags:
+                # The presets do not trigger by tokens that another provider reported than that of the model.
+                flags = {"for": _ANOTHER} | flags
+            compaction = tcompact.run_compaction(Messages(state["messages"]), flags, ask, with_summary=False)
         if compaction.status == "unchanged":
             return None
         return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *compaction.messages]}
@@ -171,6 +173,15 @@ def _of_model(model: BaseChatModel) -> dict[str, Any]:
     if model._llm_type.startswith("anthropic-chat"):
         flags["counter"] = "approx:3.3"
     return flags
+
+
+def _is_of_another(messages: Sequence[BaseMessage], model: BaseChatModel) -> bool:
+    """Whether another provider than that of `model` wrote the model's last message."""
+    last = next((message for message in reversed(messages) if isinstance(message, AIMessage)), None)
+    theirs = last.response_metadata.get("model_provider") if last else None
+    ours = str(model._get_ls_params().get("ls_provider"))
+    is_bedrock = ours == "amazon_bedrock" and theirs in ("bedrock", "bedrock_converse")
+    return bool(theirs) and ours.removesuffix("-mantle") != theirs and not is_bedrock
 
 
 def _counter(counter: str | Callable[..., int] | None) -> dict[str, Any]:

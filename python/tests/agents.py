@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from langchain.agents import create_agent
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, LangSmithParams
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
@@ -27,6 +27,9 @@ class Scripted(BaseChatModel):
     @property
     def _llm_type(self) -> str:
         return "scripted"
+
+    def _get_ls_params(self, stop: list[str] | None = None, **_: Any) -> LangSmithParams:
+        return LangSmithParams(ls_provider="a")
 
     def bind_tools(self, tools: Any, **_: Any) -> Scripted:
         return self
@@ -74,14 +77,14 @@ class Conversation:
             self.answers.append({"content": text(rng, rng.choice([1, 12, 60]))})
         for answer in self.answers:
             answer |= {"usage_metadata": self._usage(), "response_metadata": {"model_provider": rng.choice("ab")}}
-        size = rng.choice([("messages", rng.randint(2, 14)), ("tokens", rng.randint(20, 600))])
-        other = rng.choice([("messages", rng.randint(2, 14)), ("tokens", rng.randint(20, 600))])
-        self.trigger = rng.choice([size, size, [size, other], dict([size, other]), [dict([size]), other]])
-        self.keep = rng.choice([("messages", rng.randint(1, 9)), ("tokens", rng.randint(10, 300))])
+        size: Any = rng.choice([("messages", rng.randint(2, 14)), ("tokens", rng.randint(20, 600))])
+        other: Any = rng.choice([("messages", rng.randint(2, 14)), ("tokens", rng.randint(20, 600))])
+        self.trigger: Any = rng.choice([size, size, [size, other], dict([size, other]), [dict([size]), other]])
+        self.keep: Any = rng.choice([("messages", rng.randint(1, 9)), ("tokens", rng.randint(10, 300))])
 
     def _usage(self) -> dict[str, int] | None:
         tokens = self.rng.choice([None, None, self.rng.randint(1, 900)])
-        return tokens and {"input_tokens": tokens, "output_tokens": 0, "total_tokens": tokens}
+        return {"input_tokens": tokens, "output_tokens": 0, "total_tokens": tokens} if tokens else None
 
     def _call(self, name: str) -> dict[str, Any]:
         rng = self.rng
