@@ -87,10 +87,8 @@ class Loop(unittest.TestCase):
         agent = create_agent(
             model, [], middleware=[CompactionMiddleware(model, trigger=("messages", 4), keep=("messages", 2))]
         )
-        given: Any = {"messages": history()}
-        texts = [
-            chunk.content for chunk, told in agent.stream(given, stream_mode="messages") if "lc_source" not in told
-        ]
+        chunks: Any = agent.stream(state(history()), stream_mode="messages")
+        texts = [chunk.content for chunk, told in chunks if "lc_source" not in told]
         self.assertNotIn(SUMMARY, texts)
         self.assertIn("The answer.", texts)
 
