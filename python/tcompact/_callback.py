@@ -37,7 +37,7 @@ class Server:
         self._is_closing = False
         self.error: Exception | None = None
         """What `summarizer` raised last."""
-        name = re.sub(r"[^\w.]", "", getattr(summarizer, "__qualname__", type(summarizer).__qualname__))
+        name = re.sub(r"[^\w.:/-]", "", getattr(summarizer, "__qualname__", type(summarizer).__qualname__))
         # Summaries in `cache` are found by the command, and so by the name of the function.
         self.command = f'eval "${_COMMAND}" {name}'
 

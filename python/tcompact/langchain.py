@@ -134,6 +134,8 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
                 future.cancel()
 
     def _update(self, state: AgentState[Any], ask: Callable[[str], str] | None) -> dict[str, Any] | None:
+        if self.model is not None and ask is not None:
+            ask = _named(ask, self.model)
         with self._flags_of_a_run() as flags:
             if self._manager is not None and _is_of_another(state["messages"], self._manager) and "for_" not in flags:
                 # The presets do not trigger by tokens that another provider reported than that of the model.
@@ -158,6 +160,18 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
 
     async def _aask(self, prompt: str) -> str:
         return str((await cast(BaseChatModel, self.model).with_retry().ainvoke(prompt, _config())).text)
+
+
+def _named(ask: Callable[[str], str], model: BaseChatModel) -> Callable[[str], str]:
+    """Returns a function with the name of the model, by which `cache` finds its summaries."""
+
+    def named(prompt: str) -> str:
+        return ask(prompt)
+
+    told = model._get_ls_params()
+    parts = (told.get("ls_provider"), told.get("ls_model_name"), told.get("ls_temperature"))
+    named.__qualname__ = ":".join(str(part) for part in parts if part is not None) or type(model).__name__
+    return named
 
 
 def _config() -> RunnableConfig:

@@ -8,14 +8,18 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import tempfile
+import time
 import unittest
 from typing import Any
 
 from agents import SUMMARY, Conversation, Scripted, count, look, shown, unpaired
 from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware
+from langchain_core.language_models import LangSmithParams
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.messages.utils import count_tokens_approximately
+from langchain_core.outputs import ChatResult
 
 from tcompact import InputError, SummarizerError, UsageError
 from tcompact.langchain import CompactionMiddleware
@@ -81,6 +85,36 @@ class Loop(unittest.TestCase):
 
         self.assertEqual(shown(asyncio.run(run())), expected[-1])
         self.assertTrue(again.prompts)
+
+    def test_a_task_that_is_cancelled(self) -> None:
+        class Slow(Scripted):
+            async def _agenerate(self, *_: Any, **__: Any) -> ChatResult:
+                await asyncio.sleep(60)
+                raise AssertionError("it was not cancelled")
+
+        middleware = CompactionMiddleware(Slow(), trigger=("messages", 8), keep=("messages", 2))
+
+        async def run() -> None:
+            await asyncio.wait_for(middleware.abefore_model(state(history()), RUNTIME), 1)
+
+        started = time.monotonic()
+        self.assertRaises(asyncio.TimeoutError, asyncio.run, run())
+        self.assertLess(time.monotonic() - started, 30)
+
+    def test_a_cache_knows_models_by_name(self) -> None:
+        class Other(Scripted):
+            def _get_ls_params(self, stop: list[str] | None = None, **_: Any) -> LangSmithParams:
+                return LangSmithParams(ls_provider="a", ls_model_name="other-1.5")
+
+        asked = []
+        with tempfile.TemporaryDirectory() as folder:
+            for model in (Scripted(), Scripted(), Other()):
+                middleware = CompactionMiddleware(
+                    model, trigger=("messages", 8), keep=("messages", 2), summary_prompt=PROMPT, cache=folder
+                )
+                self.assertIsNotNone(middleware.before_model(state(history()), RUNTIME))
+                asked.append(len(model.prompts))
+        self.assertEqual(asked, [1, 0, 1])
 
     def test_the_summary_is_marked_in_streams(self) -> None:
         model = Scripted(script=[AIMessage("The answer.")])

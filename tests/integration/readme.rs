@@ -139,7 +139,7 @@ fn every_command_of_the_documents_works_and_leaves_the_repository_clean() {
 }
 
 /// The prefixes of commands in blocks of `bash` instead of `sh`, and why no test runs them.
-const NOT_RUN: [(&str, &str); 11] = [
+const NOT_RUN: [(&str, &str); 10] = [
     ("cargo ", "builds the program or runs for minutes"),
     ("fuzz/run ", "needs a nightly toolchain"),
     (".ci/package", "builds the program"),
@@ -148,7 +148,6 @@ const NOT_RUN: [(&str, &str); 11] = [
     ("bash tests/spark/", "needs Spark, or GNU parallel"),
     ("pip ", "needs the published package"),
     ("uvx ", "needs the published package"),
-    ("python/test", "needs packages, and builds the program"),
     ("maturin ", "needs maturin, and builds the program"),
     ("python3 ", "needs packages, a release build or a model"),
 ];
