@@ -51,7 +51,8 @@ class Compaction:
 
     messages: list[Any]
     summary: str | None
-    """The text of the summary, without the words around it; None where nothing was summarized."""
+    """The text of the summary; None where nothing was summarized. Without the words around it, except where a preset or
+    a prefix of your own puts no marks there and an `archive` is written."""
     cutoff: int
     """The index of the first message that was not summarized; 0 where nothing was."""
     status: Literal["compacted", "unchanged"]
@@ -181,18 +182,24 @@ def run_compaction(
         once.__qualname__ = getattr(summarizer, "__qualname__", type(summarizer).__qualname__)
     options, own = _program.options(rules), ["--quiet", *_own(given, rules)]
     with tempfile.TemporaryDirectory() as folder:
-        if with_summary and not summarizer and "cache" not in rules and not os.environ.get("TCOMPACT_CACHE"):
-            # The second run below finds the summary there.
+        is_cached = rules.get("cache") is not None or bool(os.environ.get("TCOMPACT_CACHE"))
+        if with_summary and not is_cached and (rules.get("preset") or rules.get("summary_prefix")):
+            # A second run below finds the summary there.
             own.append(f"--cache={Path(folder, 'summaries')}")
+            is_cached = True
         path = Path(folder, "report.jsonl")
         out, _ = _program.run([*own, f"--report={path}"], options, given.text(), asked)
-        report = json.loads(path.read_text("utf-8"))
+        written, report = json.loads(out), json.loads(path.read_text("utf-8"))
         is_compacted = report["status"] == "compacted"
         summary = None
         if with_summary and is_compacted and report["cutoff"]:
-            summary = _summary(given, own, options, report, asked)
+            summary, is_fenced = given.summary(written)
+            # Another run asks nobody again, but would write an archive again.
+            is_free = bool(asked or is_cached or not report["requests"]) and not rules.get("archive")
+            if not is_fenced and is_free:
+                summary = _summary(given, own, options, report, asked) or summary
     return Compaction(
-        messages=given.restored(json.loads(out)),
+        messages=given.restored(written),
         summary=summary,
         cutoff=report["cutoff"] if is_compacted else 0,
         status="compacted" if is_compacted else "unchanged",
@@ -205,14 +212,16 @@ def run_compaction(
 def _summary(
     given: Messages, own: list[str], options: list[str], report: dict[str, Any], asked: Summarizer | None
 ) -> str | None:
-    """Returns the text of the summary, by a second run that asks nobody again."""
+    """Returns the text of a summary that stands between no marks, by a second run that asks nobody again."""
     if report["error"] and report["provider"] != "extractive":
         # `on_error="embed"`
         return str(report["error"])
+    dropped = ["--html="]
     if report["error"]:
         asked = None
-        options = [one for one in options if not one.startswith(("--model=", "--summarizer-cmd="))]
-        options.append("--model=extractive")
+        dropped += ["--model=", "--summarizer-cmd="]
+        own = [*own, "--model=extractive"]
+    options = [one for one in options if not one.startswith(tuple(dropped))]
     out, _ = _program.run(["--emit=summary", "--json", *own], options, given.text(), asked)
     emitted = json.loads(out)
     return emitted and str(emitted["text"])

@@ -6,9 +6,13 @@ None of these packages is imported unless an object of it is among the messages.
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+# No summary has these words in it.
+_SUMMARY = re.compile("<summary>\n(.*?)\n</summary>", re.DOTALL)
 
 
 class Messages:
@@ -55,6 +59,17 @@ class Messages:
             restored.append(self._objects[same.pop()] if same else self._changed(message))
         return restored[::-1]
 
+    def summary(self, written: Any) -> tuple[str | None, bool]:
+        """Returns the text of the summary, and whether it has marks around it; else it is that of the whole message.
+
+        The summary is in the first message that is new.
+        """
+        given = {_key(message) for message in self.dumped}
+        new = [message for message in written if _key(message) not in given][:1] if self._objects else written
+        texts = list(_texts(new))
+        found = next(filter(None, map(_SUMMARY.search, texts)), None)
+        return (found[1], True) if found else (max(texts, key=len, default=None), False)
+
     def _changed(self, message: Any) -> Any:
         """Returns a message that is new, or that the program shortened."""
         if self.is_langchain:
@@ -91,6 +106,13 @@ def _dump(value: Any) -> Any:
 
 def _dump_or_show(value: Any) -> Any:
     return value.model_dump(mode="json") if hasattr(value, "model_dump") else repr(value)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else []:
+        yield from _texts(part)
 
 
 def _key(message: Any) -> str:

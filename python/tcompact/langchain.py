@@ -87,7 +87,7 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
         if writer is not None:
             # A model thinks longer than most commands run.
             flags = {"timeout": 600} | flags
-        if manager is not None:
+        if manager is not None and "for_" not in flags:
             flags = _of_model(manager) | flags
         is_keep_open = keep == _KEEP and (preset is not None or trigger is None or "fit" in flags)
         sizes = {"trigger": _trigger(trigger), "keep": None if is_keep_open else _size(keep)}

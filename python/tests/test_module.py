@@ -71,6 +71,29 @@ class Compacting(unittest.TestCase):
         self.assertNotIn("<summary>", done.summary)
         self.assertIn(done.summary, done.messages[1]["content"])
 
+    def test_the_summary_has_no_words_around_it(self) -> None:
+        rules: list[dict[str, Any]] = [{}, {"summary_prefix": "Before: "}]
+        rules += [{"preset": preset} for preset in ("langchain", "tongyi", "synaptic", "deerflow-v1")]
+        for number, how in enumerate(rules):
+            how |= {"keep": "messages:4", "trigger": "messages:5", "ledger": "off"}
+            with self.subTest(rules=how):
+                digest = compact(chat(), **how)
+                self.assertTrue((digest.summary or "").startswith("## "), digest.summary)
+                self.assertIn(digest.summary, digest.messages[1 if number < 2 else 0]["content"])
+                told = compact(chat(), summarizer=lambda _: "They looked at a.py.", **how)
+                self.assertEqual(told.summary, "They looked at a.py.")
+        body: Any = compact({"messages": chat()}, keep="messages:4")
+        self.assertIn(body.summary, body.messages["messages"][1]["content"])
+
+    def test_an_archive_is_written_once(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            cases: list[dict[str, Any]] = [{}, {"preset": "langchain", "trigger": "messages:5"}]
+            for number, rules in enumerate(cases):
+                archive = Path(folder, f"cut-{number}.jsonl")
+                done = compact(chat(), keep="messages:4", archive=archive, **rules)
+                self.assertEqual(len(archive.read_text("utf-8").splitlines()), 1)
+                self.assertIn(done.summary or "nothing", done.messages[1 - number]["content"])
+
     def test_equal_messages_at_both_ends_are_not_mistaken(self) -> None:
         messages = [{"role": "user", "content": "yes"}, *chat(), {"role": "user", "content": "yes"}]
         self.assertIs(compact(messages, keep="messages:1").messages[-1], messages[-1])
