@@ -112,31 +112,18 @@ def compact(
     Raises TcompactError: InputError, UsageError, SummarizerError or RefusedError. `on_error` says what else happens if
     the summarizer fails.
     """
-    rules = _rules(keep, trigger, fit, prune, model, preset) | flags
-    return run_compaction(Messages(messages), rules, summarizer)
+    rules = {"keep": keep, "trigger": trigger, "fit": fit, "prune": prune, "model": model, "preset": preset}
+    return run_compaction(Messages(messages), rules | flags, summarizer)
 
 
-def plan(
-    messages: Any,
-    *,
-    keep: str | None = None,
-    trigger: Sizes = None,
-    fit: str | None = None,
-    prune: Sizes = None,
-    model: str | None = None,
-    summarizer: Summarizer | None = None,
-    preset: str | None = None,
-    **flags: Any,
-) -> Plan:
+def plan(messages: Any, *, summarizer: Summarizer | None = None, **flags: Any) -> Plan:
     """Returns what `compact` would do with the same arguments. Asks no model and writes nothing.
 
     Raises InputError or UsageError.
     """
-    rules = _rules(keep, trigger, fit, prune, model, preset) | flags
     given = Messages(messages)
-    out, _ = _program.run(
-        ["--quiet", "--dry-run", "--json", *_own(given, rules)], _program.options(rules), given.text(), summarizer
-    )
+    own = ["--quiet", "--dry-run", "--json", *_own(given, flags)]
+    out, _ = _program.run(own, _program.options(flags), given.text(), summarizer)
     return Plan(**json.loads(out))
 
 
@@ -225,10 +212,6 @@ def _summary(
     out, _ = _program.run(["--emit=summary", "--json", *own], options, given.text(), asked)
     emitted = json.loads(out)
     return emitted and str(emitted["text"])
-
-
-def _rules(keep: Any, trigger: Any, fit: Any, prune: Any, model: Any, preset: Any) -> dict[str, Any]:
-    return {"keep": keep, "trigger": trigger, "fit": fit, "prune": prune, "model": model, "preset": preset}
 
 
 def _own(given: Messages, rules: dict[str, Any]) -> list[str]:

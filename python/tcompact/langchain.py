@@ -23,14 +23,14 @@ import tcompact
 from tcompact import UsageError
 from tcompact._messages import Messages
 
+_CONFIG: RunnableConfig = {"metadata": {"lc_source": "summarization"}}
 try:
     from langchain.agents.middleware.internal_call_transformer import internal_call_metadata
-except ImportError:  # before langchain 1.4.2
 
-    def internal_call_metadata() -> dict[str, Any]:
-        """Returns nothing: this version of langchain shows the tokens of a summary in streams."""
-        return {}
-
+    # Streams of the agent leave the tokens of a call out that is marked so.
+    _CONFIG["metadata"].update(internal_call_metadata())
+except ImportError:  # an older or a newer langchain
+    pass
 
 Size = tuple[str, float] | str
 Clause = Mapping[str, float]
@@ -156,10 +156,10 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
             yield self._flags | {"prompt_file": path}
 
     def _ask(self, prompt: str) -> str:
-        return str(cast(BaseChatModel, self.model).with_retry().invoke(prompt, _config()).text)
+        return str(cast(BaseChatModel, self.model).with_retry().invoke(prompt, _CONFIG).text)
 
     async def _aask(self, prompt: str) -> str:
-        return str((await cast(BaseChatModel, self.model).with_retry().ainvoke(prompt, _config())).text)
+        return str((await cast(BaseChatModel, self.model).with_retry().ainvoke(prompt, _CONFIG)).text)
 
 
 def _named(ask: Callable[[str], str], model: BaseChatModel) -> Callable[[str], str]:
@@ -172,11 +172,6 @@ def _named(ask: Callable[[str], str], model: BaseChatModel) -> Callable[[str], s
     parts = (told.get("ls_provider"), told.get("ls_model_name"), told.get("ls_temperature"))
     named.__qualname__ = ":".join(str(part) for part in parts if part is not None) or type(model).__name__
     return named
-
-
-def _config() -> RunnableConfig:
-    """Marks a call, so that streams of the agent leave its tokens out."""
-    return {"metadata": {"lc_source": "summarization", **internal_call_metadata()}}
 
 
 def _of_model(model: BaseChatModel) -> dict[str, Any]:
