@@ -23,7 +23,7 @@ from typing import Any, Literal
 from tcompact import _program
 from tcompact._messages import Messages
 from tcompact._program import __version__
-from tcompact.errors import InputError, RefusedError, SummarizerError, TcompactError, UsageError
+from tcompact.errors import InputError, RefusedError, SummarizerError, TcompactError, UsageError, from_program
 
 __all__ = [
     "Compaction",
@@ -41,6 +41,8 @@ __all__ = [
     "repair",
 ]
 
+# The exit code of `--check` that is not an error here.
+_VIOLATIONS = 6
 Sizes = str | Sequence[str] | None
 Summarizer = Callable[[str], str]
 
@@ -123,7 +125,7 @@ def plan(messages: Any, *, summarizer: Summarizer | None = None, **flags: Any) -
     """
     given = Messages(messages)
     own = ["--quiet", "--dry-run", "--json", *_own(given, flags)]
-    out, _ = _program.run(own, _program.options(flags), given.text(), summarizer)
+    _, out, _ = _program.run(own, _program.options(flags), given.text(), summarizer)
     return Plan(**json.loads(out))
 
 
@@ -134,8 +136,10 @@ def check(messages: Any, **flags: Any) -> list[Violation]:
     """
     given = Messages(messages)
     own = ["--check", *_own(given, flags)]
-    _, printed = _program.run(own, _program.options(flags), given.text(), passes=frozenset({6}))
+    code, _, printed = _program.run(own, _program.options(flags), given.text(), passes=frozenset({_VIOLATIONS}))
     found = re.findall(r"^tcompact: .*?: message (\d+): (.*)$", printed, re.MULTILINE)
+    if code == _VIOLATIONS and not found:
+        raise from_program(code, printed)
     return [Violation(int(index), message) for index, message in found]
 
 
@@ -148,7 +152,7 @@ def repair(messages: Any, how: Literal["drop", "synthesize"] = "drop", **flags: 
     # With so many messages kept, nothing is summarized.
     keep = [] if "keep" in flags else ["--keep=messages:1000000000"]
     own = ["--quiet", f"--repair={how}", *keep, *_own(given, flags)]
-    out, _ = _program.run(own, _program.options(flags), given.text())
+    _, out, _ = _program.run(own, _program.options(flags), given.text())
     restored: list[Any] = given.restored(json.loads(out))
     return restored
 
@@ -175,7 +179,7 @@ def run_compaction(
             own.append(f"--cache={Path(folder, 'summaries')}")
             is_cached = True
         path = Path(folder, "report.jsonl")
-        out, _ = _program.run([*own, f"--report={path}"], options, given.text(), asked)
+        _, out, _ = _program.run([*own, f"--report={path}"], options, given.text(), asked)
         written, report = json.loads(out), json.loads(path.read_text("utf-8"))
         is_compacted = report["status"] == "compacted"
         summary = None
@@ -209,7 +213,7 @@ def _summary(
         dropped += ["--model=", "--summarizer-cmd="]
         own = [*own, "--model=extractive"]
     options = [one for one in options if not one.startswith(tuple(dropped))]
-    out, _ = _program.run(["--emit=summary", "--json", *own], options, given.text(), asked)
+    _, out, _ = _program.run(["--emit=summary", "--json", *own], options, given.text(), asked)
     emitted = json.loads(out)
     return emitted and str(emitted["text"])
 

@@ -102,8 +102,8 @@ def run(
     text: bytes,
     summarizer: Callable[[str], str] | None = None,
     passes: frozenset[int] = frozenset(),
-) -> tuple[str, str]:
-    """Runs the program on `text`, and returns its standard output and its standard error.
+) -> tuple[int, str, str]:
+    """Runs the program on `text`, and returns its exit code, its standard output and its standard error.
 
     The arguments are `own` of this module, which no error names, and those that the caller gave. `summarizer` is called
     in this thread, with each prompt. `passes` are exit codes beside 0 that are not an error.
@@ -127,4 +127,4 @@ def run(
         raise from_program(code, printed) from cause
     for note in printed.splitlines() if not code else []:
         _log.warning("%s", note.removeprefix("tcompact: "))
-    return out.decode("utf-8"), printed
+    return code, out.decode("utf-8"), printed
