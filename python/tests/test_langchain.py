@@ -24,7 +24,7 @@ from langchain_core.outputs import ChatResult
 from tcompact import InputError, SummarizerError, UsageError
 from tcompact.langchain import CompactionMiddleware
 
-FIRST, CONVERSATIONS = int(os.environ.get("FIRST", "0")), int(os.environ.get("CONVERSATIONS", "12"))
+FIRST, CONVERSATIONS = int(os.environ.get("FIRST", "0")), int(os.environ.get("CONVERSATIONS", "8"))
 PROMPT = "Say what happened:\n<messages>{messages}</messages>\n"
 RUNTIME: Any = None
 
