@@ -47,7 +47,8 @@ pub(super) fn policy(
     check_fractions(&triggers, arguments.keep, fit, context_window)?;
     let pruning = pruning(arguments, preset, fit, context_window)?;
     check_pins(&arguments.pins)?;
-    let counter = counter(arguments.counter.or(models.unlisted_counter), models.known, preset);
+    let unlisted_counter = models.unlisted.map(|(_, counter)| counter);
+    let counter = counter(arguments.counter.or(unlisted_counter), models.known, preset);
     let summary = summary_policy(arguments, preset, &models, (counter, context_window), summary_prompt)?;
     let archive = arguments.archive.clone();
     Ok(CompactionPolicy {
@@ -61,7 +62,7 @@ pub(super) fn policy(
             overhead_tokens: arguments.overhead_tokens,
             summary_prefix: prefix(arguments.summary_prefix.clone()),
             rules: preset.rules,
-            provider: models.known.map(|model| model.provider).or_else(|| writer_provider(arguments)),
+            provider: models.provider().or_else(|| writer_provider(arguments)),
         },
         counter,
         reader: models.reader,
@@ -89,8 +90,8 @@ pub(super) fn policy(
 struct Models {
     /// The model that reads the result.
     reader: Option<Model>,
-    /// The counter of a reader that is not in the table.
-    unlisted_counter: Option<Counter>,
+    /// The provider and the counter of a reader that is not in the table.
+    unlisted: Option<(&'static str, Counter)>,
     /// The model that writes the summary.
     writer: Option<Model>,
     /// The model whose window and counter apply.
@@ -100,15 +101,22 @@ struct Models {
 impl Models {
     fn new(arguments: &Arguments, preset: &Preset) -> Result<Self> {
         let named = arguments.for_model.as_deref().map(|name| find_model("for", name)).transpose()?;
-        let (reader, unlisted_counter) = match named {
+        let (reader, unlisted) = match named {
             Some(NamedModel::Listed(model)) => (Some(model), None),
-            Some(NamedModel::Unlisted(provider, name)) => (None, Some(models::counter_of(provider.name, &name))),
+            Some(NamedModel::Unlisted(provider, name)) => {
+                (None, Some((provider.name, models::counter_of(provider.name, &name))))
+            }
             None => (None, None),
         };
         let writer = arguments.model.as_deref().and_then(|name| models::find(&in_table(name)));
         // The systems of the presets have one model, which reads the result and summarizes.
         let known = reader.or(writer.filter(|_| preset.habits.langchain));
-        Ok(Models { reader, unlisted_counter, writer, known })
+        Ok(Models { reader, unlisted, writer, known })
+    }
+
+    /// Returns the provider of the model whose window and counter apply.
+    fn provider(&self) -> Option<&'static str> {
+        self.unlisted.map(|(provider, _)| provider).or(self.known.map(|model| model.provider))
     }
 }
 

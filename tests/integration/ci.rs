@@ -14,9 +14,9 @@ fn checked(has: &str, fails: &str) -> (bool, String) {
     let script = format!(
         "#!/bin/sh\ncase \"$*\" in {fails}) exit 1;; *--version*) case \"$*\" in *{has}*) ;; *) exit 1;; esac;; esac\n"
     );
-    // Without Node, whose package has tests of its own.
-    let node = (folder.path().join("node"), "#!/bin/sh\nexit 1\n".to_owned());
-    for (path, script) in [(cargo, script), node] {
+    // Without Node and Python, whose packages have tests of their own.
+    let other = |name| (folder.path().join(name), "#!/bin/sh\nexit 1\n".to_owned());
+    for (path, script) in [(cargo, script), other("node"), other("python3")] {
         fs::write(&path, script).expect("written");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
     }
@@ -43,6 +43,7 @@ fn the_end_names_what_was_not_checked() {
         "fuzzing",
         "tests that take long",
         "the npm package",
+        "the Python package",
     ];
     for missing in missing {
         assert!(last(&printed).contains(&format!("!! {missing}")), "{printed}");

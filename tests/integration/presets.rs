@@ -405,3 +405,21 @@ fn a_window_that_nobody_knows_is_not_taken_from_a_model_that_does_not_count() {
     let unknown: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run:?}"));
     assert_eq!(unknown["context_window"], Value::Null);
 }
+
+/// A provider's count triggers for the provider that is named, whether or not the table has its model.
+#[test]
+fn tokens_that_another_provider_reported_do_not_trigger() {
+    let usage = r#"{"type":"ai","content":"hi","response_metadata":{"model_provider":"openai"},"usage_metadata":{"input_tokens":9,"output_tokens":90,"total_tokens":99}}"#;
+    let source = format!(r#"[{{"type":"human","content":"hello"}},{usage},{{"type":"human","content":"more"}}]"#);
+    let rules = ["-n", "-q", "--preset=langchain", "--trigger=tokens:90", "--keep=messages:1"];
+    for (reader, cutoff) in [
+        (None, "2\n"),
+        (Some("--for=openai:gpt-4o"), "2\n"),
+        (Some("--for=openai:nobody-knows-it"), "2\n"),
+        (Some("--for=groq:nobody-knows-it"), "0\n"),
+        (Some("--for=claude-haiku-4-5"), "0\n"),
+    ] {
+        let words: Vec<&str> = rules.into_iter().chain(reader).collect();
+        assert_eq!(piped(&words, &source).stdout, cutoff, "{reader:?}");
+    }
+}

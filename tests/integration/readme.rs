@@ -17,6 +17,7 @@ const DOCUMENTS: [&str; 9] = [
     "docs/engines.md",
     "docs/formats.md",
     "docs/presets.md",
+    "docs/python.md",
     "docs/security.md",
     "docs/summaries.md",
 ];
@@ -139,13 +140,16 @@ fn every_command_of_the_documents_works_and_leaves_the_repository_clean() {
 }
 
 /// The prefixes of commands in blocks of `bash` instead of `sh`, and why no test runs them.
-const NOT_RUN: [(&str, &str); 7] = [
+const NOT_RUN: [(&str, &str); 10] = [
     ("cargo ", "builds the program or runs for minutes"),
     ("fuzz/run ", "needs a nightly toolchain"),
     (".ci/package", "builds the program"),
     ("spark-submit ", "needs Spark"),
     ("parallel ", "needs GNU parallel and a file of the reader's"),
     ("bash tests/spark/", "needs Spark, or GNU parallel"),
+    ("pip ", "needs the published package"),
+    ("uvx ", "needs the published package"),
+    ("maturin ", "needs maturin, and builds the program"),
     ("python3 ", "needs packages, a release build or a model"),
 ];
 

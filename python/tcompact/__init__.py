@@ -1,0 +1,223 @@
+"""Compacts transcripts of LLM conversations: the recent messages stay, one summary replaces what came before.
+
+The functions run the program `tcompact`. Options have the long names of its flags, with underscores:
+`compact(messages, keep="tokens:8k", context_window=128_000)`. A list stands for a flag that repeats, True for a bare
+flag; names that Python reserves end in an underscore (`for_`, `from_`).
+
+Messages are a list of dicts, or objects of openai, anthropic or langchain. A message that stays is the object that was
+given; a new or shortened one is of the same kind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Literal
+
+from tcompact import _program
+from tcompact._messages import Messages
+from tcompact._program import __version__
+from tcompact.errors import InputError, RefusedError, SummarizerError, TcompactError, UsageError, from_program
+
+__all__ = [
+    "Compaction",
+    "InputError",
+    "Plan",
+    "RefusedError",
+    "SummarizerError",
+    "TcompactError",
+    "UsageError",
+    "Violation",
+    "__version__",
+    "check",
+    "compact",
+    "plan",
+    "repair",
+]
+
+# The exit code of `--check` that is not an error here.
+_VIOLATIONS = 6
+Sizes = str | Sequence[str] | None
+Summarizer = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """The result of `compact`. Tokens are counted as `counter` says, by default estimated."""
+
+    messages: list[Any]
+    summary: str | None
+    """The text of the summary; None where nothing was summarized. Without the words around it, except where a preset or
+    a prefix of your own puts no marks there and an `archive` is written."""
+    cutoff: int
+    """The index of the first message that was not summarized; 0 where nothing was."""
+    status: Literal["compacted", "unchanged"]
+    tokens_before: int
+    tokens_after: int
+    report: dict[str, Any]
+    """All that `--report` says."""
+
+
+class Plan(SimpleNamespace):
+    """What a compaction would do: the keys of `--dry-run --json` as attributes. Sizes are in tokens."""
+
+    source: str
+    format: str
+    counter: str
+    messages: int
+    tokens: int
+    context_window: int | None
+    triggered: bool
+    fired: str | None
+    wanted_cutoff: int
+    cutoff: int
+    moved_because: str | None
+    reason: str | None = None
+    pinned: list[int]
+    prune: dict[str, dict[str, int]]
+    summarize: dict[str, int]
+    middle: dict[str, int]
+    keep: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A breach of the provider's rules for calls and results: where, and the program's sentence."""
+
+    index: int
+    message: str
+
+
+def compact(
+    messages: Any,
+    *,
+    keep: str | None = None,
+    trigger: Sizes = None,
+    fit: str | None = None,
+    prune: Sizes = None,
+    model: str | None = None,
+    summarizer: Summarizer | None = None,
+    preset: str | None = None,
+    **flags: Any,
+) -> Compaction:
+    """Compacts messages. By default, the last 20 stay and the embedded summarizer writes the summary.
+
+    `keep`, `trigger` and `fit` are sizes: `messages:20`, `tokens:8k`, `fraction:0.5`, `turns:3`. `model` is
+    `PROVIDER:MODEL`. `summarizer` is a function that gets the prompt and returns the summary, in this thread.
+
+    Raises TcompactError: InputError, UsageError, SummarizerError or RefusedError. `on_error` says what else happens if
+    the summarizer fails.
+    """
+    rules = {"keep": keep, "trigger": trigger, "fit": fit, "prune": prune, "model": model, "preset": preset}
+    return run_compaction(Messages(messages), rules | flags, summarizer)
+
+
+def plan(messages: Any, *, summarizer: Summarizer | None = None, **flags: Any) -> Plan:
+    """Returns what `compact` would do with the same arguments. Asks no model and writes nothing.
+
+    Raises InputError or UsageError.
+    """
+    given = Messages(messages)
+    own = ["--quiet", "--dry-run", "--json", *_own(given, flags)]
+    _, out, _ = _program.run(own, _program.options(flags), given.text(), summarizer)
+    return Plan(**json.loads(out))
+
+
+def check(messages: Any, **flags: Any) -> list[Violation]:
+    """Returns each violation of the provider's rules for calls, results and turns.
+
+    Raises InputError or UsageError.
+    """
+    given = Messages(messages)
+    own = ["--check", *_own(given, flags)]
+    code, _, printed = _program.run(own, _program.options(flags), given.text(), passes=frozenset({_VIOLATIONS}))
+    found = re.findall(r"^tcompact: .*?: message (\d+): (.*)$", printed, re.MULTILINE)
+    if code == _VIOLATIONS and not found:
+        raise from_program(code, printed)
+    return [Violation(int(index), message) for index, message in found]
+
+
+def repair(messages: Any, how: Literal["drop", "synthesize"] = "drop", **flags: Any) -> list[Any]:
+    """Returns the messages with all violations mended: calls without a result are removed, or get one that says so.
+
+    Raises InputError, also where a violation cannot be mended, or UsageError.
+    """
+    given = Messages(messages)
+    # With so many messages kept, nothing is summarized.
+    keep = [] if "keep" in flags else ["--keep=messages:1000000000"]
+    own = ["--quiet", f"--repair={how}", *keep, *_own(given, flags)]
+    _, out, _ = _program.run(own, _program.options(flags), given.text())
+    restored: list[Any] = given.restored(json.loads(out))
+    return restored
+
+
+def run_compaction(
+    given: Messages, rules: dict[str, Any], summarizer: Summarizer | None, with_summary: bool = True
+) -> Compaction:
+    """Compacts messages by rules. Without `with_summary`, the text of the summary is not looked for."""
+    summaries: dict[str, str] = {}
+
+    def once(prompt: str) -> str:
+        if prompt not in summaries:
+            summaries[prompt] = (summarizer or str)(prompt)
+        return summaries[prompt]
+
+    asked = once if summarizer else None
+    if summarizer:
+        once.__qualname__ = getattr(summarizer, "__qualname__", type(summarizer).__qualname__)
+    options, own = _program.options(rules), ["--quiet", *_own(given, rules)]
+    with tempfile.TemporaryDirectory() as folder:
+        is_cached = rules.get("cache") is not None or bool(os.environ.get("TCOMPACT_CACHE"))
+        if with_summary and not is_cached and (rules.get("preset") or rules.get("summary_prefix")):
+            # A second run below finds the summary there.
+            own.append(f"--cache={Path(folder, 'summaries')}")
+            is_cached = True
+        path = Path(folder, "report.jsonl")
+        _, out, _ = _program.run([*own, f"--report={path}"], options, given.text(), asked)
+        written, report = json.loads(out), json.loads(path.read_text("utf-8"))
+        is_compacted = report["status"] == "compacted"
+        summary = None
+        if with_summary and is_compacted and report["cutoff"]:
+            summary, is_fenced = given.summary(written)
+            # Another run asks nobody again, but would write an archive again.
+            is_free = bool(asked or is_cached or not report["requests"]) and not rules.get("archive")
+            if not is_fenced and is_free:
+                summary = _summary(given, own, options, report, asked) or summary
+    return Compaction(
+        messages=given.restored(written),
+        summary=summary,
+        cutoff=report["cutoff"] if is_compacted else 0,
+        status="compacted" if is_compacted else "unchanged",
+        tokens_before=report["tokens"],
+        tokens_after=report["tokens_after"],
+        report=report,
+    )
+
+
+def _summary(
+    given: Messages, own: list[str], options: list[str], report: dict[str, Any], asked: Summarizer | None
+) -> str | None:
+    """Returns the text of a summary that stands between no marks, by a second run that asks nobody again."""
+    if report["error"] and report["provider"] != "extractive":
+        # `on_error="embed"`
+        return str(report["error"])
+    dropped = ["--html="]
+    if report["error"]:
+        asked = None
+        dropped += ["--model=", "--summarizer-cmd="]
+        own = [*own, "--model=extractive"]
+    options = [one for one in options if not one.startswith(tuple(dropped))]
+    _, out, _ = _program.run(["--emit=summary", "--json", *own], options, given.text(), asked)
+    emitted = json.loads(out)
+    return emitted and str(emitted["text"])
+
+
+def _own(given: Messages, rules: dict[str, Any]) -> list[str]:
+    is_told = "from" in rules or "from_" in rules
+    return ["--from=langchain"] if given.is_langchain and not is_told else []

@@ -1,0 +1,130 @@
+"""Finds the program, checks its version and runs it."""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tcompact import _callback
+from tcompact.errors import TcompactError, UsageError, from_program
+
+__version__ = "0.1.0"
+
+_log = logging.getLogger("tcompact")
+NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
+# They decide what is printed and where, which the functions of this module do themselves.
+_NOT_HERE = re.compile(
+    "check|color|count|diff|dry_run|emit|exit_status|explain|generate|in_place|jobs|json|lines|list|output|output_dir|"
+    "progress|quiet|repair|report|restore|resume|search|sort|verbose"
+)
+
+
+def options(flags: Mapping[str, Any]) -> list[str]:
+    """Returns the arguments of the program for options: `context_window=9` is `--context-window=9`.
+
+    A list stands for a flag that repeats, True for a bare flag, None and False for a flag that is not given. An
+    underscore at the end is dropped, for names that Python reserves (`from_`, `for_`).
+
+    Raises UsageError for a flag that decides what is printed.
+    """
+    arguments = []
+    for key, value in flags.items():
+        name = key.rstrip("_")
+        if _NOT_HERE.fullmatch(name):
+            raise UsageError(f"{name}: this flag decides what the program prints; it works on the command line only", 2)
+        flag = "--" + name.replace("_", "-")
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            if one is True:
+                arguments.append(flag)
+            elif one is not None and one is not False:
+                arguments.append(f"{flag}={json.dumps(one) if isinstance(one, Mapping) else one}")
+    return arguments
+
+
+def find() -> str:
+    """Returns the path of the program: `TCOMPACT_BIN`, else beside the interpreter, else on the path.
+
+    Raises TcompactError if there is none, or if it is older than this module.
+    """
+    named = os.environ.get("TCOMPACT_BIN")
+    name = "tcompact" + (sysconfig.get_config_var("EXE") or "")
+    scheme = sysconfig.get_preferred_scheme("user")
+    # `pip install --target` puts programs beside the packages.
+    package = Path(__file__).resolve().parent.parent
+    folders = [Path(sysconfig.get_path("scripts")), package / "bin", Path(sysconfig.get_path("scripts", scheme))]
+    installed = (str(path) for path in (folder / name for folder in folders) if path.is_file())
+    path = named or next(installed, None) or shutil.which("tcompact")
+    if path is None:
+        raise TcompactError(
+            f"this package has no program for {platform.system()} {platform.machine()}; build it in a checkout of "
+            "tcompact with `cargo install --path .`, or set TCOMPACT_BIN to its path",
+            hint="cargo install --path .",
+        )
+    _check_version(path)
+    return path
+
+
+@functools.cache
+def _check_version(path: str) -> None:
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, encoding="utf-8", creationflags=NO_WINDOW
+        )
+    except OSError as error:
+        raise TcompactError(f"{path}: the program cannot be started: {error}") from error
+    words = done.stdout.split()
+    if done.returncode or words[:1] != ["tcompact"]:
+        raise TcompactError(f"{path} is not tcompact; set TCOMPACT_BIN to its path", done.returncode)
+    if _numbers(words[1]) < _numbers(__version__):
+        raise TcompactError(
+            f"{path} is tcompact {words[1]}, older than this module ({__version__}); install both from one version"
+        )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.partition("-")[0].split("."))
+
+
+def run(
+    own: list[str],
+    given: list[str],
+    text: bytes,
+    summarizer: Callable[[str], str] | None = None,
+    passes: frozenset[int] = frozenset(),
+) -> tuple[int, str, str]:
+    """Runs the program on `text`, and returns its exit code, its standard output and its standard error.
+
+    The arguments are `own` of this module, which no error names, and those that the caller gave. `summarizer` is called
+    in this thread, with each prompt. `passes` are exit codes beside 0 that are not an error.
+
+    Raises TcompactError for other exit codes, and whatever `summarizer` raises that is not an Exception.
+    """
+    program = find()
+    cause: Exception | None = None
+    if summarizer is None:
+        done = subprocess.run([program, *own, *given], input=text, capture_output=True, creationflags=NO_WINDOW)
+        code, out, err = done.returncode, done.stdout, done.stderr
+    else:
+        with _callback.Server(summarizer) as server:
+            own = [*own, f"--summarizer-cmd={server.command}"]
+            code, out, err = server.run([program, *own, *given], text, NO_WINDOW)
+        cause = server.error
+    printed = err.decode("utf-8", "replace").strip()
+    if code and code not in passes:
+        for argument in own:
+            printed = printed.replace(" " + shlex.quote(argument), "")
+        raise from_program(code, printed) from cause
+    for note in printed.splitlines() if not code else []:
+        _log.warning("%s", note.removeprefix("tcompact: "))
+    return code, out.decode("utf-8"), printed

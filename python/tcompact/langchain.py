@@ -1,0 +1,218 @@
+"""A middleware for agents of langchain that compacts with tcompact: a drop-in for `SummarizationMiddleware`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, cast
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, SummarizationMiddleware
+from langchain.chat_models import init_chat_model
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage
+from langchain_core.messages.utils import count_tokens_approximately
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.runtime import Runtime
+
+import tcompact
+from tcompact import UsageError
+from tcompact._messages import Messages
+
+_CONFIG: RunnableConfig = {"metadata": {"lc_source": "summarization"}}
+try:
+    from langchain.agents.middleware.internal_call_transformer import internal_call_metadata
+
+    # Streams of the agent leave the tokens of a call out that is marked so.
+    _CONFIG["metadata"].update(internal_call_metadata())
+except ImportError:  # an older or a newer langchain
+    pass
+
+Size = tuple[str, float] | str
+Clause = Mapping[str, float]
+_NOT_GIVEN: Any = object()
+_KEEP: Size = ("messages", 20)
+# Who summarizes in the program itself.
+_OF_THE_PROGRAM = ("extractive", "none")
+_ANOTHER = "together:another"
+
+
+class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Compacts the messages of an agent before a call of its model, where a trigger is reached.
+
+    `model` writes the summaries: a chat model, the name of one, or None for the embedded summarizer, which needs no
+    model. `trigger` and `keep` are sizes as `SummarizationMiddleware` takes them (`("tokens", 4000)`,
+    `{"tokens": 4000, "messages": 10}` for "and", a list for "or"), or as the program does (`"turns:3"`). Other options
+    are flags of the program. With `preset="langchain"`, the state is the same as with `SummarizationMiddleware`.
+
+    A fraction is of the window of `model`, or of `context_window` or `for_` where these are given. If such a window is
+    known, the default `trigger` is `("fraction", 0.85)`, and the default of `keep` makes the result half a window.
+
+    The whole history is shown to `model`, in parts if it does not fit; `trim_tokens_to_summarize` shows the end of it.
+
+    Raises UsageError, which is a ValueError, where an option is wrong, and in the agent other TcompactErrors, where
+    `on_error` does not say what else to do.
+    """
+
+    transformers = getattr(SummarizationMiddleware, "transformers", ())
+
+    def __init__(
+        self,
+        model: str | BaseChatModel | None = None,
+        *,
+        trigger: Size | Clause | Sequence[Size | Clause] | None = None,
+        keep: Size = _KEEP,
+        preset: str | None = None,
+        token_counter: str | Callable[..., int] | None = None,
+        summary_prompt: str | None = None,
+        trim_tokens_to_summarize: int | None = _NOT_GIVEN,
+        summarizer: str | BaseChatModel | None = None,
+        **flags: Any,
+    ) -> None:
+        super().__init__()
+        if model in _OF_THE_PROGRAM:
+            flags["model"], model = model, None
+        manager = init_chat_model(model) if isinstance(model, str) else model
+        writer = init_chat_model(summarizer) if isinstance(summarizer, str) else summarizer or manager
+        if not isinstance(writer, BaseChatModel | None):
+            raise UsageError(f"the model is a chat model or its name, not {type(writer).__name__}", 2)
+        self.model, self._manager = writer, manager if preset is not None else None
+        self._summary_prompt = summary_prompt
+        if trim_tokens_to_summarize is not _NOT_GIVEN:
+            flags["trim_tokens"] = "none" if trim_tokens_to_summarize is None else trim_tokens_to_summarize
+        if writer is not None:
+            # A model thinks longer than most commands run.
+            flags = {"timeout": 600} | flags
+        if manager is not None and "for_" not in flags:
+            flags = _of_model(manager) | flags
+        is_keep_open = keep == _KEEP and (preset is not None or trigger is None or "fit" in flags)
+        sizes = {"trigger": _trigger(trigger), "keep": None if is_keep_open else _size(keep)}
+        self._flags = flags | _counter(token_counter) | {"preset": preset} | sizes
+        self._look_at_flags()
+
+    def _look_at_flags(self) -> None:
+        """Raises UsageError where the program refuses a flag, or where it would never have anything to do."""
+        with self._flags_of_a_run() as flags:
+            window = tcompact.plan([], from_="langchain", **flags).context_window
+        if any(self._flags.get(rule) for rule in ("trigger", "preset", "fit", "config")):
+            return
+        if window is None:
+            raise UsageError(
+                "nothing says when to compact: there is neither a trigger nor a known window",
+                2,
+                'give trigger=("tokens", 100_000), context_window=128_000 or for_="gpt-4o"',
+            )
+        if self._flags["keep"] is not None:
+            self._flags["trigger"] = "fraction:0.85"
+
+    @property
+    def name(self) -> str:
+        """The name of what it replaces: systems that bring a `SummarizationMiddleware` take this one in its place."""
+        return SummarizationMiddleware.__name__
+
+    def before_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Compacts the messages of the state; None where nothing is to be done."""
+        return self._update(state, self._ask if self.model else None)
+
+    async def abefore_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Does the same in an event loop: the program runs in a thread, the model in the loop."""
+        loop = asyncio.get_running_loop()
+        asked: list[Future[str]] = []
+
+        def ask(prompt: str) -> str:
+            asked.append(asyncio.run_coroutine_threadsafe(self._aask(prompt), loop))
+            return asked[-1].result()
+
+        try:
+            return await asyncio.to_thread(self._update, state, ask if self.model else None)
+        finally:
+            for future in asked:
+                future.cancel()
+
+    def _update(self, state: AgentState[Any], ask: Callable[[str], str] | None) -> dict[str, Any] | None:
+        if self.model is not None and ask is not None:
+            ask = _named(ask, self.model)
+        with self._flags_of_a_run() as flags:
+            if self._manager is not None and _is_of_another(state["messages"], self._manager) and "for_" not in flags:
+                # The presets do not trigger by tokens that another provider reported than that of the model.
+                flags = {"for": _ANOTHER} | flags
+            compaction = tcompact.run_compaction(Messages(state["messages"]), flags, ask, with_summary=False)
+        if compaction.status == "unchanged":
+            return None
+        return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *compaction.messages]}
+
+    @contextlib.contextmanager
+    def _flags_of_a_run(self) -> Iterator[dict[str, Any]]:
+        if self._summary_prompt is None:
+            yield self._flags
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "prompt.txt")
+            path.write_text(self._summary_prompt, "utf-8")
+            yield self._flags | {"prompt_file": path}
+
+    def _ask(self, prompt: str) -> str:
+        return str(cast(BaseChatModel, self.model).with_retry().invoke(prompt, _CONFIG).text)
+
+    async def _aask(self, prompt: str) -> str:
+        return str((await cast(BaseChatModel, self.model).with_retry().ainvoke(prompt, _CONFIG)).text)
+
+
+def _named(ask: Callable[[str], str], model: BaseChatModel) -> Callable[[str], str]:
+    """Returns a function with the name of the model, by which `cache` finds its summaries."""
+
+    def named(prompt: str) -> str:
+        return ask(prompt)
+
+    told = model._get_ls_params()
+    parts = (told.get("ls_provider"), told.get("ls_model_name"), told.get("ls_temperature"))
+    named.__qualname__ = ":".join(str(part) for part in parts if part is not None) or type(model).__name__
+    return named
+
+
+def _of_model(model: BaseChatModel) -> dict[str, Any]:
+    """Returns what is known of the model whose window is managed."""
+    profile = getattr(model, "profile", None)
+    window = profile.get("max_input_tokens") if isinstance(profile, Mapping) else None
+    flags: dict[str, Any] = {"context_window": window} if window else {}
+    if model._llm_type.startswith("anthropic-chat"):
+        flags["counter"] = "approx:3.3"
+    return flags
+
+
+def _is_of_another(messages: Sequence[BaseMessage], model: BaseChatModel) -> bool:
+    """Whether another provider than that of `model` wrote the model's last message."""
+    last = next((message for message in reversed(messages) if isinstance(message, AIMessage)), None)
+    theirs = last.response_metadata.get("model_provider") if last else None
+    ours = str(model._get_ls_params().get("ls_provider"))
+    is_bedrock = ours == "amazon_bedrock" and theirs in ("bedrock", "bedrock_converse")
+    return bool(theirs) and ours.removesuffix("-mantle") != theirs and not is_bedrock
+
+
+def _counter(counter: str | Callable[..., int] | None) -> dict[str, Any]:
+    if counter is None or counter is count_tokens_approximately:
+        return {}
+    if not isinstance(counter, str):
+        raise UsageError(
+            "token_counter: the program counts, and cannot call a function", 2, 'token_counter="o200k_base" or "approx"'
+        )
+    return {"counter": counter}
+
+
+def _size(size: Size) -> str:
+    return size if isinstance(size, str) else ":".join(map(str, size))
+
+
+def _trigger(trigger: Size | Clause | Sequence[Size | Clause] | None) -> list[str]:
+    """Returns the values of `--trigger`: each is a clause whose sizes must all be reached."""
+    if trigger is None:
+        return []
+    if isinstance(trigger, str | tuple):
+        return [_size(cast(Size, trigger))]
+    if isinstance(trigger, Mapping):
+        return [",".join(_size(size) for size in trigger.items())]
+    return [clause for one in trigger for clause in _trigger(one)]
