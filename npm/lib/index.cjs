@@ -57,9 +57,10 @@ async function summaryOf(report, folder, text, options, own, env) {
     await fs.mkdir(path.join(folder, path.dirname(again.archive)), { recursive: true });
   }
   if (report.error) {
-    // with `onError: "extractive"`
+    // with `onError: "extractive"`, which refuses what is for others
     own = own.filter((one) => !one.startsWith("--summarizer-cmd="));
-    Object.assign(again, { model: "extractive", summarizerCmd: undefined });
+    for (const name of ["summarizerCmd", "baseUrl", "apiKeyEnv", "requestJson"]) delete again[name];
+    again.model = "extractive";
   }
   const { out } = await run(["--emit=summary", "--json", ...own], argumentsOf(again), text, { env, cwd: folder });
   return JSON.parse(out)?.text ?? null;

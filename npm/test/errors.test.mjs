@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import fs from "node:fs";
+import http from "node:http";
 import net from "node:net";
 import path from "node:path";
 import test from "node:test";
@@ -74,6 +76,18 @@ test("onError says what else happens, and a warning why", async () => {
   for (const name of ["extractive", "embed"]) assert.ok(JSON.stringify(results[name].messages).includes(JSON.stringify(results[name].summary).slice(1, -1)));
   assert.deepEqual(warnings.map(({ name }) => name), Array(3).fill("TcompactWarning"));
   assert.match(warnings[1].message, /Error: away; the embedded summarizer is used instead/);
+});
+
+test("a model that fails is asked once", async (t) => {
+  let asked = 0;
+  const server = http.createServer((request, response) => ((asked += 1), response.writeHead(400).end("{}"))).listen(0, "127.0.0.1");
+  t.after(() => (server.close(), server.closeAllConnections()));
+  await once(server, "listening");
+  const to = { model: "openai:a", baseUrl: `http://127.0.0.1:${server.address().port}`, apiKeyEnv: "A_KEY", requestJson: { a: 1 }, onError: "extractive" };
+  await withVariables({ A_KEY: "key-of-tests" }, async () => {
+    assert.match((await compact(messages, { ...rules, ...to })).summary, /Question 2/);
+  });
+  assert.equal(asked, 1);
 });
 
 test("a program that is killed, and messages that are not JSON", async (t) => {

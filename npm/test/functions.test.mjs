@@ -116,15 +116,33 @@ test("a cache finds the summary of a function by its name", async (t) => {
 });
 
 test("an archive is written once, and the summary is the one that names it", async (t) => {
-  const folder = folderOf(t);
-  for (const [name, more] of [["a.jsonl", {}], [`${"long".repeat(20)}.md`, { fit: "tokens:700" }]]) {
-    const archive = path.join(folder, name);
+  const [folder, before] = [folderOf(t), process.cwd()];
+  process.chdir(folder);
+  t.after(() => process.chdir(before));
+  for (const [archive, more] of [["a.jsonl", {}], [path.resolve(`${"long".repeat(20)}.md`), { fit: "tokens:700" }]]) {
     const short = await compact(messages, { keep: "messages:5", archive, ...more });
     assert.ok(holds(short, short.summary), "the text of the summary stands in the messages");
-    const written = fs.readFileSync(archive, "utf8");
-    assert.equal(written.split("Question 2: what").length, 2, "each message once");
+    assert.equal(fs.readFileSync(archive, "utf8").split("Question 2: what").length, 2, "each message once");
   }
-  assert.deepEqual(fs.readdirSync(folder).length, 2);
+  // A preset chooses an archive itself.
+  await compact(messages, { preset: "deepagents", trigger: "messages:9", keep: "messages:5" });
+  const [history] = fs.readdirSync("conversation_history");
+  assert.equal(fs.readFileSync(path.join("conversation_history", history), "utf8").split("Question 2: what").length, 2);
+  assert.equal(fs.readdirSync(folder).length, 3, "nothing else is written");
+});
+
+test("a config file counts, and paths in options are those of the caller", async (t) => {
+  const [folder, before] = [folderOf(t), process.cwd()];
+  process.chdir(folder);
+  t.after(() => process.chdir(before));
+  fs.writeFileSync("own.toml", 'keep = "messages:5"\nexit-status = true\n');
+  fs.writeFileSync("prompt.txt", "Short: {messages}");
+  const asked = [];
+  const summarizer = (prompt) => (asked.push(prompt), "A summary.");
+  const short = await compact(messages, { config: "own.toml", promptFile: "prompt.txt", cache: "cache", ledger: "off", summarizer });
+  assert.deepEqual([short.summary, asked.length, asked[0].slice(0, 6)], ["A summary.", 1, "Short:"]);
+  const same = await compact(messages, { config: "own.toml", keep: "messages:500" });
+  assert.equal(same.status, "unchanged");
 });
 
 test("settings of the environment that decide what is printed are not for here", async () => {
