@@ -54,6 +54,7 @@ function writePlatform(folder, platform, program) {
     libc: libc && [LIBRARIES[libc]],
     files: [file],
     preferUnplugged: true,
+    publishConfig: { access: "public" },
   });
   fs.copyFileSync(program, path.join(folder, file));
   fs.chmodSync(path.join(folder, file), 0o755);
