@@ -29,6 +29,14 @@ test("1: no transcript", async () => {
   }
 });
 
+test("1: several conversations", async () => {
+  const turns = (from) => ({ conversations: [{ from, value: "a question" }, { from: "gpt", value: "an answer" }] });
+  for (const call of [compact, plan]) {
+    const error = await failure(call([turns("human"), turns("human")]));
+    assert.deepEqual([error.exitCode, error.message], [1, "these are 2 conversations; give one at a time"]);
+  }
+});
+
 test("2: a wrong option", async () => {
   const error = await failure(compact(messages, { keep: "messages:5x" }));
   assert.deepEqual([error.exitCode, error.hint], [2, "tcompact --keep messages:20"]);
