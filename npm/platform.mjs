@@ -65,7 +65,9 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const given = programs.map((one) => one.split(/=(.*)/s));
   const wrong = given.find(([platform, program]) => !(platform in PLATFORMS) || !program);
   if (!out || wrong) {
-    console.error(`usage: node npm/platform.mjs OUT [PLATFORM=PROGRAM]...\nplatforms: ${Object.keys(PLATFORMS).join(", ")}`);
+    console.error(
+      `usage: node npm/platform.mjs OUT [PLATFORM=PROGRAM]...\nplatforms: ${Object.keys(PLATFORMS).join(", ")}`,
+    );
     process.exit(2);
   }
   writeMain(path.join(out, "tcompact"));
