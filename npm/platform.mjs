@@ -54,6 +54,7 @@ function writePlatform(folder, platform, program) {
     libc: libc && [LIBRARIES[libc]],
     files: [file],
     preferUnplugged: true,
+    publishConfig: { access: "public" },
   });
   fs.copyFileSync(program, path.join(folder, file));
   fs.chmodSync(path.join(folder, file), 0o755);
@@ -64,7 +65,9 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const given = programs.map((one) => one.split(/=(.*)/s));
   const wrong = given.find(([platform, program]) => !(platform in PLATFORMS) || !program);
   if (!out || wrong) {
-    console.error(`usage: node npm/platform.mjs OUT [PLATFORM=PROGRAM]...\nplatforms: ${Object.keys(PLATFORMS).join(", ")}`);
+    console.error(
+      `usage: node npm/platform.mjs OUT [PLATFORM=PROGRAM]...\nplatforms: ${Object.keys(PLATFORMS).join(", ")}`,
+    );
     process.exit(2);
   }
   writeMain(path.join(out, "tcompact"));

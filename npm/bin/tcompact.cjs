@@ -5,8 +5,9 @@ const { spawn } = require("node:child_process");
 const { find } = require("../lib/program.cjs");
 
 try {
-  const child = spawn(find(), process.argv.slice(2), { stdio: "inherit", windowsHide: true });
+  // Before the program starts, since a signal can come at once.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  const child = spawn(find(), process.argv.slice(2), { stdio: "inherit", windowsHide: true });
   child.on("exit", (code, signal) => {
     if (!signal) process.exit(code);
     process.removeAllListeners(signal);

@@ -29,7 +29,7 @@ async function compactIn(folder, { text, restored }, options, command, env) {
   const passes = [0, 3];
   const { out, printed } = await run([...own, `--report=${file}`], argumentsOf(options), text, { env, passes });
   if (printed) process.emitWarning(printed, "TcompactWarning");
-  const report = JSON.parse(await fs.readFile(file, "utf8"));
+  const report = row(await fs.readFile(file, "utf8"));
   const isCompacted = report.status === "compacted";
   return {
     messages: restored(out),
@@ -57,9 +57,10 @@ async function summaryOf(report, folder, text, options, own, env) {
     await fs.mkdir(path.join(folder, path.dirname(again.archive)), { recursive: true });
   }
   if (report.error) {
-    // with `onError: "extractive"`
+    // with `onError: "extractive"`, which refuses what is for others
     own = own.filter((one) => !one.startsWith("--summarizer-cmd="));
-    Object.assign(again, { model: "extractive", summarizerCmd: undefined });
+    for (const name of ["summarizerCmd", "baseUrl", "apiKeyEnv", "requestJson"]) delete again[name];
+    again.model = "extractive";
   }
   const { out } = await run(["--emit=summary", "--json", ...own], argumentsOf(again), text, { env, cwd: folder });
   return JSON.parse(out)?.text ?? null;
@@ -74,7 +75,14 @@ async function plan(messages, { summarizer, ...options } = {}) {
   const own = ["--quiet", "--dry-run", "--json", ...(summarizer ? [`--summarizer-cmd=${commandFor(summarizer)}`] : [])];
   // With a cache, a dry run would ask the model.
   const { out } = await run(own, argumentsOf({ ...options, cache: undefined }), dumped(messages).text);
-  return JSON.parse(out);
+  return row(out);
+}
+
+/** Returns the row of a conversation, from lines with a row for each. */
+function row(lines) {
+  const { length } = lines.trimEnd().split("\n");
+  if (length === 1) return JSON.parse(lines);
+  throw new TcompactError(`these are ${length} conversations; give one at a time`, { exitCode: 1 });
 }
 
 async function check(messages, options = {}) {

@@ -13,10 +13,12 @@ function dumped(messages) {
       places.get(key).push(index);
     });
     // From the end, since what is kept is there: of equal messages, the last is meant.
-    const kept = JSON.parse(written).reverse().map((message) => {
-      const index = places.get(JSON.stringify(message))?.pop();
-      return index === undefined ? message : messages[index];
-    });
+    const kept = JSON.parse(written)
+      .reverse()
+      .map((message) => {
+        const index = places.get(JSON.stringify(message))?.pop();
+        return index === undefined ? message : messages[index];
+      });
     return kept.reverse();
   };
   return { text: `[${texts.join(",")}]`, restored };

@@ -14,8 +14,10 @@ class TcompactError extends Error {
 
 // They decide what is printed and where, which the functions of this module do themselves.
 const NOT_HERE = new Set(
-  ("check color count diff dry-run emit exit-status explain generate help in-place jobs json lines list output " +
-    "output-dir progress quiet repair report restore resume search sort verbose version").split(" "),
+  (
+    "check color count diff dry-run emit exit-status explain generate help in-place jobs json lines list output " +
+    "output-dir progress quiet repair report restore resume search sort verbose version"
+  ).split(" "),
 );
 const FILE = process.platform === "win32" ? "tcompact.exe" : "tcompact";
 const HERE = `${process.platform}-${process.arch}`;
@@ -30,7 +32,9 @@ function find() {
     const hint = "cargo install --path .";
     const why = `there is no program for ${HERE}: none of ${PACKAGES.join(", ")} is installed`;
     throw new TcompactError(
-      `${why}; build one in a checkout of tcompact with \`${hint}\`, or set TCOMPACT_BIN to its path`, { hint });
+      `${why}; build one in a checkout of tcompact with \`${hint}\`, or set TCOMPACT_BIN to its path`,
+      { hint },
+    );
   }
   if (!looked.has(program)) looked.set(program, problem(program));
   if (looked.get(program)) throw new TcompactError(looked.get(program));

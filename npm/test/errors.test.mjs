@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import fs from "node:fs";
+import http from "node:http";
 import net from "node:net";
 import path from "node:path";
 import test from "node:test";
@@ -10,9 +12,18 @@ const messages = conversation(12);
 const rules = { keep: "messages:5" };
 
 async function failure(promise) {
-  const error = await promise.then((value) => assert.fail(`no error: ${JSON.stringify(value).slice(0, 200)}`), (reason) => reason);
-  assert.ok(error instanceof TcompactError && error instanceof Error && error.name === "TcompactError", String(error.stack));
-  assert.ok(!/--quiet|--report|--cache|--emit|--summarizer-cmd/.test(`${error.message}${error.hint}`), "only the caller's flags");
+  const error = await promise.then(
+    (value) => assert.fail(`no error: ${JSON.stringify(value).slice(0, 200)}`),
+    (reason) => reason,
+  );
+  assert.ok(
+    error instanceof TcompactError && error instanceof Error && error.name === "TcompactError",
+    String(error.stack),
+  );
+  assert.ok(
+    !/--quiet|--report|--cache|--emit|--summarizer-cmd/.test(`${error.message}${error.hint}`),
+    "only the caller's flags",
+  );
   return error;
 }
 
@@ -27,13 +38,29 @@ test("1: no transcript", async () => {
   }
 });
 
+test("1: several conversations", async () => {
+  const turns = (from) => ({
+    conversations: [
+      { from, value: "a question" },
+      { from: "gpt", value: "an answer" },
+    ],
+  });
+  for (const call of [compact, plan]) {
+    const error = await failure(call([turns("human"), turns("human")]));
+    assert.deepEqual([error.exitCode, error.message], [1, "these are 2 conversations; give one at a time"]);
+  }
+});
+
 test("2: a wrong option", async () => {
   const error = await failure(compact(messages, { keep: "messages:5x" }));
   assert.deepEqual([error.exitCode, error.hint], [2, "tcompact --keep messages:20"]);
   assert.match(error.message, /^invalid value 'messages:5x' for '--keep/);
   assert.equal((await failure(compact(messages, { kep: "messages:5" }))).exitCode, 2);
   for (const name of ["emit", "output", "exitStatus", "dryRun", "inPlace", "help", "version", "report"]) {
-    assert.match((await failure(compact(messages, { [name]: true }))).message, new RegExp(`^${name}: this flag decides`));
+    assert.match(
+      (await failure(compact(messages, { [name]: true }))).message,
+      new RegExp(`^${name}: this flag decides`),
+    );
   }
 });
 
@@ -43,10 +70,20 @@ test("4: a summarizer that fails, with what it threw as the cause", async () => 
   assert.deepEqual([error.exitCode, error.cause], [4, thrown]);
   assert.match(error.message, /RangeError: the model is away/);
   assert.match(error.hint, /--on-error extractive --keep=messages:5$/m);
-  assert.match((await failure(compact(messages, { ...rules, summarizer: () => 7 }))).message, /must return a string, and returned number/);
-  const late = compact(messages, { ...rules, timeout: 1, summarizer: () => new Promise((done) => setTimeout(done, 1500, "x")) });
+  assert.match(
+    (await failure(compact(messages, { ...rules, summarizer: () => 7 }))).message,
+    /must return a string, and returned number/,
+  );
+  const late = compact(messages, {
+    ...rules,
+    timeout: 1,
+    summarizer: () => new Promise((done) => setTimeout(done, 1500, "x")),
+  });
   assert.match((await failure(late)).message, /took longer than --timeout 1 seconds/);
-  await assert.rejects(compact(messages, { ...rules, summarizerCmd: "exit 3" }), { exitCode: 4, message: /`exit 3` ended/ });
+  await assert.rejects(compact(messages, { ...rules, summarizerCmd: "exit 3" }), {
+    exitCode: 4,
+    message: /`exit 3` ended/,
+  });
 });
 
 test("5: a summary that is refused, and a size that cannot be reached", async () => {
@@ -61,7 +98,9 @@ test("onError says what else happens, and a warning why", async () => {
   const warnings = [];
   const listen = (warning) => warnings.push(warning);
   process.on("warning", listen);
-  const fails = () => { throw new Error("away"); };
+  const fails = () => {
+    throw new Error("away");
+  };
   const results = {};
   for (const onError of ["passthrough", "extractive", "embed"]) {
     results[onError] = await compact(messages, { ...rules, onError, summarizer: fails });
@@ -71,14 +110,40 @@ test("onError says what else happens, and a warning why", async () => {
   assert.deepEqual([results.passthrough.status, results.passthrough.summary], ["unchanged", null]);
   assert.match(results.extractive.summary, /Question 2/);
   assert.match(results.embed.summary, /Error: away/);
-  for (const name of ["extractive", "embed"]) assert.ok(JSON.stringify(results[name].messages).includes(JSON.stringify(results[name].summary).slice(1, -1)));
-  assert.deepEqual(warnings.map(({ name }) => name), Array(3).fill("TcompactWarning"));
+  for (const name of ["extractive", "embed"])
+    assert.ok(JSON.stringify(results[name].messages).includes(JSON.stringify(results[name].summary).slice(1, -1)));
+  assert.deepEqual(
+    warnings.map(({ name }) => name),
+    Array(3).fill("TcompactWarning"),
+  );
   assert.match(warnings[1].message, /Error: away; the embedded summarizer is used instead/);
+});
+
+test("a model that fails is asked once", async (t) => {
+  let asked = 0;
+  const server = http
+    .createServer((request, response) => ((asked += 1), response.writeHead(400).end("{}")))
+    .listen(0, "127.0.0.1");
+  t.after(() => (server.close(), server.closeAllConnections()));
+  await once(server, "listening");
+  const to = {
+    model: "openai:a",
+    baseUrl: `http://127.0.0.1:${server.address().port}`,
+    apiKeyEnv: "A_KEY",
+    requestJson: { a: 1 },
+    onError: "extractive",
+  };
+  await withVariables({ A_KEY: "key-of-tests" }, async () => {
+    assert.match((await compact(messages, { ...rules, ...to })).summary, /Question 2/);
+  });
+  assert.equal(asked, 1);
 });
 
 test("a program that is killed, and messages that are not JSON", async (t) => {
   const killed = path.join(folderOf(t), "killed");
-  fs.writeFileSync(killed, '#!/bin/sh\n[ "$1" = --version ] && echo tcompact 9.0.0 && exit\nkill -9 $$\n', { mode: 0o755 });
+  fs.writeFileSync(killed, '#!/bin/sh\n[ "$1" = --version ] && echo tcompact 9.0.0 && exit\nkill -9 $$\n', {
+    mode: 0o755,
+  });
   await withVariables({ TCOMPACT_BIN: killed }, async () => {
     const error = await failure(compact(messages));
     assert.deepEqual([error.exitCode, error.message], [null, "the program ended with SIGKILL"]);
@@ -98,11 +163,15 @@ test("nothing is left behind, whatever happens", async (t) => {
 
 test("nobody else is answered by the summarizer", { skip: process.platform === "win32" }, async (t) => {
   const folder = folderOf(t);
-  const said = (address, text) => new Promise((resolve) => {
-    let answer = "";
-    const socket = net.connect(address).on("error", () => {}).on("close", () => resolve(answer));
-    socket.on("data", (chunk) => (answer += chunk)).end(text);
-  });
+  const said = (address, text) =>
+    new Promise((resolve) => {
+      let answer = "";
+      const socket = net
+        .connect(address)
+        .on("error", () => {})
+        .on("close", () => resolve(answer));
+      socket.on("data", (chunk) => (answer += chunk)).end(text);
+    });
   let asked = 0;
   const summarizer = async () => {
     asked += 1;
@@ -113,7 +182,9 @@ test("nobody else is answered by the summarizer", { skip: process.platform === "
     }
     return "A summary.";
   };
-  const short = await withVariables({ TMPDIR: folder }, () => compact(messages, { ...rules, ledger: "off", summarizer }));
+  const short = await withVariables({ TMPDIR: folder }, () =>
+    compact(messages, { ...rules, ledger: "off", summarizer }),
+  );
   assert.deepEqual([short.summary, asked], ["A summary.", 1]);
 });
 
@@ -133,9 +204,16 @@ test("the launcher has the program's exit codes and streams", async (t) => {
     [6, ["--check"]],
     [7, ["-n", file, none]],
   ];
-  const codes = cases.map(async ([, args]) => (await ran(process.execPath, [launcher, "-q", ...args], { input: broken })).code);
-  assert.deepEqual(await Promise.all(codes), cases.map(([code]) => code));
-  const through = await ran(process.execPath, [launcher, "-q", "--keep", "messages:5"], { input: JSON.stringify(messages) });
+  const codes = cases.map(
+    async ([, args]) => (await ran(process.execPath, [launcher, "-q", ...args], { input: broken })).code,
+  );
+  assert.deepEqual(
+    await Promise.all(codes),
+    cases.map(([code]) => code),
+  );
+  const through = await ran(process.execPath, [launcher, "-q", "--keep", "messages:5"], {
+    input: JSON.stringify(messages),
+  });
   const direct = await ran(program, ["-q", "--keep", "messages:5"], { input: JSON.stringify(messages) });
   assert.deepEqual(through, direct);
 });
@@ -179,13 +257,19 @@ test("a program that cannot be used is a sentence", async (t) => {
   // A launcher on the path is not the program, and neither is a folder.
   fs.mkdirSync(path.join(folder, "sub/tcompact"), { recursive: true });
   fs.symlinkSync(launcher, path.join(folder, "tcompact"));
-  await withVariables({ TCOMPACT_BIN: undefined, PATH: [folder, path.join(folder, "sub")].join(path.delimiter) }, async () => {
-    const error = await failure(plan(messages));
-    assert.match(error.message, /^there is no program for \S+: none of @tcompact\/.* is installed; build one .* `cargo install --path \.`/);
-    assert.equal(error.hint, "cargo install --path .");
-    process.env.PATH += path.delimiter + path.join(folder, "real");
-    fs.mkdirSync(path.join(folder, "real"));
-    fs.symlinkSync(program, path.join(folder, "real/tcompact"));
-    assert.equal((await plan(messages, rules)).messages, messages.length);
-  });
+  await withVariables(
+    { TCOMPACT_BIN: undefined, PATH: [folder, path.join(folder, "sub")].join(path.delimiter) },
+    async () => {
+      const error = await failure(plan(messages));
+      assert.match(
+        error.message,
+        /^there is no program for \S+: none of @tcompact\/.* is installed; build one .* `cargo install --path \.`/,
+      );
+      assert.equal(error.hint, "cargo install --path .");
+      process.env.PATH += path.delimiter + path.join(folder, "real");
+      fs.mkdirSync(path.join(folder, "real"));
+      fs.symlinkSync(program, path.join(folder, "real/tcompact"));
+      assert.equal((await plan(messages, rules)).messages, messages.length);
+    },
+  );
 });

@@ -24,7 +24,11 @@ test("compact keeps the objects that stay and puts one summary in the place of t
 });
 
 test("nothing to do leaves everything as it is", async () => {
-  for (const [given, rules] of [[messages, { keep: "messages:500" }], [[], {}], [messages, { trigger: ["tokens:9m"] }]]) {
+  for (const [given, rules] of [
+    [messages, { keep: "messages:500" }],
+    [[], {}],
+    [messages, { trigger: ["tokens:9m"] }],
+  ]) {
     const same = await compact(given, rules);
     assert.deepEqual(same.messages, given);
     assert.deepEqual([same.status, same.cutoff, same.summary], ["unchanged", 0, null]);
@@ -33,13 +37,22 @@ test("nothing to do leaves everything as it is", async () => {
 });
 
 test("of equal messages the kept ones stay in order, and bytes come back as they were", async () => {
-  const said = [{ role: "user", content: "again" }, { role: "assistant", content: "yes, again" }];
+  const said = [
+    { role: "user", content: "again" },
+    { role: "assistant", content: "yes, again" },
+  ];
   const equal = Array.from({ length: 40 }, () => said.map((one) => ({ ...one }))).flat();
   const short = await compact(equal, { keep: "messages:4" });
-  assert.deepEqual(short.messages.slice(1).map((one) => equal.indexOf(one)), [76, 77, 78, 79]);
+  assert.deepEqual(
+    short.messages.slice(1).map((one) => equal.indexOf(one)),
+    [76, 77, 78, 79],
+  );
 
   const image = { type: "image", image: new Uint8Array([1, 2, 3]), mediaType: "image/png" };
-  const last = { role: "user", content: [{ type: "text", text: "Look." }, image, { type: "image", image: new URL("https://a.example/b.png") }] };
+  const last = {
+    role: "user",
+    content: [{ type: "text", text: "Look." }, image, { type: "image", image: new URL("https://a.example/b.png") }],
+  };
   const withBytes = [...conversation(12).filter((one) => typeof one.content === "string" && one.role !== "tool"), last];
   const shorter = await compact(withBytes, { from: "ai-sdk", keep: "messages:3" });
   assert.equal(shorter.status, "compacted");
@@ -53,13 +66,24 @@ test("an object around the messages keeps its other members", async () => {
 });
 
 test("options are flags: camel case, lists, booleans, objects, nothing", async () => {
-  const planned = await plan(messages, { contextWindow: 1000, trigger: ["tokens:9m", "messages:3"], prune: ["reads", "cap:50"] });
+  const planned = await plan(messages, {
+    contextWindow: 1000,
+    trigger: ["tokens:9m", "messages:3"],
+    prune: ["reads", "cap:50"],
+  });
   assert.deepEqual([planned.context_window, planned.fired], [1000, "messages:3"]);
   assert.ok(planned.prune.cap.messages > 0);
   const secret = "key=sk-proj-" + "a1B2".repeat(12);
-  const masked = await compact([{ role: "user", content: secret }, ...messages.slice(1)], { keep: "messages:3", redact: true });
+  const masked = await compact([{ role: "user", content: secret }, ...messages.slice(1)], {
+    keep: "messages:3",
+    redact: true,
+  });
   assert.ok(!masked.summary.includes(secret));
-  const open = await compact([{ role: "user", content: secret }, ...messages.slice(1)], { keep: "messages:3", redact: false, pin: null });
+  const open = await compact([{ role: "user", content: secret }, ...messages.slice(1)], {
+    keep: "messages:3",
+    redact: false,
+    pin: null,
+  });
   assert.ok(open.summary.includes(secret));
   await assert.rejects(plan(messages, { requestJson: { model: "x" }, model: "openai:a" }), /model/);
   assert.equal((await compact(messages, { model: "none", prune: "results:2" })).summary, null);
@@ -77,12 +101,21 @@ test("plan decides as compact does, and asks nobody", async (t) => {
 test("check finds what repair mends", async () => {
   const broken = messages.filter((message) => message.tool_call_id !== "c3" && message.tool_calls?.[0].id !== "c5");
   const found = await check(broken);
-  assert.deepEqual(found.map(({ index }) => [broken[index].tool_calls?.[0].id, broken[index].tool_call_id]), [["c3", undefined], [undefined, "c5"]]);
+  assert.deepEqual(
+    found.map(({ index }) => [broken[index].tool_calls?.[0].id, broken[index].tool_call_id]),
+    [
+      ["c3", undefined],
+      [undefined, "c5"],
+    ],
+  );
   assert.match(found[0].message, /^a call \(c3\) without a result/);
   for (const how of ["drop", "synthesize"]) {
     const mended = await repair(broken, how);
     assert.deepEqual(await check(mended), []);
-    assert.equal(mended.some((one) => one.tool_call_id === "c3"), how === "synthesize");
+    assert.equal(
+      mended.some((one) => one.tool_call_id === "c3"),
+      how === "synthesize",
+    );
     assert.ok(mended.every((one) => broken.includes(one) || ["assistant", "tool"].includes(one.role)));
   }
   assert.deepEqual(await repair(messages), messages);
@@ -100,8 +133,15 @@ test("a summarizer is called with the prompt, and its answer is the summary", as
   assert.ok(prompts[0].includes("Question 2: what does file 2 say? 檔案 🙂"));
   assert.equal(short.summary, "They read twelve files. 總結 🙂");
   assert.ok(holds(short, short.summary));
-  const many = await Promise.all([1, 2, 3, 4].map((n) => compact(messages, { keep: "messages:5", ledger: "off", summarizer: () => `Summary ${n}.` })));
-  assert.deepEqual(many.map((one) => one.summary), ["Summary 1.", "Summary 2.", "Summary 3.", "Summary 4."]);
+  const many = await Promise.all(
+    [1, 2, 3, 4].map((n) =>
+      compact(messages, { keep: "messages:5", ledger: "off", summarizer: () => `Summary ${n}.` }),
+    ),
+  );
+  assert.deepEqual(
+    many.map((one) => one.summary),
+    ["Summary 1.", "Summary 2.", "Summary 3.", "Summary 4."],
+  );
 });
 
 test("a cache finds the summary of a function by its name", async (t) => {
@@ -116,19 +156,51 @@ test("a cache finds the summary of a function by its name", async (t) => {
 });
 
 test("an archive is written once, and the summary is the one that names it", async (t) => {
-  const folder = folderOf(t);
-  for (const [name, more] of [["a.jsonl", {}], [`${"long".repeat(20)}.md`, { fit: "tokens:700" }]]) {
-    const archive = path.join(folder, name);
+  const [folder, before] = [folderOf(t), process.cwd()];
+  process.chdir(folder);
+  t.after(() => process.chdir(before));
+  for (const [archive, more] of [
+    ["a.jsonl", {}],
+    [path.resolve(`${"long".repeat(20)}.md`), { fit: "tokens:700" }],
+  ]) {
     const short = await compact(messages, { keep: "messages:5", archive, ...more });
     assert.ok(holds(short, short.summary), "the text of the summary stands in the messages");
-    const written = fs.readFileSync(archive, "utf8");
-    assert.equal(written.split("Question 2: what").length, 2, "each message once");
+    assert.equal(fs.readFileSync(archive, "utf8").split("Question 2: what").length, 2, "each message once");
   }
-  assert.deepEqual(fs.readdirSync(folder).length, 2);
+  // A preset chooses an archive itself.
+  await compact(messages, { preset: "deepagents", trigger: "messages:9", keep: "messages:5" });
+  const [history] = fs.readdirSync("conversation_history");
+  assert.equal(fs.readFileSync(path.join("conversation_history", history), "utf8").split("Question 2: what").length, 2);
+  assert.equal(fs.readdirSync(folder).length, 3, "nothing else is written");
+});
+
+test("a config file counts, and paths in options are those of the caller", async (t) => {
+  const [folder, before] = [folderOf(t), process.cwd()];
+  process.chdir(folder);
+  t.after(() => process.chdir(before));
+  fs.writeFileSync("own.toml", 'keep = "messages:5"\nexit-status = true\n');
+  fs.writeFileSync("prompt.txt", "Short: {messages}");
+  const asked = [];
+  const summarizer = (prompt) => (asked.push(prompt), "A summary.");
+  const short = await compact(messages, {
+    config: "own.toml",
+    promptFile: "prompt.txt",
+    cache: "cache",
+    ledger: "off",
+    summarizer,
+  });
+  assert.deepEqual([short.summary, asked.length, asked[0].slice(0, 6)], ["A summary.", 1, "Short:"]);
+  const same = await compact(messages, { config: "own.toml", keep: "messages:500" });
+  assert.equal(same.status, "unchanged");
 });
 
 test("settings of the environment that decide what is printed are not for here", async () => {
-  const variables = { TCOMPACT_OUTPUT: "/nowhere/x", TCOMPACT_EMIT: "summary", TCOMPACT_EXIT_STATUS: "true", TCOMPACT_COUNT: "true" };
+  const variables = {
+    TCOMPACT_OUTPUT: "/nowhere/x",
+    TCOMPACT_EMIT: "summary",
+    TCOMPACT_EXIT_STATUS: "true",
+    TCOMPACT_COUNT: "true",
+  };
   await withVariables({ ...variables, TCOMPACT_KEEP: "messages:5", OUTPUT: "x" }, async () => {
     const short = await compact(messages);
     assert.deepEqual([short.status, short.messages.at(-1)], ["compacted", messages.at(-1)]);

@@ -1,4 +1,14 @@
-import { check, compact, plan, repair, TcompactError, type Compaction, type Plan, type Rules, type Violation } from "tcompact";
+import {
+  check,
+  compact,
+  plan,
+  repair,
+  TcompactError,
+  type Compaction,
+  type Plan,
+  type Rules,
+  type Violation,
+} from "tcompact";
 
 interface Message {
   role: "user" | "assistant";
@@ -6,13 +16,21 @@ interface Message {
 }
 
 export async function use(messages: readonly Message[]): Promise<void> {
-  const rules: Rules = { keep: "messages:5", trigger: ["tokens:8k", "messages:50"], contextWindow: 128_000, redact: true };
+  const rules: Rules = {
+    keep: "messages:5",
+    trigger: ["tokens:8k", "messages:50"],
+    contextWindow: 128_000,
+    redact: true,
+  };
   const short: Compaction<Message[]> = await compact(messages, rules);
   const first: Message | undefined = short.messages[0];
   const summary: string | null = short.summary;
   const status: "compacted" | "unchanged" = short.status;
   const figures: number[] = [short.cutoff, short.tokensBefore, short.tokensAfter];
-  const around: Compaction<{ messages: Message[]; model: string }> = await compact({ messages: [...messages], model: "a" });
+  const around: Compaction<{ messages: Message[]; model: string }> = await compact({
+    messages: [...messages],
+    model: "a",
+  });
   await compact(messages, { summarizer: (prompt) => prompt.slice(1) });
   await compact(messages, { summarizer: async (prompt) => prompt.slice(1), onError: "extractive" });
   const planned: Plan = await plan(messages, rules);
@@ -30,7 +48,17 @@ export async function use(messages: readonly Message[]): Promise<void> {
   try {
     await compact(messages);
   } catch (error) {
-    if (error instanceof TcompactError) console.log(error.exitCode?.toFixed(), error.hint?.length, error.cause, error.message);
+    if (error instanceof TcompactError)
+      console.log(error.exitCode?.toFixed(), error.hint?.length, error.cause, error.message);
   }
-  console.log(first?.content, summary?.length, status, figures, around.messages.model, cut, found[0]?.index, mended.length);
+  console.log(
+    first?.content,
+    summary?.length,
+    status,
+    figures,
+    around.messages.model,
+    cut,
+    found[0]?.index,
+    mended.length,
+  );
 }
