@@ -9,7 +9,7 @@ use crate::program::own_settings;
 use crate::server::{Server, completion};
 
 /// The documents besides the README.
-const DOCUMENTS: [&str; 9] = [
+const DOCUMENTS: [&str; 10] = [
     "CONTRIBUTING.md",
     "docs/agents.md",
     "docs/benchmarks.md",
