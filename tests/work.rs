@@ -88,9 +88,9 @@ const CASES: [Case; 17] = [
     Case {
         name: "files of a patch",
         input: |count| {
-            chat(1, &|at| {
-                call(at, &(0..count).map(|at| format!("*** Delete File: a{at}.rs\n")).collect::<String>(), "ok")
-            })
+            let files: String = (0..count).map(|at| format!("*** Delete File: a{at}.rs\n")).collect();
+            let patch = format!("apply_patch <<'EOF'\n*** Begin Patch\n{files}*** End Patch\nEOF");
+            chat(1, &|at| call(at, &patch, "ok"))
         },
         flags: &[KEEP],
     },

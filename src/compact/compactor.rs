@@ -1,5 +1,7 @@
 //! The library: it compacts a text into a text, and restores the original.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use crate::compact::archive::{ChangedConversation, Section, archive_contents};
@@ -196,16 +198,23 @@ impl CompactedText {
 /// # Errors
 /// The records do not fit the text.
 pub fn restore(text: &str, records: &[Value]) -> Result<String, Failure> {
+    let mut by_hash: HashMap<&str, HashMap<Option<u64>, Vec<&Value>>> = HashMap::new();
+    for record in records {
+        let Some(hash) = record.get("result_sha256").and_then(Value::as_str) else { continue };
+        let line = record.get("line").and_then(Value::as_u64);
+        by_hash.entry(hash).or_default().entry(line).or_default().push(record);
+    }
     let of = |part: &str, line: Option<usize>| {
         let hash = sha256(part.as_bytes());
-        let own = records.iter().filter(|record| record.get("result_sha256").is_some_and(|own| *own == *hash));
+        let Some(by_line) = by_hash.get(&*hash) else { return Ok(part.to_owned()) };
+        // Many lines can be equal, so those of one are not parsed for another.
+        let named = line.and_then(|line| by_line.get(&Some(line as u64)));
+        let own = named.map_or_else(|| by_line.values().flatten().copied().collect(), Vec::clone);
         let own: Vec<Record> = own
+            .into_iter()
             .map(|record| serde_json::from_value(record.clone()))
             .collect::<Result<_, _>>()
             .map_err(|error| Failure::unreadable(format!("a record is not as tcompact writes them ({error})")))?;
-        if own.is_empty() {
-            return Ok(part.to_owned());
-        }
         let original = restoring::restore_original(part.as_bytes(), "", line, own);
         let original = original.map_err(|why| Failure::unreadable(why.to_string()))?;
         String::from_utf8(original).map_err(|_| Failure::unreadable("the original is not UTF-8"))
