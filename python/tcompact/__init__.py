@@ -125,8 +125,9 @@ def plan(messages: Any, *, summarizer: Summarizer | None = None, **flags: Any) -
     """
     given = Messages(messages)
     own = ["--quiet", "--dry-run", "--json", *_own(given, flags)]
-    _, out, _ = _program.run(own, _program.options(flags), given.text(), summarizer)
-    return Plan(**json.loads(out))
+    # With a cache, a dry run would ask the model.
+    _, out, _ = _program.run(own, _program.options(flags | {"cache": None}), given.text(), summarizer)
+    return Plan(**_row(out))
 
 
 def check(messages: Any, **flags: Any) -> list[Violation]:
@@ -149,9 +150,9 @@ def repair(messages: Any, how: Literal["drop", "synthesize"] = "drop", **flags: 
     Raises InputError, also where a violation cannot be mended, or UsageError.
     """
     given = Messages(messages)
-    # With so many messages kept, nothing is summarized.
-    keep = [] if "keep" in flags else ["--keep=messages:1000000000"]
-    own = ["--quiet", f"--repair={how}", *keep, *_own(given, flags)]
+    # No conversation reaches this, so that nothing is summarized.
+    never = [] if "trigger" in flags else ["--trigger=messages:1000000000"]
+    own = ["--quiet", f"--repair={how}", *never, *_own(given, flags)]
     _, out, _ = _program.run(own, _program.options(flags), given.text())
     restored: list[Any] = given.restored(json.loads(out))
     return restored
@@ -180,7 +181,7 @@ def run_compaction(
             is_cached = True
         path = Path(folder, "report.jsonl")
         _, out, _ = _program.run([*own, f"--report={path}"], options, given.text(), asked)
-        written, report = json.loads(out), json.loads(path.read_text("utf-8"))
+        report, written = _row(path.read_text("utf-8")), json.loads(out)
         is_compacted = report["status"] == "compacted"
         summary = None
         if with_summary and is_compacted and report["cutoff"]:
@@ -210,12 +211,21 @@ def _summary(
     dropped = ["--html="]
     if report["error"]:
         asked = None
-        dropped += ["--model=", "--summarizer-cmd="]
+        dropped += ["--model=", "--summarizer-cmd=", "--base-url=", "--api-key-env=", "--request-json="]
         own = [*own, "--model=extractive"]
     options = [one for one in options if not one.startswith(tuple(dropped))]
     _, out, _ = _program.run(["--emit=summary", "--json", *own], options, given.text(), asked)
     emitted = json.loads(out)
     return emitted and str(emitted["text"])
+
+
+def _row(text: str) -> dict[str, Any]:
+    """Returns what the program says of one conversation."""
+    rows = text.splitlines()
+    if len(rows) != 1:
+        raise InputError(f"these are {len(rows)} conversations; give one at a time", 1)
+    row: dict[str, Any] = json.loads(rows[0])
+    return row
 
 
 def _own(given: Messages, rules: dict[str, Any]) -> list[str]:

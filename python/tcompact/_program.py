@@ -25,8 +25,8 @@ _log = logging.getLogger("tcompact")
 NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 # They decide what is printed and where, which the functions of this module do themselves.
 _NOT_HERE = re.compile(
-    "check|color|count|diff|dry_run|emit|exit_status|explain|generate|in_place|jobs|json|lines|list|output|output_dir|"
-    "progress|quiet|repair|report|restore|resume|search|sort|verbose"
+    "check|color|count|diff|dry_run|emit|exit_status|explain|generate|help|in_place|jobs|json|lines|list|output|"
+    "output_dir|progress|quiet|repair|report|restore|resume|search|sort|verbose|version"
 )
 
 
@@ -50,6 +50,16 @@ def options(flags: Mapping[str, Any]) -> list[str]:
             elif one is not None and one is not False:
                 arguments.append(f"{flag}={json.dumps(one) if isinstance(one, Mapping) else one}")
     return arguments
+
+
+def environment() -> dict[str, str]:
+    """Returns the environment without the variables that set such a flag."""
+    prefix = "TCOMPACT_"
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not (name.startswith(prefix) and _NOT_HERE.fullmatch(name.removeprefix(prefix).lower()))
+    }
 
 
 def find() -> str:
@@ -113,12 +123,14 @@ def run(
     program = find()
     cause: Exception | None = None
     if summarizer is None:
-        done = subprocess.run([program, *own, *given], input=text, capture_output=True, creationflags=NO_WINDOW)
+        done = subprocess.run(
+            [program, *own, *given], input=text, capture_output=True, env=environment(), creationflags=NO_WINDOW
+        )
         code, out, err = done.returncode, done.stdout, done.stderr
     else:
         with _callback.Server(summarizer) as server:
             own = [*own, f"--summarizer-cmd={server.command}"]
-            code, out, err = server.run([program, *own, *given], text, NO_WINDOW)
+            code, out, err = server.run([program, *own, *given], text, environment(), NO_WINDOW)
         cause = server.error
     printed = err.decode("utf-8", "replace").strip()
     if code and code not in passes:

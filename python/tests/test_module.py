@@ -142,6 +142,18 @@ class Compacting(unittest.TestCase):
         self.assertIs(compact(messages, keep="messages:2").messages[-1], messages[-1])
 
 
+    def test_settings_for_the_command_line_are_left_out(self) -> None:
+        settings = {"TCOMPACT_EMIT": "summary", "TCOMPACT_OUTPUT": "x.json", "TCOMPACT_FIT": "tokens:1"}
+        with mock.patch.dict(os.environ, settings):
+            self.assertEqual(repair(chat(2)), chat(2))
+
+    def test_only_one_conversation_is_taken(self) -> None:
+        several = [{"messages": chat(3)}, {"messages": chat(4)}]
+        for function in (compact, plan):
+            with self.assertRaisesRegex(InputError, "2 conversations; give one at a time"):
+                function(several, keep="messages:2")
+
+
 class Failing(unittest.TestCase):
     def fails(self, kind: type[TcompactError], code: int | None, *given: Any, **flags: Any) -> TcompactError:
         with self.assertRaises(kind) as caught:
