@@ -11,6 +11,7 @@
 //!
 //! [`Compactor`] does all of it in one call: it takes a policy and a text, and returns a text that can be restored. Without
 //! the feature `cli`, which the program needs, nothing else is built: no command line, network, files or threads.
+//! `examples/embed.rs` is such a program.
 //!
 //! The items on this page are the whole public API: the compactor, and the types that it takes and returns. The modules
 //! below are private, so that they can change with the transcripts they read. Tests and fuzzing use their internals, and
