@@ -108,19 +108,34 @@ fn folded(c: char) -> char {
         "uυսᴜʋሀᑌᵁᵘᵤ∪⋃ꓴꞟꭎꭒ𐓶𑣘𖽂𝛖𝜐𝝊𝞄𝞾",
         "yуүγʏɣʸυϒყᶌỿℽⲩꓬꭚꭹꮍ𐊲𑣄𑣜𖽃𝚼𝛄𝛶𝛾𝜰𝜸𝝪𝝲𝞤𝞬",
     ];
-    let letter = |offset: u32| char::from(b'a' + (offset % 26) as u8);
-    let c = match u32::from(c) {
-        code @ 0xff01..=0xff5e => char::from_u32(code - 0xfee0).unwrap_or(c),
-        code @ 0x1d400..=0x1d6a3 => letter(code - 0x1d400),
-        code @ 0x24b6..=0x24e9 => letter(code - 0x24b6),
-        code @ 0x1f130..=0x1f149 => letter(code - 0x1f130),
-        code @ 0x1f150..=0x1f169 => letter(code - 0x1f150),
-        code @ 0x1f170..=0x1f189 => letter(code - 0x1f170),
-        _ => c,
-    };
+    let c = unstyled(c);
     let c = c.to_lowercase().next().unwrap_or(c);
     let letters = LOOKALIKES.iter().find(|letters| letters.contains(c));
     letters.and_then(|letters| letters.chars().next()).unwrap_or(c)
+}
+
+/// Returns the ASCII character that a character is in another style: wide, mathematical, in a circle or in a square.
+pub(crate) fn unstyled(c: char) -> char {
+    const LETTERLIKE: (&str, &str) = ("ℂℊℋℌℍℎℐℑℒℓℕℙℚℛℜℝℤℨℬℭℯℰℱℳℴ", "CgHHHhIILlNPQRRRZZBCeEFMo");
+    let (first, offset) = match u32::from(c) {
+        code @ 0xff01..=0xff5e => (b'!', code - 0xff01),
+        code @ 0x1d400..=0x1d6a3 => match (code - 0x1d400) % 52 {
+            capital @ 0..26 => (b'A', capital),
+            small => (b'a', small - 26),
+        },
+        code @ 0x1d7ce..=0x1d7ff => (b'0', (code - 0x1d7ce) % 10),
+        code @ 0x2460..=0x2468 => (b'1', code - 0x2460),
+        code @ 0x24b6..=0x24cf => (b'A', code - 0x24b6),
+        code @ 0x24d0..=0x24e9 => (b'a', code - 0x24d0),
+        code @ 0x1f130..=0x1f149 => (b'A', code - 0x1f130),
+        code @ 0x1f150..=0x1f169 => (b'A', code - 0x1f150),
+        code @ 0x1f170..=0x1f189 => (b'A', code - 0x1f170),
+        _ => {
+            let mut letters = LETTERLIKE.0.chars().zip(LETTERLIKE.1.chars());
+            return letters.find(|(styled, _)| *styled == c).map_or(c, |(_, letter)| letter);
+        }
+    };
+    char::from(first + offset as u8)
 }
 
 /// Strips what some models add to an answer: thoughts before it, and the fence itself.
