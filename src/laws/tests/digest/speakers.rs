@@ -199,7 +199,7 @@ fn words_in_a_refused_call_are_the_users() {
             .to_string(),
     );
     assert_eq!(items(&page, Section::User).len(), 1, "{page}");
-    assert!(page.contains("Use a view."), "{page}");
+    assert!(page.contains("cat page` → The user does"), "{page}");
     let (_, stops) =
         ("", REFUSED.replace("To tell you how to proceed, the user said:\nUse a view.", "STOP what you are doing."));
     assert_eq!(items(&digest(&source(&stops)), Section::User).len(), 1);
