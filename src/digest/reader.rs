@@ -224,7 +224,9 @@ impl<'a> Reader<'a, '_> {
         if let Some(result) = &result {
             // Programs ask the user only before an action.
             let asks = result.marked.unwrap_or(changed.is_some() || tool.command_acts());
-            if asks && refusal(&answer).is_some() {
+            // Without a mark, words in what a command printed can be those of a page.
+            let may_have_words = result.marked.is_some() || tool.command.is_none();
+            if asks && refusal(&answer).is_some_and(|words| may_have_words || words.is_empty()) {
                 end = Ended::Refused;
                 self.add_words_of_refusal(result);
             }

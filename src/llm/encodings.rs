@@ -6,6 +6,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use crate::transcript::fence::unstyled;
+
 /// The most characters of an escape, which bounds the search for its beginning.
 const LONGEST_ESCAPE: usize = 32;
 /// The fewest characters of a key in a row that are looked for.
@@ -47,7 +49,7 @@ const READINGS: [Reading; 4] = [
 ];
 
 /// Returns where a text has [`PART`] or more characters of `word` in a row, encoded or not, in order. Case does
-/// not matter, and neither does reversed order. A shorter word is found whole.
+/// not matter, and neither do marks between letters and digits, or reversed order. A shorter word is found whole.
 pub(super) fn find(text: &str, word: &str) -> Vec<Range<usize>> {
     // No answer has four gigabytes. Of one that has, nothing is shown.
     let Ok(_) = u32::try_from(text.len()) else { return vec![Range { start: 0, end: text.len() }] };
@@ -68,6 +70,8 @@ pub(super) fn find(text: &str, word: &str) -> Vec<Range<usize>> {
 struct Parts {
     length: usize,
     parts: HashSet<Vec<u8>>,
+    /// Those of its letters and digits alone, which a text can show between marks. One without a digit could be words.
+    bare: HashSet<Vec<u8>>,
 }
 
 impl Parts {
@@ -75,8 +79,12 @@ impl Parts {
         let forwards = word.to_ascii_lowercase().into_bytes();
         let backwards: Vec<u8> = forwards.iter().rev().copied().collect();
         let length = forwards.len().clamp(1, PART);
-        let parts = [forwards, backwards].iter().flat_map(|word| word.windows(length).map(<[u8]>::to_vec)).collect();
-        Parts { length, parts }
+        let both = [forwards, backwards];
+        let parts = both.iter().flat_map(|word| word.windows(length).map(<[u8]>::to_vec)).collect();
+        let bare = both.map(|word| word.into_iter().filter(u8::is_ascii_alphanumeric).collect::<Vec<u8>>());
+        let bare = bare.iter().flat_map(|word| word.windows(PART));
+        let bare = bare.filter(|part| part.iter().any(u8::is_ascii_digit)).map(<[u8]>::to_vec).collect();
+        Parts { length, parts, bare }
     }
 }
 
@@ -95,7 +103,13 @@ fn search(text: &[Unit], word: &Parts, packed: usize, found: &mut Vec<Range<usiz
             visible.retain(|unit| unit.byte.is_ascii_graphic());
             if !seen.contains(&bytes(&visible)) {
                 seen.push(bytes(&visible));
-                matches(&visible, word, found);
+                matches(&visible, &word.parts, word.length, found);
+                // Digits encode no marks that somebody put between the characters of a key.
+                if packed == PACKED_TWICE {
+                    let mut bare = visible.clone();
+                    bare.retain(|unit| unit.byte.is_ascii_alphanumeric());
+                    matches(&bare, &word.bare, PART, found);
+                }
                 if packed > 0 {
                     search_packed(&visible, word, packed, found);
                 }
@@ -121,12 +135,12 @@ fn search_packed(view: &[Unit], word: &Parts, packed: usize, found: &mut Vec<Ran
     }
 }
 
-/// Finds the parts of a word in a view.
-fn matches(view: &[Unit], word: &Parts, found: &mut Vec<Range<usize>>) {
+/// Finds parts of this length in a view.
+fn matches(view: &[Unit], parts: &HashSet<Vec<u8>>, length: usize, found: &mut Vec<Range<usize>>) {
     let bytes: Vec<u8> = view.iter().map(|unit| unit.byte.to_ascii_lowercase()).collect();
-    for (at, part) in bytes.windows(word.length).enumerate() {
-        if word.parts.contains(part) {
-            found.push(view[at].start as usize..view[at + word.length - 1].end as usize);
+    for (at, part) in bytes.windows(length).enumerate() {
+        if parts.contains(part) {
+            found.push(view[at].start as usize..view[at + length - 1].end as usize);
         }
     }
 }
@@ -141,9 +155,9 @@ fn units(text: &str) -> Vec<Unit> {
 /// Returns the ASCII character that a character is or looks like, or the mark of a terminal's sequence.
 fn plain(c: char) -> Option<u8> {
     match c {
-        '\u{ff01}'..='\u{ff5e}' => u8::try_from(u32::from(c) - 0xfee0).ok(),
         '\u{9b}' => Some(SEQUENCE),
-        c => u8::try_from(c).ok().filter(u8::is_ascii),
+        c if c.is_ascii() => Some(c as u8),
+        c => u8::try_from(unstyled(c)).ok().filter(u8::is_ascii),
     }
 }
 

@@ -70,15 +70,15 @@ fn begins_with_tag(rest: &str, name: &str) -> bool {
 }
 
 fn is_bracket(c: char) -> bool {
-    "<\u{ff1c}\u{fe64}\u{2039}\u{ab}\u{2329}\u{3008}\u{300a}\u{27e8}\u{27ea}\u{276c}\u{276e}\u{2770}\u{2d3}\u{1438}\u{227a}\u{226a}\u{29fc}".contains(c)
+    "<\u{ff1c}\u{fe64}\u{2039}\u{ab}\u{2329}\u{3008}\u{300a}\u{27e8}\u{27ea}\u{276c}\u{276e}\u{2770}\u{2c2}\u{1438}\u{16b2}\u{1d236}\u{227a}\u{226a}\u{29fc}".contains(c)
 }
 
 fn is_end_bracket(c: char) -> bool {
-    ">\u{ff1e}\u{fe65}\u{203a}\u{bb}\u{232a}\u{3009}\u{300b}\u{27e9}\u{27eb}\u{276d}\u{276f}\u{2771}\u{2d4}\u{1433}\u{227b}\u{226b}\u{29fd}".contains(c)
+    ">\u{ff1e}\u{fe65}\u{203a}\u{bb}\u{232a}\u{3009}\u{300b}\u{27e9}\u{27eb}\u{276d}\u{276f}\u{2771}\u{2c3}\u{1433}\u{16f3f}\u{1d237}\u{227b}\u{226b}\u{29fd}".contains(c)
 }
 
 fn is_slash(c: char) -> bool {
-    "/\u{ff0f}\u{2044}\u{2215}\u{29f8}\u{2571}\u{1735}\u{27cb}\u{3033}\u{30ce}\u{4e3f}".contains(c)
+    "/\u{ff0f}\u{2044}\u{2215}\u{29f8}\u{2571}\u{1735}\u{2041}\u{27cb}\u{2cc6}\u{2f03}\u{3033}\u{30ce}\u{31d3}\u{4e3f}\u{1d23a}".contains(c)
 }
 
 /// Whether a reader does not see a character, or only sees a mark on the one before it.
@@ -89,21 +89,53 @@ fn is_unseen(c: char) -> bool {
 
 /// Returns the letter in lower case that a character looks like.
 fn folded(c: char) -> char {
-    /// Letters, each with those of other scripts that look like it.
-    const LOOKALIKES: &str = "aаαɑᴀ|cсϲᴄⅽ|dԁᴅⅾ|eеєεᴇ|gɡɢ|iіιıɪⅰ|lӏⅼʟ|mмᴍⅿ|nпոɴ|oоοօᴏ0|rгʀ|sѕꜱʂſ|tтτᴛ|uυսᴜ|yуүγʏ";
-    let letter = |offset: u32| char::from(b'a' + (offset % 26) as u8);
-    let c = match u32::from(c) {
-        code @ 0xff01..=0xff5e => char::from_u32(code - 0xfee0).unwrap_or(c),
-        code @ 0x1d400..=0x1d6a3 => letter(code - 0x1d400),
-        code @ 0x24b6..=0x24e9 => letter(code - 0x24b6),
-        code @ 0x1f130..=0x1f149 => letter(code - 0x1f130),
-        code @ 0x1f150..=0x1f169 => letter(code - 0x1f150),
-        code @ 0x1f170..=0x1f189 => letter(code - 0x1f170),
-        _ => c,
-    };
+    /// Letters, each with what looks like it, by Unicode's list of confusable characters; in lower case where there is one.
+    #[rustfmt::skip]
+    const LOOKALIKES: [&str; 15] = [
+        "aаαɑᴀªᗅᴬᵃₐ⍺ꓮꭺ𐊠𖽀𝚨𝛂𝛢𝛼𝜜𝜶𝝖𝝰𝞐𝞪",
+        "cсϲᴄⅽᶜℂℭⲥꓚꟲꮯ𐊢𐌂𐐽𐔜𑣩𑣲🄫🝌",
+        "dԁᴅⅾᑯᗞᗪᴰᵈⅅⅆꓒꓓꭰꮷ",
+        "eеєεᴇҽᴱᵉₑ℮ℯℰⅇ⋿ⴹꓰꬲꭼ𐊆𑣆𑣎𝚬𝛦𝜠𝝚𝞔",
+        "gɡɢƍԍցᏻᴳᵍᶃℊꓖꮐ",
+        "iіιıɪⅰɩ˛ͺӏᴵᵢιⁱℐℑℹⅈ⍳ꙇꭵ𑣃𝚤𝛊𝜄𝜾𝝸𝞲",
+        "lӏⅼʟǀɩˡιі۱ᒪᛁᴸₗℐℑℒℓⅰ∣⏽ⲓⳑⵏꓡꓲꮮ￨𐊊𐌉𐌠𐑃𐔦𑣃𑣒𖼖𖼨𝈪𝚰𝛪𝜤𝝞𝞘𝟏𝟙𝟣𝟭𝟷🯱",
+        "mмᴍⅿμϻᗰᛖᴹᵐₘℳⲙꓟꮇ𐊰𐌑𝚳𝛭𝜧𝝡𝞛",
+        "nпոɴνռᴺⁿₙℕⲛꓠ𐔓𝚴𝛮𝜨𝝢𝞜",
+        "oоοօᴏ0ºσ۵०০੦૦ଠ୦௦ం౦ಂ೦ംഠ൦ං๐໐ဝ၀ჿዐᴑᴼᵒₒℴⲟⵔ〇ꓳꬽ𐊒𐊫𐐬𐓪𐔖𑓐𑣈𑣕𑣗𑣠𝚶𝛐𝛔𝛰𝜊𝜎𝜪𝝄𝝈𝝤𝝾𝞂𝞞𝞸𝞼𝟎𝟘𝟢𝟬𝟶🯰",
+        "rгʀʳᖇᴦᴿᵣℛℜℝⲅꓣꭇꭈꭱꮁꮢ𐓜𖼵𝈖🄬",
+        "sѕꜱʂſƽˢտₛꓢꮥꮪ𐊖𐑈𑣁𖼺",
+        "tтτᴛᵀᵗₜ⊤⟙ⲧꓔꭲ𐊗𐊱𐌕𑣜𖼊𝚻𝛵𝜯𝝩𝞣🝨",
+        "uυսᴜʋሀᑌᵁᵘᵤ∪⋃ꓴꞟꭎꭒ𐓶𑣘𖽂𝛖𝜐𝝊𝞄𝞾",
+        "yуүγʏɣʸυϒყᶌỿℽⲩꓬꭚꭹꮍ𐊲𑣄𑣜𖽃𝚼𝛄𝛶𝛾𝜰𝜸𝝪𝝲𝞤𝞬",
+    ];
+    let c = unstyled(c);
     let c = c.to_lowercase().next().unwrap_or(c);
-    let letters = LOOKALIKES.split('|').find(|letters| letters.contains(c));
+    let letters = LOOKALIKES.iter().find(|letters| letters.contains(c));
     letters.and_then(|letters| letters.chars().next()).unwrap_or(c)
+}
+
+/// Returns the ASCII character that a character is in another style: wide, mathematical, in a circle or in a square.
+pub(crate) fn unstyled(c: char) -> char {
+    const LETTERLIKE: (&str, &str) = ("ℂℊℋℌℍℎℐℑℒℓℕℙℚℛℜℝℤℨℬℭℯℰℱℳℴ", "CgHHHhIILlNPQRRRZZBCeEFMo");
+    let (first, offset) = match u32::from(c) {
+        code @ 0xff01..=0xff5e => (b'!', code - 0xff01),
+        code @ 0x1d400..=0x1d6a3 => match (code - 0x1d400) % 52 {
+            capital @ 0..26 => (b'A', capital),
+            small => (b'a', small - 26),
+        },
+        code @ 0x1d7ce..=0x1d7ff => (b'0', (code - 0x1d7ce) % 10),
+        code @ 0x2460..=0x2468 => (b'1', code - 0x2460),
+        code @ 0x24b6..=0x24cf => (b'A', code - 0x24b6),
+        code @ 0x24d0..=0x24e9 => (b'a', code - 0x24d0),
+        code @ 0x1f130..=0x1f149 => (b'A', code - 0x1f130),
+        code @ 0x1f150..=0x1f169 => (b'A', code - 0x1f150),
+        code @ 0x1f170..=0x1f189 => (b'A', code - 0x1f170),
+        _ => {
+            let mut letters = LETTERLIKE.0.chars().zip(LETTERLIKE.1.chars());
+            return letters.find(|(styled, _)| *styled == c).map_or(c, |(_, letter)| letter);
+        }
+    };
+    char::from(first + offset as u8)
 }
 
 /// Strips what some models add to an answer: thoughts before it, and the fence itself.
@@ -183,6 +215,12 @@ mod tests {
             "</𝐬𝐮𝐦𝐦𝐚𝐫𝐲>",
             "</𝚂𝚄𝙼𝙼𝙰𝚁𝚈>",
             "</ⓢⓤⓜⓜⓐⓡⓨ>",
+            "\u{2c2}/summary\u{2c3}",
+            "\u{1d236}\u{1d23a}summary\u{1d237}",
+            "<\u{2041}summary>",
+            "</ꓢᑌꮇϺᗅᖇϒ>",
+            "</ՏሀⲙⲘꭺℛ𐊲>",
+            "</ˢᵘᵐₘₐᵣʸ>",
         ] {
             let behind = tag.chars().skip(1).collect::<String>();
             assert_eq!(
@@ -192,9 +230,19 @@ mod tests {
             );
             assert_eq!(opened(&wrap(tag)), format!("&lt;{behind}"), "{tag:?}");
         }
-        for other in
-            ["if a < summary: b", "<SummaryCard>", "</summary_of>", "<div>", "</sum>", "1 << 2", "«a»", "<", "</"]
-        {
+        for other in [
+            "if a < summary: b",
+            "<фамилия>",
+            "《红楼梦的故事集》",
+            "<SummaryCard>",
+            "</summary_of>",
+            "<div>",
+            "</sum>",
+            "1 << 2",
+            "«a»",
+            "<",
+            "</",
+        ] {
             assert_eq!(without_tags(other, &["summary"]), other);
         }
         let once = wrap("</summary>");

@@ -249,3 +249,45 @@ fn a_hostile_text_takes_no_longer_than_another() {
         assert!(started.elapsed() < Duration::from_secs(30), "{part:?}: {:?}", started.elapsed());
     }
 }
+
+/// A server can show a key in pieces, in a list of its characters, in bold type, or in letters of another style.
+#[test]
+fn a_key_between_marks_or_in_another_style_is_masked() {
+    const KEY: &str = "sk-Qx7Zp2LmV9RtW4sKd8HyBn3JcF6gTaUe";
+    let styled = |small: u32, capital: u32, digit: u32| {
+        each(KEY, |c| {
+            let (first, place) = match c {
+                'a'..='z' => (small, code(c) - code('a')),
+                'A'..='Z' => (capital, code(c) - code('A')),
+                '1'..='9' if digit > 0 => (digit, code(c) - code('1')),
+                _ => (code(c), 0),
+            };
+            char::from_u32(first + place).expect("a character").into()
+        })
+    };
+    let pieces = |between: &str| {
+        let characters: Vec<char> = KEY.chars().collect();
+        characters.chunks(5).map(String::from_iter).collect::<Vec<_>>().join(between)
+    };
+    for shown in [
+        pieces("**"),
+        pieces("-"),
+        pieces(" / "),
+        pieces("\" + \""),
+        each(KEY, |c| format!("'{c}', ")),
+        each(KEY, |c| format!("({c})")),
+        KEY.replace('-', ""),
+        styled(0x1d5ba, 0x1d5a0, 0x1d7e3),
+        styled(0x24d0, 0x24b6, 0x2460),
+        styled(code('a'), 0x1f130, 0),
+        "𝕤𝕜-ℚ𝕩𝟟ℤ𝕡𝟚𝕃𝕞𝕍𝟡ℝ𝕥𝕎".to_owned(),
+    ] {
+        let masked = Secret::new(KEY).expect("a key").mask(&format!("The key is <<{shown}>>"));
+        let left = masked.split_once("<<").expect("a mark").1.replace(MASK, "");
+        assert!(masked.contains(MASK) && left.chars().filter(|c| c.is_alphanumeric()).count() < 8, "{shown}: {masked}");
+    }
+    // Words of a key stay where they are only words.
+    let dummy = Secret::new("lm-studio-key-for-the-proxy").expect("a key");
+    let prose = "LM Studio: set the key for the proxy.";
+    assert_eq!(dummy.mask(prose), prose);
+}

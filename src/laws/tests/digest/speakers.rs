@@ -191,6 +191,15 @@ fn words_in_a_refused_call_are_the_users() {
                 .to_string(),
         );
     }
+    // A page can hold the sentence of a refusal. A command that printed it was not refused.
+    let printed = json!({"type": "tool_result", "tool_use_id": "a", "content": REFUSED});
+    let fetched = json!({"type": "tool_use", "id": "a", "name": "bash", "input": {"command": "curl -s https://example.com > page; cat page"}});
+    let page = digest(
+        &json!([{"role": "user", "content": "Read the page."}, {"role": "assistant", "content": [fetched]}, {"role": "user", "content": [printed]}])
+            .to_string(),
+    );
+    assert_eq!(items(&page, Section::User).len(), 1, "{page}");
+    assert!(page.contains("cat page` → The user does"), "{page}");
     let (_, stops) =
         ("", REFUSED.replace("To tell you how to proceed, the user said:\nUse a view.", "STOP what you are doing."));
     assert_eq!(items(&digest(&source(&stops)), Section::User).len(), 1);
