@@ -56,11 +56,11 @@ pub(crate) fn sanitize_name(name: &str) -> String {
     sanitize_line(&name.replace('\t', "\\t"))
 }
 
-/// Escapes the characters in one line of JSON that a terminal obeys. A program reads the same value.
+/// Escapes the characters in JSON that a terminal obeys, except ends of lines and tabs. A program reads the same value.
 pub(crate) fn sanitize_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        if is_control(c) {
+        if is_control(c) && !c.is_ascii_whitespace() {
             // JSON has such characters only in strings.
             for unit in c.encode_utf16(&mut [0; 2]) {
                 // Writing to a string cannot fail.

@@ -25,7 +25,7 @@ use crate::report::diff::{Diff, RepairDiff};
 use crate::report::json::{self, Count};
 use crate::report::terminal;
 use crate::rewrite::{self, Edit};
-use crate::sanitize::{sanitize, sanitize_name};
+use crate::sanitize::{sanitize, sanitize_json, sanitize_name};
 use crate::settings::{Action, Destination, Explain, Volume};
 use crate::tokens::Categories;
 use crate::tokens::Tally;
@@ -152,7 +152,8 @@ impl InputTask<'_> {
             if self.policy.emit == Emit::Update {
                 let Compaction { plan, summary, edits, .. } = &compaction;
                 let placed = summary.as_ref().map(|summary| &summary.placed);
-                updates.push_str(&rewrite::update(transcript, plan, placed, edits));
+                let update = rewrite::update(transcript, plan, placed, edits);
+                updates.push_str(&if self.is_shown() { sanitize_json(&update) } else { update });
             }
             updates.extend(self.summary_line(Some(&compaction)));
             changed.push(ChangedConversation::new(transcript, source, compaction));
@@ -189,11 +190,15 @@ impl InputTask<'_> {
 
     /// Returns a text as a terminal may show it, if the result goes to one. Programs get it as it is.
     fn readable<'s>(&self, text: &'s str) -> Cow<'s, str> {
-        let output = match &self.settings.output.destination {
-            Destination::File(file) => Some(file.as_path()),
+        if self.is_shown() { Cow::Owned(sanitize(text)) } else { Cow::Borrowed(text) }
+    }
+
+    /// Whether the result goes to a terminal.
+    fn is_shown(&self) -> bool {
+        terminal::shows(match &self.settings.output.destination {
+            Destination::File(file) => Some(file),
             _ => None,
-        };
-        if terminal::shows(output) { Cow::Owned(sanitize(text)) } else { Cow::Borrowed(text) }
+        })
     }
 
     /// Prints the tokens of each conversation.

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::hostile::{CONTROLS, assert_has_no_controls};
 use crate::program::{FIXTURES, run, tcompact};
@@ -67,7 +67,7 @@ fn hostile(folder: &tempfile::TempDir) -> String {
 }
 
 #[test]
-fn a_terminal_obeys_no_summary() {
+fn a_terminal_obeys_no_summary_and_no_update() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = hostile(&folder);
     let summary = ["--keep", "messages:1", "--emit", "summary", "--color", "never", &file];
@@ -76,6 +76,13 @@ fn a_terminal_obeys_no_summary() {
         assert!(shown.code == 0 && shown.terminal.contains("said at length"), "{more:?}: {shown:?}");
         assert_has_no_controls(&shown.terminal, false);
     }
+    let update = ["--keep", "messages:1", "--emit", "update", "--color", "never", &file];
+    let shown = on_terminal(&update, true);
+    assert!(shown.code == 0 && shown.terminal.contains("__remove_all__"), "{shown:?}");
+    assert_has_no_controls(&shown.terminal, false);
+    let [read, piped] = [shown.terminal.lines().next().unwrap_or_default(), &on_terminal(&update, false).stdout]
+        .map(|json| serde_json::from_str::<Value>(json).expect("JSON"));
+    assert_eq!(read, piped, "a program reads the same");
     // A program gets the summary as it is.
     let piped = on_terminal(&summary, false);
     assert!(piped.stdout.contains("\u{1b}]0;owned\u{7}"), "{piped:?}");
