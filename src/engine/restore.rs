@@ -17,8 +17,8 @@ use crate::files::{append, output};
 use crate::hash::{Hasher, sha256};
 use crate::interrupt;
 use crate::report::reporter::Reporter;
-use crate::rewrite::restoring::{self, Record, RestoreError, without_end};
-use crate::rewrite::{Edit, pieces};
+use crate::rewrite::pieces;
+use crate::rewrite::restoring::{self, PutBack, Record, RestoreError, without_end};
 use crate::settings::{RestoreSettings, Volume};
 use crate::wording::{readable_source, reason};
 
@@ -56,7 +56,7 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
     let input = input::read(path)?;
     let name = readable_source(&input.name);
     let mut restorer = Restorer { archive: &mut archive, file: &input.name, name: &name, lines: HashSet::new() };
-    let (text, edits) = restorer.restore_all(input.bytes())?;
+    let Restored { text, edits } = restorer.restore_all(input.bytes())?;
     let lines = restorer.lines.len();
     if edits.is_empty() && text == input.bytes() {
         return Err(Failure::unreadable(archive.no_record_message(&name)).into());
@@ -78,6 +78,8 @@ struct Archive<'p> {
     file: BufReader<File>,
     /// The offsets of the records, by the hash of the text that the compaction left, and by the line that they name.
     records: HashMap<String, BTreeMap<Option<usize>, Vec<u64>>>,
+    /// Whether any record names a line.
+    has_lines: bool,
     /// The number of records that nothing can be restored by.
     irreversible: usize,
     /// Lines that are no records: their number, and the first line.
@@ -103,6 +105,7 @@ impl<'p> Archive<'p> {
             path,
             file: BufReader::new(file),
             records: HashMap::new(),
+            has_lines: false,
             irreversible: 0,
             unreadable_lines: (0, 0),
         };
@@ -116,6 +119,7 @@ impl<'p> Archive<'p> {
                 _ if length == 0 => return Ok(archive),
                 _ if line.trim_ascii().is_empty() => {}
                 Ok(Head { result_sha256: Some(hash), line, .. }) => {
+                    archive.has_lines |= line.is_some();
                     archive.records.entry(hash).or_default().entry(line).or_default().push(at);
                 }
                 Ok(_) => archive.irreversible += 1,
@@ -222,39 +226,58 @@ impl Lines {
     }
 }
 
-/// Whether bytes can be one line of a file of conversations.
-fn is_line(bytes: &[u8]) -> bool {
-    !bytes.contains(&b'\n') && str::from_utf8(bytes).is_ok()
+/// A text, and the edits that restore it.
+struct Restored<'t> {
+    text: Cow<'t, [u8]>,
+    edits: Vec<PutBack>,
+}
+
+impl<'t> Restored<'t> {
+    /// Returns the hash of the result.
+    fn hash(&self) -> String {
+        let mut hasher = Hasher::default();
+        pieces(&self.text, &self.edits).for_each(|piece| hasher.add(piece));
+        hasher.end()
+    }
+
+    /// Returns the result in one piece.
+    fn joined(self) -> Cow<'t, [u8]> {
+        if self.edits.is_empty() {
+            return self.text;
+        }
+        pieces(&self.text, &self.edits).collect::<Vec<_>>().concat().into()
+    }
 }
 
 impl Restorer<'_, '_> {
     /// Restores the whole text and its lines, in turns, until neither changes. That ends: a line stays one line, and
     /// its original has no record; each further round needs a step of the whole text, and no step is taken twice.
-    /// Returns the text with the edits of its lines.
-    fn restore_all<'t>(&mut self, text: &'t [u8]) -> Result<(Cow<'t, [u8]>, Vec<Edit>)> {
+    /// Returns a text, and the edits that restore it further, so that a large original need not be joined.
+    fn restore_all<'t>(&mut self, text: &'t [u8]) -> Result<Restored<'t>> {
         let mut seen = HashSet::new();
-        let mut text = self.restore_text(Cow::Borrowed(text), None, &mut seen)?;
+        let mut whole = self.restore_text(Cow::Borrowed(text), None, &mut seen)?;
         loop {
+            if !self.archive.has_lines {
+                return Ok(whole);
+            }
+            let text = whole.joined();
             let (mut lines, mut edits, mut start) = (Lines::of(&text), Vec::new(), 0);
             for (index, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
                 let content = without_end(line);
                 let place = Some((index + 1, &mut lines));
-                let original = self.restore_text(Cow::Borrowed(content), place, &mut HashSet::new())?;
+                let original = self.restore_text(Cow::Borrowed(content), place, &mut HashSet::new())?.joined();
                 if original != content {
                     self.lines.insert(index + 1);
-                    let text = String::from_utf8(original.into_owned()).expect("a restored line is UTF-8");
-                    edits.push(Edit { range: start..start + content.len(), text });
+                    edits.push(PutBack { range: start..start + content.len(), bytes: original.into_owned() });
                 }
                 start += line.len();
             }
-            let mut hasher = Hasher::default();
-            pieces(&text, &edits).for_each(|piece| hasher.add(piece));
-            let has_records = self.archive.records.get(&hasher.end()).is_some_and(|lines| lines.contains_key(&None));
-            if edits.is_empty() || !has_records {
-                return Ok((text, edits));
+            whole = Restored { text, edits };
+            let records = self.archive.records.get(&whole.hash());
+            if whole.edits.is_empty() || !records.is_some_and(|lines| lines.contains_key(&None)) {
+                return Ok(whole);
             }
-            text =
-                self.restore_text(Cow::Owned(pieces(&text, &edits).collect::<Vec<_>>().concat()), None, &mut seen)?;
+            whole = self.restore_text(whole.joined(), None, &mut seen)?;
         }
     }
 
@@ -262,12 +285,13 @@ impl Restorer<'_, '_> {
     /// form a circle.
     fn restore_text<'t>(
         &mut self,
-        mut text: Cow<'t, [u8]>,
+        text: Cow<'t, [u8]>,
         mut line: Option<(usize, &mut Lines)>,
         seen: &mut HashSet<String>,
-    ) -> Result<Cow<'t, [u8]>> {
+    ) -> Result<Restored<'t>> {
+        let mut restored = Restored { text, edits: Vec::new() };
         loop {
-            let hash = sha256(&text);
+            let hash = restored.hash();
             // A whole file that became one line differs from that line: restoring it there would add lines forever.
             let places = match &mut line {
                 Some((number, lines)) => lines.places(self.archive, &hash, *number),
@@ -275,8 +299,9 @@ impl Restorer<'_, '_> {
             };
             let records = self.archive.read(&places, &hash)?;
             if records.is_empty() {
-                return Ok(text);
+                return Ok(restored);
             }
+            let text = restored.joined();
             let at = line.as_ref().map(|(number, _)| format!(" line {number}")).unwrap_or_default();
             let refused = |why: &str| {
                 Failure::unreadable(format!("{}{at}: {} cannot be used: {why}", self.name, self.archive.path.display()))
@@ -286,13 +311,14 @@ impl Restorer<'_, '_> {
             }
             // A single line can come from any file.
             let number = line.as_ref().filter(|(_, lines)| lines.hashes.len() > 1).map(|(number, _)| *number);
-            let back = restoring::restore_original(&text, self.file, number, records);
-            text = match back {
-                Ok(back) if line.is_some() && !is_line(&back) => Err(RestoreError::DoesNotFit),
-                back => back,
-            }
-            .map_err(|why| refused(&why.to_string()))?
-            .into();
+            let edits = restoring::edits_to_original(&text, self.file, number, records);
+            let edits = match edits {
+                Ok(edits) if line.is_some() && edits.iter().any(|edit| edit.bytes.contains(&b'\n')) => {
+                    Err(RestoreError::DoesNotFit)
+                }
+                edits => edits,
+            };
+            restored = Restored { text, edits: edits.map_err(|why| refused(&why.to_string()))? };
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::plan::{Plan, carried};
 use crate::transcript::Transcript;
 use crate::transcript::formats::InsertionPoint;
 
-pub(crate) use crate::transcript::edit::{Edit, apply, changes, pieces, sort};
+pub(crate) use crate::transcript::edit::{Edit, Replaces, apply, changes, pieces, sort};
 pub(crate) use crate::transcript::view::edited;
 pub(crate) use style::Style;
 pub(crate) use update::{no_update, refused_by_state, remaining, update};

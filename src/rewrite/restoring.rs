@@ -11,7 +11,7 @@ use std::path::{Component, Path};
 use serde::{Deserialize, Serialize};
 
 use crate::hash::{Hasher, sha256};
-use crate::rewrite::Edit;
+use crate::rewrite::{self, Edit, Replaces};
 use crate::transcript::Transcript;
 
 /// The changes of one conversation.
@@ -211,18 +211,19 @@ impl fmt::Display for RestoreError {
     }
 }
 
-/// Restores the original of `text` from the records that name it as their result. `name` is the path of its file, and
+/// Returns the edits that restore the original of `text`, by the records that name it as their result. They are in order
+/// and do not overlap, and their result has the hash of the original. `name` is the path of its file, and
 /// `line` its line in the file, if it is one. Repeated records count once. If different texts became this one, the
 /// record wins whose source is nearest to `name`, and then the one with the same line.
 ///
 /// # Errors
 /// The records do not fit, do not yield the original, or yield several originals.
-pub(crate) fn restore_original(
+pub(crate) fn edits_to_original(
     text: &[u8],
     name: &str,
     line: Option<usize>,
     mut records: Vec<Record>,
-) -> Result<Vec<u8>, RestoreError> {
+) -> Result<Vec<PutBack>, RestoreError> {
     let is_ambiguous =
         |records: &[Record]| records.windows(2).any(|two| two[0].original_sha256 != two[1].original_sha256);
     let mut names: Vec<String> = records.iter().map(|record| record.source.clone()).collect();
@@ -247,21 +248,44 @@ pub(crate) fn restore_original(
     edits.dedup();
     let mut edits: Vec<PutBack> = edits.into_iter().flatten().collect();
     edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
-    let (mut original, mut done) = (Vec::new(), 0);
-    for PutBack { range, bytes } in edits {
-        original.extend(text.get(done..range.start).ok_or(RestoreError::DoesNotFit)?);
-        original.extend(bytes);
-        done = range.end;
+    let in_order = edits.windows(2).all(|two| two[0].range.end <= two[1].range.start);
+    if !in_order || edits.iter().any(|edit| text.get(edit.range.clone()).is_none()) {
+        return Err(RestoreError::DoesNotFit);
     }
-    original.extend(text.get(done..).ok_or(RestoreError::DoesNotFit)?);
-    if sha256(&original) == hash { Ok(original) } else { Err(RestoreError::NotTheOriginal) }
+    let mut hasher = Hasher::default();
+    rewrite::pieces(text, &edits).for_each(|piece| hasher.add(piece));
+    if hasher.end() == hash { Ok(edits) } else { Err(RestoreError::NotTheOriginal) }
+}
+
+/// Restores the original of `text`, as [`edits_to_original`] does.
+///
+/// # Errors
+/// The same.
+pub(crate) fn restore_original(
+    text: &[u8],
+    name: &str,
+    line: Option<usize>,
+    records: Vec<Record>,
+) -> Result<Vec<u8>, RestoreError> {
+    let edits = edits_to_original(text, name, line, records)?;
+    Ok(rewrite::pieces(text, &edits).collect::<Vec<_>>().concat())
 }
 
 /// A range of the result, and the bytes that it was before.
-#[derive(PartialEq)]
-struct PutBack {
-    range: Range<usize>,
-    bytes: Vec<u8>,
+#[derive(Debug, PartialEq)]
+pub(crate) struct PutBack {
+    pub(crate) range: Range<usize>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Replaces for PutBack {
+    fn range(&self) -> &Range<usize> {
+        &self.range
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 fn parts(path: &str) -> Vec<Component<'_>> {

@@ -37,12 +37,30 @@ pub(crate) fn apply(source: &str, edits: &[Edit]) -> String {
     out
 }
 
+/// A range of the source, in bytes, and its replacement, which need not be UTF-8.
+pub(crate) trait Replaces {
+    /// Returns the replaced range.
+    fn range(&self) -> &Range<usize>;
+    /// Returns the replacement.
+    fn bytes(&self) -> &[u8];
+}
+
+impl Replaces for Edit {
+    fn range(&self) -> &Range<usize> {
+        &self.range
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+}
+
 /// Returns the pieces of the result, without copying what stays. The source is bytes: lines that are kept aside need not
 /// be UTF-8.
-pub(crate) fn pieces<'e>(source: &'e [u8], edits: &'e [Edit]) -> impl Iterator<Item = &'e [u8]> {
-    let starts = iter::once(0).chain(edits.iter().map(|edit| edit.range.end));
-    let ends = edits.iter().map(|edit| edit.range.start).chain([source.len()]);
-    let texts = edits.iter().map(|edit| edit.text.as_bytes()).chain([&[][..]]);
+pub(crate) fn pieces<'e>(source: &'e [u8], edits: &'e [impl Replaces]) -> impl Iterator<Item = &'e [u8]> {
+    let starts = iter::once(0).chain(edits.iter().map(|edit| edit.range().end));
+    let ends = edits.iter().map(|edit| edit.range().start).chain([source.len()]);
+    let texts = edits.iter().map(Replaces::bytes).chain([&[][..]]);
     starts.zip(ends).zip(texts).flat_map(|((start, end), text)| [&source[start..end], text])
 }
 
