@@ -53,9 +53,7 @@ class Server:
         Client(self._listener.address, authkey=self._key).close()
         self._listener.close()
 
-    def run(
-        self, command: list[str], text: bytes, environment: dict[str, str], flags: int
-    ) -> tuple[int, bytes, bytes]:
+    def run(self, command: list[str], text: bytes, environment: dict[str, str], flags: int) -> tuple[int, bytes, bytes]:
         """Runs the program, and returns its exit code, standard output and standard error."""
         known = {_ADDRESS: str(self._listener.address), _KEY: self._key.hex()}
         known[_COMMAND] = shlex.join(["exec", sys.executable, "-I", "-S", __file__])

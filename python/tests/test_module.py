@@ -141,7 +141,6 @@ class Compacting(unittest.TestCase):
         messages = [*chat(), {"role": "user", "content": "half \ud83d of a pair"}]
         self.assertIs(compact(messages, keep="messages:2").messages[-1], messages[-1])
 
-
     def test_settings_for_the_command_line_are_left_out(self) -> None:
         settings = {"TCOMPACT_EMIT": "summary", "TCOMPACT_OUTPUT": "x.json", "TCOMPACT_FIT": "tokens:1"}
         with mock.patch.dict(os.environ, settings):
