@@ -117,7 +117,7 @@ fn what_names_tell() {
         "  password: «password:hunter2» # x",
         "password: «password:correct-horse»\nuser: me",
         "spring.datasource.password=«password:hunter2»",
-        "//registry.npmjs.org/:_authToken=«secret:@KEY@»",
+        "//registry.example.com/:_authToken=«secret:@KEY@»",
         "<password>«password:hunter2»</password>",
         r#"{"client_secret": "«secret:hunter2»", "x": 1}"#,
         "api_key=\"«secret:@KEY@»\"",
