@@ -13,6 +13,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use crate::transcript::edit::Edit;
+pub(crate) use crate::transcript::fit::{EnvelopeFit, Fit};
 use crate::transcript::formats::shared::links::{Keys, Links};
 use crate::transcript::json::{Items, Json, Kind, Object};
 use crate::transcript::message::{Call, Message, ResultRef};
@@ -206,46 +207,6 @@ pub(crate) trait OrderRules {
     fn can_be_pinned(&self, _message: &Message<'_>) -> bool {
         true
     }
-}
-
-/// How well a value fits a format, from the least specific to the most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fit {
-    /// The format cannot read the value.
-    Mismatch,
-    /// The value is no evidence for or against the format. It is no message but may occur in files of this format, or a
-    /// message that other formats write alike; only the other messages decide.
-    Neutral,
-    /// The format can read it, and so can others.
-    Plain,
-    /// It has a trait that the format shares with its variants; the text names the trait.
-    Shared(&'static str),
-    /// It is a message of another format with an addition that only this format has; the text names the addition. A
-    /// format that sees the message as plain or shared is ruled out.
-    Variant(&'static str),
-    /// It has a trait that only this format has; the text names the trait.
-    Own(&'static str),
-    /// It is a summary with a mark that tcompact writes in this format alone; the text names the mark. It outweighs the
-    /// traits of other formats, since the messages with those of this one can be gone.
-    Marked(&'static str),
-}
-
-impl Fit {
-    /// Whether the value alone is a message of the format.
-    pub(crate) fn is_message(self) -> bool {
-        !matches!(self, Fit::Mismatch | Fit::Neutral)
-    }
-}
-
-/// How well the object around the messages fits a format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EnvelopeFit {
-    /// It is no evidence.
-    Unknown,
-    /// It is of the format unless the messages contradict.
-    Likely,
-    /// It is of the format.
-    Sure,
 }
 
 /// What `convert_to_messages` of `LangChain` does with the messages of a format.

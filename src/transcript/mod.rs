@@ -8,6 +8,7 @@ pub(crate) mod compaction;
 pub(crate) mod detect;
 pub(crate) mod edit;
 pub(crate) mod fence;
+pub(crate) mod fit;
 pub(crate) mod foreign;
 pub(crate) mod format;
 pub(crate) mod formats;
