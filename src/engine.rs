@@ -1,29 +1,31 @@
 //! One run: finds the inputs, has each worked on, and puts the results in their places. [`crate::compact`] compacts one
 //! conversation.
 
-mod account;
-#[cfg(any(test, feature = "laws"))]
-mod alone;
 mod archive;
 mod backend;
-mod batch;
 mod check;
+mod compacting;
+mod count;
+mod diff;
 mod dry_run;
-mod file;
-mod file_status;
+mod feed;
 pub(crate) mod inputs;
 pub(crate) mod journal;
+mod lines;
 mod listeners;
 pub(crate) mod ordered_output;
-mod outcome;
 mod page;
 mod preconditions;
 mod process;
 mod read;
 mod restore;
+mod result;
+mod run;
+mod sink;
 mod task;
 #[cfg(test)]
 mod tests;
+mod workers;
 
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -31,7 +33,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::events::{Counted, Event};
+use crate::events::{Counted, Event, Totals};
 use crate::exit::{Exit, Failure};
 use crate::files::atomic::tidy;
 use crate::files::links;
@@ -47,12 +49,12 @@ use crate::wording::reason;
 
 pub(crate) use restore::restore;
 #[cfg(any(test, feature = "laws"))]
-pub(crate) use {alone::run_alone, outcome::Outcome};
+pub(crate) use {process::run_alone, result::TaskResult};
 
-use batch::RunCache;
 use inputs::Inputs;
 use journal::Journal;
 use listeners::notify;
+use run::{Run, RunCache};
 
 /// Runs the mode that the user chose.
 ///
@@ -95,7 +97,7 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
     if !settings.is_embedded() || writes_files {
         interrupt::exit_on_signals();
     }
-    let done = batch::run(settings, &inputs, journal, cache);
+    let done = work(settings, &inputs, journal, cache);
     if let Some((_, summaries)) = &pending {
         remove_pending(summaries, done.is_ok());
     }
@@ -140,6 +142,20 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
     notify_origins();
     let nothing = settings.output.exit_status && totals.compacted == 0;
     Ok(if nothing && exit == Exit::Success { Exit::NothingCompacted } else { exit })
+}
+
+/// Works on all inputs: a document from top to bottom, anything else with workers.
+///
+/// # Errors
+/// The error of the only input, or of a report that cannot be written.
+fn work(settings: &Settings, inputs: &Inputs, journal: Option<Journal>, cache: RunCache) -> Result<(Exit, Totals)> {
+    let run = Run::begin(settings, inputs, journal, cache)?;
+    if inputs.entries.len() != 1 {
+        workers::work_on_all(&run);
+    } else if let Some((sink, lines)) = run.work_on_only() {
+        workers::work_on_lines(&run, sink, lines);
+    }
+    run.end()
 }
 
 /// Prints what `--count` counted beyond a line for each conversation.

@@ -7,15 +7,14 @@ use crate::compact::fit::{FittedPlan, fit};
 use crate::compact::policy::CompactionPolicy;
 use crate::plan::size::Size;
 use crate::prune::{Choice, chosen};
-use crate::transcript::Transcript;
 use crate::transcript::view::Arena;
 
 impl CompactionContext<'_> {
     /// Returns a flag with a value that would change a conversation which a plan leaves unchanged.
-    pub(crate) fn advice(&self, transcript: &Transcript<'_>, fitted: &FittedPlan<'_>) -> Option<String> {
+    pub(crate) fn advice(&self, fitted: &FittedPlan<'_>) -> Option<String> {
         let works = |policy: &CompactionPolicy| {
             let arena = Arena::default();
-            let plan = decide(transcript, policy, &arena).map(|decision| fit(decision, policy));
+            let plan = decide(fitted.transcript, policy, &arena).map(|decision| fit(decision, policy));
             plan.is_ok_and(|plan| plan.is_change() && plan.is_met())
         };
         let attempts = attempts(fitted, self.policy).into_iter();

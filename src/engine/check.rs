@@ -16,7 +16,7 @@ use crate::transcript::framing::Document;
 use crate::wording::readable_source;
 
 use crate::engine::read::{json, read, source_name};
-use crate::engine::task::InputTask;
+use crate::engine::task::Task;
 
 /// Rounds of repair after which the rest counts as impossible to repair. Each kind of violation takes one or two
 /// rounds; a chain in which each repair makes the next violation takes as many as it is long.
@@ -26,8 +26,8 @@ const ROUNDS: usize = 256;
 ///
 /// # Errors
 /// The input cannot be read.
-pub(super) fn check(task: &InputTask<'_>) -> Result<bool> {
-    let InputTask { input, settings, policy, .. } = *task;
+pub(super) fn check(task: &Task<'_>) -> Result<bool> {
+    let Task { input, settings, policy, .. } = *task;
     let source = json(input)?;
     let document = read(&settings.input, policy, input, &source)?;
     task.note_broken_lines(&document);
@@ -48,7 +48,7 @@ pub(super) fn check(task: &InputTask<'_>) -> Result<bool> {
 
 /// Returns the conversations that still have violations once they are changed, with the number of these.
 pub(super) fn violations_left(
-    task: &InputTask<'_>,
+    task: &Task<'_>,
     document: &Document<'_>,
     changed: &[&Transcript<'_>],
     edits: &[Edit],
@@ -84,8 +84,8 @@ fn stale_thinking(policy: &CompactionPolicy, transcript: &Transcript<'_>, change
 ///
 /// # Errors
 /// The input cannot be read; or a violation remains because the format has no way to repair it.
-pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Result<(Archived, Vec<RepairedBy>)> {
-    let InputTask { settings, policy, .. } = *task;
+pub(super) fn repair(task: &Task<'_>, input: &mut Input, how: Repair) -> Result<(Archived, Vec<RepairedBy>)> {
+    let Task { settings, policy, .. } = *task;
     let (mut archived, mut progress) = (Archived::default(), Progress::default());
     let mut repaired = Vec::new();
     let is_planned = settings.action.is_read_only();
@@ -160,7 +160,7 @@ struct Progress {
 
 impl Progress {
     /// Returns the edits of the next round, for each conversation of a document.
-    fn next_edits(&mut self, task: &InputTask<'_>, document: &Document<'_>, how: Repair) -> Vec<Vec<Edit>> {
+    fn next_edits(&mut self, task: &Task<'_>, document: &Document<'_>, how: Repair) -> Vec<Vec<Edit>> {
         let transcripts = &document.transcripts;
         let edits: Vec<Vec<Edit>> = transcripts.iter().map(|one| repair_round(one, how)).collect();
         self.first_repaired.resize(edits.len(), None);

@@ -3,10 +3,10 @@
 use anyhow::Result;
 
 use crate::compact::{Compaction, CompactionEvent, FittedPlan, certain_files, economy};
-use crate::engine::outcome::{Content, Outcome};
 use crate::engine::read::source_name;
-use crate::engine::task::InputTask;
-use crate::events::{Conversation, Event, Idle, PrunedOnly, Status};
+use crate::engine::result::{Content, TaskResult};
+use crate::engine::task::Task;
+use crate::events::{Conversation, Event, PrunedOnly, Status};
 use crate::files::append;
 use crate::plan::economy::Economy;
 use crate::report::json::DryRun;
@@ -14,26 +14,26 @@ use crate::settings::Volume;
 use crate::transcript::framing::Document;
 use crate::transcript::view::Arena;
 
-impl InputTask<'_> {
+impl Task<'_> {
     /// Prints the cutoff of each conversation, as an object with `json`. With `preview`, requests and shows the summary.
     pub(super) fn dry_run(
         &self,
         document: &Document<'_>,
-        (json, preview): (bool, bool),
-        conversations: &mut Vec<Conversation>,
-    ) -> Result<Outcome> {
-        let (mut text, mut compacted, mut idle) = (String::new(), false, Idle::default());
-        let mut pruned_only = PrunedOnly::default();
+        json: bool,
+        preview: bool,
+        result: &mut TaskResult,
+    ) -> Result<()> {
+        let mut text = String::new();
         for transcript in &document.transcripts {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
             let fitted = self.context(&|_, _| ()).plan(transcript, &arena)?;
-            compacted |= fitted.is_change();
+            result.note_compacted(fitted.is_change());
             if fitted.is_change() && fitted.plan.cutoff == 0 && !json {
                 let saved = fitted.tokens(self.policy).saturating_sub(fitted.tokens_without_summary(self.policy));
-                pruned_only.join(&PrunedOnly::one(&source, saved));
+                result.totals.pruned_only.join(&PrunedOnly::one(&source, saved));
             }
-            self.note_idle(document, &source, (transcript, &fitted), None, &mut idle);
+            self.note_idle(document, &source, &fitted, None, &mut result.totals.idle);
             let explain = self.explain(document);
             let estimate = json || self.settings.stderr.volume == Volume::Verbose || explain.is_some();
             let mut worth = estimate.then(|| economy::estimated(&fitted, self.policy)).flatten();
@@ -41,7 +41,7 @@ impl InputTask<'_> {
             if explain.is_some() {
                 let mut row = Conversation::without_plan(&source, Status::Unchanged, None);
                 row.saving = self.explain_plan(explain, &source, &fitted, worth.as_ref());
-                conversations.push(row);
+                result.rows.push(row);
             }
             fitted.check(&source, self.policy)?;
             self.check_state(&source, &fitted)?;
@@ -61,7 +61,8 @@ impl InputTask<'_> {
             }
             text.push_str(&line(&compaction.fitted, worth, summary));
         }
-        Ok(Outcome { content: Content::Text(text), compacted, idle, pruned_only, ..Outcome::default() })
+        result.content = Content::Text(text);
+        Ok(())
     }
 
     fn report_plan(&self, source: &str, fitted: &FittedPlan<'_>, worth: Option<&Economy>) {

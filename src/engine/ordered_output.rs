@@ -78,8 +78,14 @@ impl Drop for Core<'_> {
     }
 }
 
-/// The order of a piece: the index of its input, then its index in that input.
-pub(crate) type PiecePlace = (usize, usize);
+/// The place of a piece in the order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// The index of its input.
+    pub(crate) input: usize,
+    /// Its index in that input.
+    pub(crate) piece: usize,
+}
 
 /// Runs a function on the results of pieces, one after the other, in the order of the pieces.
 #[derive(Debug)]
@@ -91,9 +97,9 @@ pub(crate) struct OrderedOutput<T> {
 #[derive(Debug)]
 struct Order<T> {
     /// The piece whose turn it is.
-    now: PiecePlace,
+    now: Place,
     /// Results that wait for their turn, each with the piece whose turn is after it.
-    waiting_results: BTreeMap<PiecePlace, (PiecePlace, T)>,
+    waiting_results: BTreeMap<Place, (Place, T)>,
     /// The number of workers that wait.
     waiting: usize,
 }
@@ -104,7 +110,7 @@ const MOST_WAITING: usize = 16;
 impl<T> OrderedOutput<T> {
     /// Returns an empty queue that starts with the first piece of an input.
     pub(crate) fn from(input: usize) -> Self {
-        let order = Order { now: (input, 0), waiting_results: BTreeMap::new(), waiting: 0 };
+        let order = Order { now: Place { input, piece: 0 }, waiting_results: BTreeMap::new(), waiting: 0 };
         OrderedOutput { order: Mutex::new(order), changed: Condvar::new() }
     }
 
@@ -112,8 +118,9 @@ impl<T> OrderedOutput<T> {
     /// that follow. Before its turn, a result that `may_wait` is left to the worker that has the turn before it; the
     /// caller waits with any other. `last` says that no piece of the input follows. If `write` panics, waiting results
     /// stay until the next call.
-    pub(crate) fn submit(&self, place: PiecePlace, last: bool, result: T, may_wait: bool, write: impl Fn(T)) {
-        let next = if last { (place.0 + 1, 0) } else { (place.0, place.1 + 1) };
+    pub(crate) fn submit(&self, place: Place, last: bool, result: T, may_wait: bool, write: impl Fn(T)) {
+        let Place { input, piece } = place;
+        let next = if last { Place { input: input + 1, piece: 0 } } else { Place { input, piece: piece + 1 } };
         let mut order = lock(&self.order);
         if may_wait && order.now != place && order.waiting_results.len() < MOST_WAITING {
             order.waiting_results.insert(place, (next, result));
@@ -168,7 +175,7 @@ impl FirstFailed {
 /// Passes the turn on when dropped, also if the work panics.
 struct PassTurn<'t, T> {
     output: &'t OrderedOutput<T>,
-    next: PiecePlace,
+    next: Place,
 }
 
 impl<T> Drop for PassTurn<'_, T> {
@@ -196,11 +203,12 @@ mod tests {
             let output = OrderedOutput::from(0);
             let written = Mutex::new(Vec::new());
             thread::scope(|scope| {
-                for place in PLACES {
+                for (input, piece) in PLACES {
                     let (output, written) = (&output, &written);
-                    let last = place.1 == 2 || place == (1, 1);
+                    let last = piece == 2 || (input, piece) == (1, 1);
+                    let place = Place { input, piece };
                     scope.spawn(move || {
-                        output.submit(place, last, place, may_wait, |place| lock(written).push(place));
+                        output.submit(place, last, (input, piece), may_wait, |place| lock(written).push(place));
                     });
                 }
             });
@@ -212,7 +220,9 @@ mod tests {
     fn what_is_left_is_dealt_with_by_others_and_is_not_much() {
         let output = OrderedOutput::from(0);
         let written = Mutex::new(Vec::new());
-        let submit = |piece: usize| output.submit((0, piece), false, piece, true, |piece| lock(&written).push(piece));
+        let submit = |piece: usize| {
+            output.submit(Place { input: 0, piece }, false, piece, true, |piece| lock(&written).push(piece))
+        };
         (1..=MOST_WAITING).rev().for_each(submit);
         assert!(lock(&written).is_empty());
         thread::scope(|scope| {
@@ -233,11 +243,12 @@ mod tests {
     fn a_turn_is_pass_turn_by_one_that_panics() {
         let output = OrderedOutput::from(0);
         let written = Mutex::new(Vec::new());
+        let place = |piece| Place { input: 0, piece };
         let write = |piece: usize| if piece == 0 { panic!("on purpose") } else { lock(&written).push(piece) };
-        output.submit((0, 1), false, 1, true, write);
+        output.submit(place(1), false, 1, true, write);
         thread::scope(|scope| {
-            scope.spawn(|| output.submit((0, 2), false, 2, false, write));
-            assert!(scope.spawn(|| output.submit((0, 0), false, 0, true, write)).join().is_err());
+            scope.spawn(|| output.submit(place(2), false, 2, false, write));
+            assert!(scope.spawn(|| output.submit(place(0), false, 0, true, write)).join().is_err());
         });
         assert_eq!(*lock(&written), [1, 2]);
     }

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::compact::{CompactionPolicy, Emit, FittedPlan};
 use crate::engine::inputs::Inputs;
-use crate::engine::task::InputTask;
+use crate::engine::task::Task;
 use crate::exit::Failure;
 use crate::files::output;
 use crate::rewrite;
@@ -13,7 +13,7 @@ use crate::transcript::framing::Document;
 use crate::transcript::{Transcript, coercion};
 use crate::wording::readable_source;
 
-impl InputTask<'_> {
+impl Task<'_> {
     /// Refuses options that the format cannot hold and, in the presets of `LangChain`, messages that `LangChain`
     /// refuses.
     pub(super) fn check_document(&self, document: &Document<'_>) -> Result<()> {

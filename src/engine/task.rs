@@ -1,17 +1,30 @@
-//! One input, with all that determines its outcome.
+//! One input, with all that determines its result, and what all kinds of runs do with it: they report, explain and check.
 
-use crate::compact::CompactionPolicy;
-use crate::events::{Event, Listener};
+use std::fmt::Display;
+
+use anyhow::Result;
+
+use crate::compact::{CompactionContext, CompactionEvent, CompactionPolicy, FittedPlan, certain_files};
+use crate::events::{Event, Idle, Listener, Saving};
+use crate::files::append;
 use crate::files::input::Input;
+use crate::plan::Plan;
+use crate::plan::economy::Economy;
 use crate::report::html::PageBuilder;
-use crate::settings::Settings;
+use crate::sanitize::sanitize_name;
+use crate::settings::{Explain, Settings, Volume};
 use crate::summary::exchange::SummaryBackend;
+use crate::transcript::Transcript;
+use crate::transcript::framing::Document;
+use crate::wording::readable_source;
 
+use crate::engine::archive;
 use crate::engine::listeners::notify;
+use crate::engine::sink::Sink;
 
-/// One input, with all that determines its outcome.
+/// One input, with all that determines its result.
 #[derive(Clone, Copy)]
-pub(super) struct InputTask<'r> {
+pub(super) struct Task<'r> {
     pub(super) input: &'r Input,
     pub(super) settings: &'r Settings,
     /// The policy of this input, which can name an archive of its own.
@@ -21,15 +34,125 @@ pub(super) struct InputTask<'r> {
     pub(super) listener: &'r dyn Listener,
     /// The page of `--html`.
     pub(super) page: Option<&'r PageBuilder>,
+    /// Where the result goes.
+    pub(super) sink: Option<&'r Sink<'r>>,
     /// Whether there is or could be more than one input, so that each line of output names its input.
     pub(super) many: bool,
     /// Whether the input is what `--repair` made of another.
     pub(super) repaired: bool,
 }
 
-impl InputTask<'_> {
+impl Task<'_> {
     /// Reports an event to the listener.
     pub(super) fn notify(&self, event: Event<'_>) {
         notify(self.listener, event);
+    }
+
+    /// Reports the lines that are kept aside.
+    pub(super) fn note_broken_lines(&self, document: &Document<'_>) {
+        if !document.broken_lines.is_empty() {
+            self.notify(Event::BrokenLines { source: &self.input.name, lines: &document.broken_lines });
+        }
+    }
+
+    /// Returns a line with a number, after the name of the conversation if there may be several.
+    pub(super) fn line(&self, source: &str, transcript: &Transcript<'_>, number: impl Display) -> String {
+        if self.many || transcript.line.is_some() {
+            format!("{}\t{number}\n", sanitize_name(source))
+        } else {
+            format!("{number}\n")
+        }
+    }
+
+    /// Warns of protected tools that have no calls. Several inputs need not have the same tools, so there is no warning
+    /// then.
+    pub(super) fn warn_of_unknown_tools(&self, source: &str, fitted: &FittedPlan<'_>) {
+        let unknown = if self.many || self.input.as_lines { Vec::new() } else { fitted.unknown_tools(self.policy) };
+        unknown.into_iter().for_each(|name| self.notify(Event::NoSuchTool { source, name }));
+    }
+
+    /// Counts a conversation as unchanged, with the reason, unless an event reports that already. `left` is why there is
+    /// no summary, if that was expected.
+    pub(super) fn note_idle(
+        &self,
+        document: &Document<'_>,
+        source: &str,
+        fitted: &FittedPlan<'_>,
+        left: Option<String>,
+        idle: &mut Idle,
+    ) {
+        let Plan { reason, refused, .. } = &fitted.plan;
+        let is_reported = self.policy.disabled.is_some() || self.policy.cut.never_triggers();
+        let is_reported = is_reported || *refused && !self.settings.action.is_dry_run();
+        let planned = reason.clone().filter(|_| !is_reported && !fitted.is_change());
+        let Some(reason) = left.or(planned) else { return };
+        if self.is_one_of_several(document) || self.settings.stderr.volume == Volume::Quiet {
+            return idle.add(source, &reason, None);
+        }
+        let advice = self.context(&|_, _| ()).advice(fitted);
+        let has_tokens = || format!("it has {} tokens, and ", fitted.tokens(self.policy));
+        let size = if fitted.plan.triggered { String::new() } else { has_tokens() };
+        idle.add(source, &format!("{size}{reason}"), advice);
+    }
+
+    /// Draws a conversation, or returns its row in the table of several.
+    pub(super) fn explain_plan(
+        &self,
+        explain: Option<Explain>,
+        source: &str,
+        plan: &FittedPlan<'_>,
+        economy: Option<&Economy>,
+    ) -> Option<Saving> {
+        match explain? {
+            Explain::Picture => {
+                self.notify(Event::Explained { source, plan, policy: self.policy, economy });
+                None
+            }
+            Explain::Table => Some(Saving {
+                source: readable_source(source).into_owned(),
+                messages: plan.view.messages.len(),
+                tokens: plan.tokens(self.policy),
+                saved: plan.tally.sum(&plan.plan.summarized()),
+            }),
+        }
+    }
+
+    /// Refuses, before a summary is paid for, what could not be written or emitted afterwards.
+    pub(super) fn check_plan(&self, source: &str, fitted: &FittedPlan<'_>) -> Result<()> {
+        if !fitted.is_change() {
+            return if fitted.edits.is_empty() { Ok(()) } else { self.check_places(false) };
+        }
+        if fitted.plan.cutoff > 0 {
+            self.notify(Event::Split { source, plan: &fitted.plan, pairs: self.policy.cut.pairs });
+            append::check_files(&certain_files(self.policy, fitted))?;
+        }
+        self.check_places(true)?;
+        self.check_state(source, fitted)
+    }
+
+    /// Refuses a result that could not be written, or an archive of a preset. One that the user chose is checked before
+    /// anything is read.
+    pub(super) fn check_places(&self, is_archived: bool) -> Result<()> {
+        self.sink.map_or(Ok(()), Sink::check)?;
+        if is_archived && !self.settings.output.archive_chosen {
+            archive::check(self.settings, self.policy, &[])?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn context<'c>(&'c self, listen: &'c dyn Fn(&str, CompactionEvent<'_>)) -> CompactionContext<'c> {
+        let Task { settings, policy, backend, .. } = *self;
+        let counts = settings.needs_costs();
+        CompactionContext { policy, backend, listen, counts }
+    }
+
+    /// Returns how `--explain` draws a conversation of a document.
+    pub(super) fn explain(&self, document: &Document<'_>) -> Option<Explain> {
+        let explain = if self.is_one_of_several(document) { Explain::Table } else { Explain::Picture };
+        self.settings.stderr.explain.then_some(explain)
+    }
+
+    pub(super) fn is_one_of_several(&self, document: &Document<'_>) -> bool {
+        self.many || self.input.as_lines || document.transcripts.len() > 1
     }
 }

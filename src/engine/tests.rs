@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use anyhow::Result;
 use serde_json::json;
 
-use crate::engine::{Outcome, run_alone};
+use crate::engine::{TaskResult, run_alone};
 use crate::events::Status;
 use crate::exit::{Exit, Failure};
 use crate::fault::Part;
@@ -56,7 +56,7 @@ fn compacted(arguments: &[&str], answers: &dyn SummaryBackend) -> (Result<String
     let input = Input { name: "-".to_owned(), text: SOURCE.clone(), ..Input::default() };
     let mut conversations = Vec::new();
     let outcome = run_alone(&settings, &input, answers, &mut conversations);
-    let text = outcome.map(|Outcome { content, .. }: Outcome| {
+    let text = outcome.map(|TaskResult { content, .. }: TaskResult| {
         let bytes = content.pieces(SOURCE.as_bytes()).collect::<Vec<_>>().concat();
         String::from_utf8(bytes).expect("a text")
     });

@@ -10,18 +10,45 @@ use serde_json::{Map, Value, json};
 use crate::plan::economy::{Billed, Economy};
 use crate::wording::{grouped, readable_source};
 
-/// The status of a conversation at the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// How a conversation or an input ended. A report has one word for several of them.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
     /// A summary or pruning changed its history.
     Compacted,
     /// Its history stays as it was.
+    #[default]
     Unchanged,
+    /// An input that stays as it was because its summarizer failed.
+    #[serde(rename = "unchanged")]
+    PassedThrough,
+    /// It was not read: an earlier run finished it.
+    #[serde(rename = "skipped")]
+    Finished,
+    /// It was not read: it is not a transcript, and the user did not name it.
+    #[serde(rename = "skipped")]
+    LeftOut,
     /// It has no result.
     Failed,
-    /// It was not read: an earlier run finished it, or it is no transcript.
-    Skipped,
+}
+
+impl Status {
+    /// Whether it was not read.
+    pub(crate) fn is_skipped(self) -> bool {
+        matches!(self, Status::Finished | Status::LeftOut)
+    }
+
+    /// Returns the status in words.
+    pub(crate) fn sentence(self) -> &'static str {
+        match self {
+            Status::Compacted => "compacted",
+            Status::Unchanged => "unchanged",
+            Status::PassedThrough => "unchanged, since its summarizer failed",
+            Status::Finished => "finished by an earlier run",
+            Status::LeftOut => "left out",
+            Status::Failed => "failed",
+        }
+    }
 }
 
 /// The report row of a conversation, as `--report` writes it: the keys of the dry run, and the outcome.
@@ -138,7 +165,7 @@ impl Conversation {
 
     /// Returns why it has no result of this run: the error, or why it was skipped.
     pub(crate) fn why(&self) -> Option<&str> {
-        let reason = || self.plan.get("reason").and_then(Value::as_str).filter(|_| self.status == Status::Skipped);
+        let reason = || self.plan.get("reason").and_then(Value::as_str).filter(|_| self.status.is_skipped());
         self.error.as_deref().or_else(reason)
     }
 
@@ -178,11 +205,12 @@ pub(crate) struct FinishedRow {
 }
 
 impl FinishedRow {
-    /// Returns the report row of the run that skips the conversation, and why it does.
-    pub(crate) fn skipped(self, why: &str) -> Conversation {
+    /// Returns the report row of the run that skips the conversation.
+    pub(crate) fn skipped(self) -> Conversation {
         let FinishedRow { mut plan, summary_tokens, tokens_after, provider } = self;
-        plan.insert("reason".to_owned(), why.into());
-        let skipped = Conversation::without_plan("", Status::Skipped, None);
+        let status = Status::Finished;
+        plan.insert("reason".to_owned(), status.sentence().into());
+        let skipped = Conversation::without_plan("", status, None);
         Conversation { plan: Value::Object(plan), summary_tokens, tokens_after, provider, ..skipped }
     }
 }

@@ -122,6 +122,19 @@ impl Totals {
         }
     }
 
+    /// Counts an input that ended.
+    pub(crate) fn count(&mut self, status: Status) {
+        let files = match status {
+            Status::Compacted => &mut self.compacted,
+            Status::Unchanged => &mut self.unchanged,
+            Status::PassedThrough => &mut self.passed_through,
+            Status::Finished => &mut self.finished,
+            Status::LeftOut => &mut self.left_out,
+            Status::Failed => &mut self.failed,
+        };
+        *files += 1;
+    }
+
     /// Adds the costs and savings of other totals. The counts of files stay.
     pub(crate) fn join(&mut self, other: &Totals) {
         self.summaries += other.summaries;

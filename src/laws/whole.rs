@@ -58,12 +58,12 @@ pub(crate) fn process(arguments: &[String], text: &str) -> anyhow::Result<Proces
     let mut conversations = Vec::new();
     let outcome = engine::run_alone(&settings, &input, &NoSummarizer, &mut conversations)?;
     let result = text_of(&outcome, text);
-    let engine::Outcome { compacted, archived, .. } = outcome;
-    Ok(Processed { text: result, compacted, archived, conversations })
+    let engine::TaskResult { status, archived, .. } = outcome;
+    Ok(Processed { text: result, compacted: status == Status::Compacted, archived, conversations })
 }
 
 /// Returns the result of an outcome.
-pub(crate) fn text_of(outcome: &engine::Outcome, input: &str) -> String {
+pub(crate) fn text_of(outcome: &engine::TaskResult, input: &str) -> String {
     String::from_utf8(outcome.content.pieces(input.as_bytes()).collect::<Vec<_>>().concat()).expect("UTF-8")
 }
 

@@ -28,8 +28,8 @@ impl Sums {
         self.conversations += 1;
         match row.conversation.status {
             Status::Compacted => self.compacted += 1,
-            Status::Unchanged => self.unchanged += 1,
-            Status::Skipped => self.skipped += 1,
+            Status::Unchanged | Status::PassedThrough => self.unchanged += 1,
+            Status::Finished | Status::LeftOut => self.skipped += 1,
             Status::Failed => self.failed += 1,
         }
         if let Some((before, after)) = row.conversation.sizes() {
@@ -160,9 +160,9 @@ fn table_row(row: &Row, at: usize, (costs, above): (bool, Option<&str>), out: &m
     };
     let (word, class) = match row.conversation.status {
         Status::Compacted => ("compacted", "done"),
-        Status::Unchanged => ("unchanged", "left"),
+        Status::Unchanged | Status::PassedThrough => ("unchanged", "left"),
         Status::Failed => ("failed", "failed"),
-        Status::Skipped => ("skipped", "left"),
+        Status::Finished | Status::LeftOut => ("skipped", "left"),
     };
     let why = match row.conversation.why() {
         None => String::new(),

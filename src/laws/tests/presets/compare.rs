@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::engine::Outcome;
+use crate::engine::TaskResult;
+use crate::events::Status;
 use crate::files::append::Section;
 use crate::laws::transcripts::{json, read};
 use crate::laws::whole::text_of;
@@ -81,11 +82,12 @@ pub(super) fn compare_result(
     settings: &Settings,
     source: &str,
     before: usize,
-    outcome: Outcome,
+    outcome: TaskResult,
     out: &mut String,
 ) {
-    if outcome.compacted != case.is_expected("summarized") {
-        let _ = writeln!(out, "summarized {} and not {}", outcome.compacted, case.is_expected("summarized"));
+    let is_compacted = outcome.status == Status::Compacted;
+    if is_compacted != case.is_expected("summarized") {
+        let _ = writeln!(out, "summarized {is_compacted} and not {}", case.is_expected("summarized"));
     }
     compare_files(case, &outcome, out);
     let made = text_of(&outcome, source);
@@ -198,7 +200,7 @@ fn compare_message(found: Json<'_>, expected: Json<'_>, out: &mut String) {
 }
 
 /// Compares the archived files.
-fn compare_files(case: &Case<'_>, outcome: &Outcome, out: &mut String) {
+fn compare_files(case: &Case<'_>, outcome: &TaskResult, out: &mut String) {
     if case.system != "deepagents" {
         return;
     }

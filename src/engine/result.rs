@@ -1,33 +1,67 @@
-//! The outcome of an input, or of lines of one, before anything is written.
-
-use anyhow::Result;
+//! What comes of an input, or of lines of one, before anything is written.
 
 use crate::compact::Archived;
-use crate::engine::file_status::FileStatus;
-use crate::events::{Conversation, Counted, Idle, PrunedOnly};
+use crate::events::{Conversation, Status, Totals};
 use crate::rewrite::{self, Edit};
 
-/// The outcome of an input, before anything is written.
+/// What comes of an input, or of lines of one, before anything is written.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct TaskResult {
     /// The bytes to write.
     pub(crate) content: Content,
-    /// Whether any conversation was compacted, or would be.
-    pub(crate) compacted: bool,
+    /// What the edits of the content apply to; empty where there are none.
+    pub(crate) input: Vec<u8>,
+    /// How it ended: compacted where any conversation was, or would be.
+    pub(crate) status: Status,
     /// Whether the content differs from the input.
     pub(crate) changed: bool,
     /// Whether `--check` found a violation of a provider's rules.
     pub(crate) breaches: bool,
     /// The messages to append to the archive, and files to write beside it.
     pub(crate) archived: Archived,
-    /// What `--count` counted.
-    pub(crate) counted: Counted,
-    /// What a dry run would prune where nothing is summarized.
-    pub(crate) pruned_only: PrunedOnly,
-    /// The conversations that stay unchanged, and why.
-    pub(crate) idle: Idle,
     /// The report rows of the conversations.
-    pub(crate) conversations: Vec<Conversation>,
+    pub(crate) rows: Vec<Conversation>,
+    /// What was counted, and which conversations stay unchanged. The costs and savings are those of the rows.
+    pub(crate) totals: Totals,
+    /// Why there is no result.
+    pub(crate) error: Option<anyhow::Error>,
+}
+
+impl TaskResult {
+    /// Returns what comes of an input that fails.
+    pub(super) fn failed(error: impl Into<anyhow::Error>) -> Self {
+        TaskResult { error: Some(error.into()), ..TaskResult::default() }
+    }
+
+    /// Notes that a conversation was compacted, or would be, where `is_compacted` says so.
+    pub(super) fn note_compacted(&mut self, is_compacted: bool) {
+        if is_compacted {
+            self.status = Status::Compacted;
+        }
+    }
+
+    /// Returns the bytes that it holds in memory, or nothing if it holds more than what is written to the output.
+    fn length(&self) -> Option<usize> {
+        let Archived { sections, files } = &self.archived;
+        let has_more = !sections.is_empty() || !files.is_empty() || self.rows.iter().any(|row| row.page.is_some());
+        if has_more { None } else { Some(self.input.len() + self.content.length()) }
+    }
+}
+
+/// The results of a piece of an input, in order.
+pub(super) struct Piece {
+    /// One of a document, or those of some lines.
+    pub(super) results: Vec<TaskResult>,
+    /// Whether no piece of the input follows.
+    pub(super) is_last: bool,
+}
+
+impl Piece {
+    /// Whether it takes so little memory that it can wait for its turn.
+    pub(super) fn is_small(&self) -> bool {
+        const SMALL: usize = 1 << 16;
+        self.results.iter().map(TaskResult::length).sum::<Option<usize>>().is_some_and(|length| length <= SMALL)
+    }
 }
 
 /// The bytes to write.
@@ -86,34 +120,5 @@ impl Content {
             }
             whole => whole,
         }
-    }
-}
-
-/// The outcome of one piece of an input.
-pub(super) enum WorkOutcome {
-    /// The outcome of an input that is one document, and its content if the outcome is edits of it.
-    Whole(Box<Result<Outcome>>, Vec<u8>),
-    /// The outcomes of some lines, none of which need the text, and whether these lines are the last.
-    Lines(Vec<Result<Outcome>>, bool),
-    /// The input ended without an outcome.
-    Ended(FileStatus),
-}
-
-impl WorkOutcome {
-    /// Whether it takes so little memory that it can wait for its turn.
-    pub(super) fn is_small(&self) -> bool {
-        const SMALL: usize = 1 << 16;
-        let (outcomes, input) = match self {
-            WorkOutcome::Whole(outcome, input) => (std::slice::from_ref(&**outcome), input.len()),
-            WorkOutcome::Lines(outcomes, _) => (outcomes.as_slice(), 0),
-            WorkOutcome::Ended(_) => return true,
-        };
-        let outcomes = || outcomes.iter().flatten();
-        let length = |one: &Outcome| one.content.length();
-        let has_more = |one: &Outcome| {
-            let Archived { sections, files } = &one.archived;
-            !sections.is_empty() || !files.is_empty() || one.conversations.iter().any(|one| one.page.is_some())
-        };
-        input + outcomes().map(length).sum::<usize>() <= SMALL && !outcomes().any(has_more)
     }
 }

@@ -1,4 +1,4 @@
-//! The next task of a worker: lines of an input that is being read, or an input that no worker has opened yet.
+//! What a worker does next: lines of an input that is being read, or an input that no worker has opened yet.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
-use crate::engine::file::Job;
+use crate::engine::sink::Sink;
 use crate::files::input::{Lines, Piece};
 
-/// The tasks that no worker has taken yet.
+/// The work that no worker has taken yet.
 pub(super) struct Feed<'b> {
     /// The inputs, by their index.
     pub(super) entries: Range<usize>,
@@ -21,33 +21,33 @@ pub(super) struct Feed<'b> {
 
 /// An input that is being read line by line.
 pub(super) struct Stream<'b> {
-    pub(super) job: Arc<Job<'b>>,
+    pub(super) sink: Arc<Sink<'b>>,
     pub(super) lines: Lines,
     /// The index of the next piece.
     pub(super) next: usize,
 }
 
-/// A task of a worker.
-pub(super) enum Task<'b> {
+/// What a worker does next.
+pub(super) enum Next<'b> {
     /// Open the input with this index.
-    Open(usize),
+    Input(usize),
     /// Work on lines, with the index of their piece in the file; nothing at the end of the file.
-    Piece(Arc<Job<'b>>, usize, Result<Option<Piece>>),
+    Lines(Arc<Sink<'b>>, usize, Result<Option<Piece>>),
 }
 
 impl<'b> Feed<'b> {
     /// Returns the next lines of the first input that is being read, or else the next input. With `several`, a piece may
     /// have more than one line. Lines are read into `buffer`.
-    pub(super) fn next(&mut self, several: bool, buffer: Vec<u8>) -> Option<Task<'b>> {
+    pub(super) fn next(&mut self, several: bool, buffer: Vec<u8>) -> Option<Next<'b>> {
         if let Some(stream) = self.streams.front_mut() {
-            let (job, piece) = (Arc::clone(&stream.job), stream.next);
+            let (sink, piece) = (Arc::clone(&stream.sink), stream.next);
             stream.next += 1;
-            let lines = if job.failed.is_before(piece) { Ok(None) } else { stream.lines.next(several, buffer) };
+            let lines = if sink.failed.is_before(piece) { Ok(None) } else { stream.lines.next(several, buffer) };
             if !matches!(lines, Ok(Some(_))) {
                 self.streams.pop_front();
             }
-            return Some(Task::Piece(job, piece, lines));
+            return Some(Next::Lines(sink, piece, lines));
         }
-        self.entries.next().map(Task::Open)
+        self.entries.next().map(Next::Input)
     }
 }

@@ -1,0 +1,207 @@
+//! The compaction of the conversations of one input, and the report row of each.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use serde_json::Value;
+
+use crate::compact::{
+    ChangedConversation, Compaction, CompactionEvent, EXTRACTIVE, Emit, SummarySource, archive_contents, economy,
+};
+use crate::events::{Conversation, Drawn, Ending, Event, Saving, Status};
+use crate::exit::Failure;
+use crate::fault::{self, Part};
+use crate::report::json::{self, DryRun};
+use crate::report::terminal;
+use crate::rewrite::{self, Edit};
+use crate::sanitize::{sanitize, sanitize_json};
+use crate::settings::Destination;
+use crate::transcript::Transcript;
+use crate::transcript::framing::Document;
+use crate::transcript::view::Arena;
+
+use crate::engine::read::source_name;
+use crate::engine::result::{Content, TaskResult};
+use crate::engine::task::Task;
+use crate::engine::{check, page};
+
+impl Task<'_> {
+    /// Compacts all conversations of a document.
+    pub(super) fn compact_all(&self, document: &Document<'_>, result: &mut TaskResult) -> Result<()> {
+        let mut changed: Vec<ChangedConversation<'_, '_>> = Vec::new();
+        let mut updates = String::new();
+        for transcript in &document.transcripts {
+            let arena = Arena::default();
+            let source = source_name(self.input, transcript);
+            let compaction = self.compact_one(document, &source, transcript, &arena, result)?;
+            // A state needs all messages of a repaired conversation.
+            let has_update = compaction.is_change() || self.repaired && self.policy.emit == Emit::Update;
+            if !has_update {
+                updates.push_str(&self.summary_line(None).unwrap_or_else(rewrite::no_update));
+                continue;
+            }
+            result.note_compacted(compaction.summary.is_some() || compaction.is_pruned());
+            if self.policy.emit == Emit::Update {
+                let Compaction { plan, summary, edits, .. } = &compaction;
+                let placed = summary.as_ref().map(|summary| &summary.placed);
+                let update = rewrite::update(transcript, plan, placed, edits);
+                updates.push_str(&if self.is_shown() { sanitize_json(&update) } else { update });
+            }
+            updates.extend(self.summary_line(Some(&compaction)));
+            changed.push(ChangedConversation::new(transcript, source, compaction));
+        }
+        let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
+        rewrite::sort(&mut edits);
+        if self.policy.emit == Emit::Messages {
+            let changed: Vec<&Transcript<'_>> = changed.iter().map(|one| one.transcript).collect();
+            for (source, violations) in check::violations_left(self, document, &changed, &edits) {
+                self.notify(Event::StillBroken { source: &source, violations });
+            }
+        }
+        result.archived = archive_contents(self.policy.has_records(), self.input.bytes(), changed);
+        result.content = match self.policy.emit {
+            Emit::Messages => Content::Edited(edits),
+            Emit::Update | Emit::Summary => Content::Text(updates),
+        };
+        Ok(())
+    }
+
+    /// Returns the output for a conversation with `--emit summary`; nothing with another `--emit`.
+    fn summary_line(&self, compaction: Option<&Compaction<'_>>) -> Option<String> {
+        if self.policy.emit != Emit::Summary {
+            return None;
+        }
+        let summary = compaction.and_then(|compaction| Some((compaction, compaction.summary.as_ref()?)));
+        Some(match (self.settings.output.json, summary) {
+            (false, None) => String::new(),
+            (false, Some((_, summary))) => format!("{}\n", self.readable(&summary.text).trim_end()),
+            (true, None) => "null\n".to_owned(),
+            (true, Some((compaction, summary))) => json::summary(&compaction.plan, summary),
+        })
+    }
+
+    /// Returns a text as a terminal may show it, if the result goes to one. Programs get it as it is.
+    fn readable<'s>(&self, text: &'s str) -> Cow<'s, str> {
+        if self.is_shown() { Cow::Owned(sanitize(text)) } else { Cow::Borrowed(text) }
+    }
+
+    /// Whether the result goes to a terminal.
+    fn is_shown(&self) -> bool {
+        terminal::shows(match &self.settings.output.destination {
+            Destination::File(file) => Some(file),
+            _ => None,
+        })
+    }
+
+    /// Compacts one conversation, and reports it.
+    pub(super) fn compact_one<'t>(
+        &self,
+        document: &Document<'_>,
+        source: &str,
+        transcript: &'t Transcript<'t>,
+        arena: &'t Arena<'t>,
+        result: &mut TaskResult,
+    ) -> Result<Compaction<'t>> {
+        let began = Instant::now();
+        let reader = self.policy.reader_name();
+        // Why there is no summary, if that is expected and thus not reported at once.
+        let left = RefCell::new(None);
+        let listen = |source: &str, what: CompactionEvent<'_>| {
+            if let CompactionEvent::Left { why, unexpected: false } = what {
+                left.replace(Some(why.to_owned()));
+            }
+            self.notify(Event::Compacting { source, what, reader });
+        };
+        let context = self.context(&listen);
+        let fitted = context.plan(transcript, arena).inspect_err(|error| {
+            result.rows.push(Conversation::without_plan(source, Status::Failed, Some(error.to_string())));
+        })?;
+        self.notify(Event::Planned { source, plan: &fitted, policy: self.policy });
+        if let Some(reason) = fitted.plan.reason.as_deref().filter(|_| fitted.plan.refused) {
+            self.notify(Event::Refused { source, reason });
+        }
+        self.warn_of_unknown_tools(source, &fitted);
+        let explain = self.explain(document);
+        let worth = explain.and_then(|_| economy::estimated(&fitted, self.policy));
+        let saving = self.explain_plan(explain, source, &fitted, worth.as_ref());
+        let mut compaction = match self.check_plan(source, &fitted) {
+            Ok(()) => context.carry_out(source, fitted),
+            Err(error) => context.refused(fitted, error),
+        };
+        if compaction.failure.is_none() && !compaction.is_change() {
+            self.note_idle(document, source, &compaction.fitted, left.take(), &mut result.totals.idle);
+        }
+        let page = self.draw_page(source, &mut compaction);
+        let row = self.row(source, &compaction, began.elapsed());
+        let saving = saving.map(|one| Saving { saved: row.saved, ..one });
+        let is_alone = !self.input.as_lines && document.transcripts.len() == 1;
+        let sizes = compaction.account.tokens_before.zip(row.tokens_after);
+        let sizes = sizes.filter(|_| self.settings.stderr.closes && is_alone && row.status == Status::Compacted);
+        let cutoff = if row.summary_tokens.is_some() { compaction.plan.cutoff } else { 0 };
+        let ending = sizes.map(|sizes| Ending { source: source.to_owned(), sizes, cutoff });
+        let skipped_lines = document.broken_lines.len();
+        result.rows.push(Conversation { saving, page, ending, skipped_lines, ..row });
+        match compaction.failure.take().map(anyhow::Error::downcast::<Failure>) {
+            None => Ok(compaction),
+            Some(Ok(failure)) => Err(failure.reported(true).into()),
+            Some(Err(error)) => Err(error),
+        }
+    }
+
+    /// Draws a conversation for the page, if the page has room for it.
+    fn draw_page(&self, source: &str, compaction: &mut Compaction<'_>) -> Option<Arc<Drawn>> {
+        self.page.filter(|page| compaction.failure.is_none() && page.may_draw(compaction.account.lost()))?;
+        // A bug in the drawing must not cost the result.
+        fault::caught(Part::Page, || page::draw(self.policy, source, compaction)).unwrap_or_else(|fault| {
+            self.notify(Event::NotDrawn { source, fault: &fault });
+            None
+        })
+    }
+
+    /// Returns the report row of a compaction that took `elapsed`.
+    fn row(&self, source: &str, compaction: &Compaction<'_>, elapsed: Duration) -> Conversation {
+        let policy = self.policy;
+        let Compaction { account, summary, failure, .. } = compaction;
+        let (bill, has_failed) = (&account.bill, failure.is_some());
+        let asked = bill.requests > 0 || bill.cached > 0;
+        let name = policy.summary.name.as_str();
+        let by = summary.as_ref().map(|summary| summary.by);
+        let provider = match by {
+            Some(SummarySource::Embedded) => Some(EXTRACTIVE),
+            Some(SummarySource::Summarizer) => Some(name),
+            Some(SummarySource::ErrorText | SummarySource::Note) | None => Some(name).filter(|_| asked),
+        };
+        let status = match (has_failed, by) {
+            (true, _) => Status::Failed,
+            (false, Some(_)) => Status::Compacted,
+            (false, None) if compaction.is_pruned() => Status::Compacted,
+            (false, None) => Status::Unchanged,
+        };
+        let keeps_rows = self.settings.output.keeps_rows();
+        let plan = if keeps_rows { DryRun::new(source, &compaction.fitted, policy).to_value() } else { Value::Null };
+        Conversation {
+            status,
+            skipped_lines: 0,
+            summary_tokens: summary.as_ref().map(|summary| summary.tokens),
+            tokens_after: account.tokens_after.or(account.tokens_before).filter(|_| !has_failed),
+            provider: provider.map(str::to_owned),
+            usage: bill.usage.map(|usage| policy.summary.model.billed(usage)),
+            requests: bill.requests,
+            retries: bill.retries,
+            cached: bill.cached,
+            economy: account.economy.filter(|_| !has_failed),
+            redacted: account.redacted.clone(),
+            repaired: None,
+            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+            error: account.error.clone(),
+            saved: summary.as_ref().map_or(0, |summary| summary.saved) + compaction.pruned_tokens(),
+            ending: None,
+            saving: None,
+            page: None,
+            plan,
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! `--diff`: draws what a run would change.
+
+use anyhow::Result;
+
+use crate::compact::{Compaction, masked, redactor};
+use crate::files::input::Input;
+use crate::report::diff::{Diff, RepairDiff};
+use crate::report::terminal;
+use crate::tokens::Tally;
+use crate::transcript::framing::Document;
+use crate::transcript::view::Arena;
+
+use crate::engine::page;
+use crate::engine::read::{json as json_of, read, source_name};
+use crate::engine::result::{Content, TaskResult};
+use crate::engine::task::Task;
+
+impl Task<'_> {
+    /// Draws what compacting removes from each conversation and what it adds.
+    pub(super) fn diff(&self, document: &Document<'_>, result: &mut TaskResult) -> Result<()> {
+        let mut diffs = String::new();
+        for transcript in &document.transcripts {
+            let arena = Arena::default();
+            let source = source_name(self.input, transcript);
+            let mut compaction = self.compact_one(document, &source, transcript, &arena, result)?;
+            if !compaction.is_change() {
+                continue;
+            }
+            let masks = compaction.redactor.take();
+            let Compaction { plan, summary, edits, fitted, .. } = &compaction;
+            let pruned = &fitted.pruned;
+            let summary = summary.as_ref().map(|summary| &summary.placed);
+            result.note_compacted(summary.is_some() || compaction.is_pruned());
+            let masked = self.policy.redact.then(|| page::mask_both(transcript, edits, masks, &arena)).transpose()?;
+            let tally = &Tally::new(self.policy.counter, &transcript.messages);
+            diffs.push_str(&Diff { source: &source, transcript, masked, tally, plan, summary, edits, pruned }.draw());
+        }
+        result.content = Content::Text(terminal::for_stdout(diffs));
+        Ok(())
+    }
+
+    /// Draws what a repair of the input changed in each conversation.
+    pub(super) fn draw_repair(&self, repaired: &Input) -> Result<String> {
+        let (before, after) = (json_of(self.input)?, json_of(repaired)?);
+        let read = |input, source| read(&self.settings.input, self.policy, input, source);
+        let (before, after) = (read(self.input, &before)?, read(repaired, &after)?);
+        let mut diffs = String::new();
+        for (before, after) in before.transcripts.iter().zip(&after.transcripts) {
+            let arena = Arena::default();
+            let masked = match self.policy.redact {
+                true => {
+                    let mut masks = redactor(before);
+                    let old = masked(before, &[], Some(&mut masks), &arena)?;
+                    Some((old, masked(after, &[], Some(&mut masks), &arena)?))
+                }
+                false => None,
+            };
+            let source = source_name(self.input, before);
+            diffs.push_str(&RepairDiff { source: &source, before, after, masked, counter: self.policy.counter }.draw());
+        }
+        Ok(terminal::for_stdout(diffs))
+    }
+}

@@ -1,0 +1,432 @@
+//! Where the result of one input goes, and when it is written.
+
+use std::borrow::Cow;
+use std::fs::{self, Metadata};
+use std::io;
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+use anyhow::Result;
+
+use crate::compact::CompactionPolicy;
+use crate::engine::inputs::{Entry, Inputs, copy_of};
+use crate::engine::journal::Journal;
+use crate::engine::ordered_output::{FirstFailed, OrderedOutput};
+use crate::events::{Conversation, Event, FinishedRow, Idle, Largest, Listener, Status, Totals};
+use crate::exit::{Exit, Failure};
+use crate::files::compression::Compression;
+use crate::files::hash::hash_of;
+use crate::files::identity::Stamp;
+use crate::files::input::ReadHash;
+use crate::files::links;
+use crate::files::output::{self, Output};
+use crate::files::readers::Readers;
+use crate::report::html;
+use crate::settings::{Action, Destination, Settings, archive_among};
+use crate::sync::lock;
+
+use crate::engine::archive;
+use crate::engine::listeners::Listeners;
+use crate::engine::result::{Piece, TaskResult};
+
+/// The place of a result that does not exist.
+pub(super) const NOWHERE: &str = "nowhere";
+
+/// A file of so many conversations has no rows in the journal.
+const MOST_NOTED: usize = 1000;
+
+/// The records of a run: the journal, the listeners, and whether there were violations.
+pub(super) struct Records {
+    pub(super) journal: Option<Journal>,
+    pub(super) listeners: Listeners,
+    /// Whether `--check` found a violation.
+    pub(super) breaches: AtomicBool,
+}
+
+impl Records {
+    /// Reports conversations whose result went to the place `to`.
+    pub(super) fn report(&self, conversations: &[Conversation], to: &str) -> Result<()> {
+        self.listeners.hear(&Event::Done { conversations, to })
+    }
+}
+
+/// Where the result of one input goes.
+pub(super) struct Sink<'b> {
+    /// Its index among all inputs.
+    pub(super) index: usize,
+    pub(super) entry: &'b Entry,
+    inputs: &'b Inputs,
+    pub(super) settings: &'b Settings,
+    /// The policy for its conversations.
+    pub(super) policy: Cow<'b, CompactionPolicy>,
+    /// The results of its pieces, in order.
+    pub(super) ordered: OrderedOutput<Piece>,
+    /// Its first piece that failed; later pieces are skipped.
+    pub(super) failed: FirstFailed,
+    written: Mutex<Written>,
+    /// The metadata of the file before it was read.
+    metadata: Option<Metadata>,
+    /// Who may read what is made from it.
+    readers: Readers,
+}
+
+/// What came of an input so far, and what of it is written.
+#[derive(Default)]
+struct Written {
+    /// The rows, totals and status of all pieces so far. What else they had is written.
+    result: TaskResult,
+    output: Option<Output>,
+    compression: Option<Compression>,
+    /// Whether it has one conversation a line.
+    as_lines: bool,
+    /// The running hash of the bytes read, for the journal.
+    read_hash: Option<ReadHash>,
+    /// The indices of the rows that are drawn for a page.
+    drawn: Vec<usize>,
+    /// Whether something is unchanged only because its summarizer failed.
+    passed_through: bool,
+    printed: bool,
+    /// Whether all of it is processed, so that only writing can still fail.
+    has_result: bool,
+}
+
+impl<'b> Sink<'b> {
+    pub(super) fn new(settings: &'b Settings, inputs: &'b Inputs, index: usize) -> Self {
+        let entry = &inputs.entries[index];
+        let has_own_archive = inputs.many && settings.policy.archive.is_some() && !settings.output.archive_chosen;
+        let mut policy = Cow::Borrowed(&settings.policy);
+        if has_own_archive {
+            // A preset that archives without being asked uses one archive for each input.
+            policy.to_mut().archive = entry.path.as_deref().map(archive_among);
+        }
+        let (failed, written) = (FirstFailed::default(), Mutex::default());
+        // Links in a directory are not followed.
+        let metadata_of = |path: &Path| if entry.named { fs::metadata(path) } else { fs::symlink_metadata(path) };
+        let metadata = entry.path.as_deref().and_then(|path| metadata_of(path).ok());
+        let readers = Readers::of([entry.path.as_deref()]);
+        let ordered = OrderedOutput::from(index);
+        Sink { index, entry, inputs, settings, policy, ordered, failed, written, metadata, readers }
+    }
+
+    /// Returns its name for reports.
+    pub(super) fn name(&self) -> String {
+        self.entry.path.as_ref().map_or("-".to_owned(), |path| path.display().to_string())
+    }
+
+    /// Whether it was a file when its directory was searched, and is a link now.
+    pub(super) fn became_a_link(&self) -> bool {
+        self.metadata.as_ref().is_some_and(Metadata::is_symlink)
+    }
+
+    /// Checks that the result can be written, as far as that is known before anything is done.
+    ///
+    /// # Errors
+    /// It cannot, and why.
+    pub(super) fn check(&self) -> Result<()> {
+        let Some((path, output)) = self.places().filter(|_| self.inputs.home.is_some()) else { return Ok(()) };
+        self.refuse_links()?;
+        if output.is_dir() {
+            return Err(output::unwritable(output, &io::Error::other("it is a directory")).into());
+        }
+        match &self.settings.output.destination {
+            Destination::InPlace(Some(suffix)) => {
+                self.copy(suffix).map_or(Ok(()), |copy| output::check_copy(path, &copy))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a link inside a folder that tcompact fills: in the path of the result, or of an archive that a preset
+    /// chose.
+    fn refuse_links(&self) -> Result<()> {
+        if let (Destination::Folder(home), Some(place)) = (&self.settings.output.destination, &self.entry.output) {
+            links::refuse(home, place).map_err(|error| output::unwritable(place, &error))?;
+        }
+        archive::refuse_links(self.settings, &self.policy)
+    }
+
+    /// Returns the file, and the file of its result.
+    pub(super) fn places(&self) -> Option<(&Path, &Path)> {
+        self.entry.path.as_deref().zip(self.entry.output.as_deref())
+    }
+
+    fn copy(&self, suffix: &str) -> Option<PathBuf> {
+        Some(copy_of(self.entry.path.as_ref()?, suffix))
+    }
+
+    /// Returns the length of its text in bytes; unknown for a pipe and for a compressed file.
+    pub(super) fn length(&self) -> Option<u64> {
+        let is_packed = self.written().compression.is_some();
+        self.metadata.as_ref().filter(|metadata| metadata.is_file() && !is_packed).map(Metadata::len)
+    }
+
+    /// Records what was opened: how the file is compressed, whether it has one conversation a line, and the running hash
+    /// of its bytes.
+    pub(super) fn set_source(&self, compression: Option<Compression>, as_lines: bool, read_hash: Option<ReadHash>) {
+        let mut written = self.written();
+        (written.compression, written.as_lines, written.read_hash) = (compression, as_lines, read_hash);
+    }
+
+    /// Returns who may read the archive, which is that of all inputs where the user chose it.
+    fn archive_readers(&self) -> &Readers {
+        if self.settings.output.archive_chosen { self.inputs.readers() } else { &self.readers }
+    }
+
+    /// Whether the input has one conversation a line.
+    pub(super) fn as_lines(&self) -> bool {
+        self.written().as_lines
+    }
+
+    fn written(&self) -> MutexGuard<'_, Written> {
+        lock(&self.written)
+    }
+
+    /// Writes a result, and returns whether the output still has a reader. Nothing is written behind one that failed.
+    pub(super) fn write(&self, records: &Records, result: TaskResult) -> bool {
+        let mut written = self.written();
+        if written.result.error.is_some() {
+            return true;
+        }
+        self.write_next(&mut written, records, result).unwrap_or_else(|error| {
+            self.failed.note(0);
+            written.result.error = Some(error);
+            true
+        })
+    }
+
+    fn write_next(&self, written: &mut Written, records: &Records, result: TaskResult) -> Result<bool> {
+        let TaskResult { content, input, archived, error, .. } = result;
+        written.add_rows(self.settings, result.rows);
+        written.has_result = error.is_none();
+        if let Some(error) = error {
+            return Err(error);
+        }
+        records.breaches.fetch_or(result.breaches, Ordering::Relaxed);
+        written.result.changed |= result.changed;
+        written.result.note_compacted(result.status == Status::Compacted);
+        written.result.totals.join(&result.totals);
+        // The archive comes first: if the result cannot be written, the messages exist twice rather than nowhere.
+        archive::write(self.settings, &self.policy, &archived, self.archive_readers())?;
+        if !self.needs_writing(written) {
+            return Ok(true);
+        }
+        let has_reader = self.output(written)?.write_parts(content.pieces(&input))?;
+        if written.as_lines && self.is_printed() {
+            written.printed = true;
+            written.drawn.clear();
+            records.report(&mem::take(&mut written.result.rows), &self.destination_name(Status::Compacted))?;
+        }
+        Ok(has_reader)
+    }
+
+    /// Whether the result goes to standard output.
+    fn is_printed(&self) -> bool {
+        self.settings.action.prints() || self.entry.output.is_none()
+    }
+
+    /// Whether a result must be written: any of lines, since later ones can differ, and that of a document. A file that stays in place needs nothing if it is unchanged. A
+    /// compressed file is copied instead, since compressing its text again could give other bytes.
+    fn needs_writing(&self, written: &Written) -> bool {
+        let may_stay = match self.settings.output.destination {
+            Destination::InPlace(_) => true,
+            Destination::Folder(_) => written.compression.is_some(),
+            _ => false,
+        };
+        let is_needed = written.as_lines || self.settings.action.prints() || written.result.changed || !may_stay;
+        self.settings.action != Action::Check && is_needed
+    }
+
+    fn output<'s>(&self, written: &'s mut Written) -> Result<&'s mut Output> {
+        let output = match written.output.take() {
+            Some(output) => output,
+            None => {
+                let compression = match &self.settings.output.destination {
+                    Destination::File(file) => Compression::of_name(file),
+                    _ => written.compression,
+                };
+                let path = self.entry.output.as_deref().filter(|_| !self.is_printed());
+                if path.is_some() {
+                    self.refuse_links()?;
+                }
+                Output::begin(path, compression, &self.readers)?
+            }
+        };
+        Ok(written.output.insert(output))
+    }
+
+    /// Puts the result in its place, and returns it with its status.
+    pub(super) fn finish(&self, records: &Records) -> TaskResult {
+        let mut written = self.written();
+        let placed = match written.result.error.take() {
+            Some(failure) if written.printed => Err(interrupted_stream(&failure, self.settings.action.is_read_only())),
+            Some(failure) => Err(failure),
+            None if self.settings.action.is_read_only() => Ok(()),
+            None => self.place(&mut written, records.journal.as_ref()),
+        };
+        let mut result = mem::take(&mut written.result);
+        if result.status == Status::Unchanged && written.passed_through {
+            result.status = Status::PassedThrough;
+        }
+        match placed {
+            Ok(()) => result,
+            Err(error) => self.failed(result, error, written.has_result),
+        }
+    }
+
+    /// Returns the result of an input that failed: it has costs, and saves nothing. One that the user did not name need
+    /// not be a transcript.
+    fn failed(&self, result: TaskResult, error: anyhow::Error, has_result: bool) -> TaskResult {
+        let TaskResult { mut rows, mut totals, .. } = result;
+        if !self.is_printed() {
+            totals = Totals { saved: 0, ending: None, largest: Largest::default(), idle: Idle::default(), ..totals };
+        }
+        let other = error.downcast_ref::<Failure>().and_then(|failure| failure.other_file.as_deref());
+        let row = |status, why| Conversation::without_plan(&self.name(), status, Some(why));
+        if let Some(why) = other.filter(|_| !self.entry.named) {
+            let rows = vec![row(Status::LeftOut, format!("left out: it {why}"))];
+            return TaskResult { status: Status::LeftOut, rows, totals, ..TaskResult::default() };
+        }
+        let why = error.to_string();
+        rows = rows.into_iter().map(|row| row.not_written(&why)).collect();
+        let needs_row = self.inputs.many || !rows.is_empty();
+        // If the result cannot be written, each of its conversations has the reason.
+        let has_row = is_reported(&error) || has_result && !rows.is_empty();
+        if needs_row && !has_row {
+            rows.push(row(Status::Failed, why));
+        }
+        TaskResult { status: Status::Failed, rows, totals, error: Some(error), ..TaskResult::default() }
+    }
+
+    fn place(&self, written: &mut Written, journal: Option<&Journal>) -> Result<()> {
+        written.has_result = true;
+        let output = written.output.take();
+        match (&self.settings.output.destination, self.places()) {
+            (Destination::Folder(_), Some((path, place))) => {
+                // Compressing the same text again could give other bytes, so the file is copied.
+                let output = output.filter(|_| written.result.changed || written.compression.is_none());
+                let now = fs::metadata(path).ok();
+                self.put(written, (path, now.as_ref()), place, output, journal)?;
+            }
+            (Destination::InPlace(suffix), Some((path, place))) if written.result.changed => {
+                // A link that took the place of the file, before or after it was read, leads to another file.
+                let target = output.as_ref().and_then(Output::place).unwrap_or(path);
+                let (now, there) = (fs::metadata(path).ok(), fs::metadata(target).ok());
+                let before = self.metadata.as_ref().and_then(Stamp::of);
+                if [&now, &there].iter().any(|now| now.as_ref().and_then(Stamp::of) != before) {
+                    let message =
+                        format!("{} was changed meanwhile, and stays unchanged now; run again", path.display());
+                    return Err(Failure::unreadable(message).into());
+                }
+                if let Some(copy) = suffix.as_ref().and_then(|suffix| self.copy(suffix)) {
+                    output::keep_copy(path, &copy)?;
+                }
+                self.put(written, (path, now.as_ref()), place, output, journal)?;
+            }
+            (Destination::InPlace(_), Some((_, place))) => {
+                let hash = written.read_hash.as_ref().map(ReadHash::hash).unwrap_or_default();
+                self.note(written, place, (&hash, &hash), journal)
+                    .map_err(|error| output::unwritable(place, &error))?;
+            }
+            _ => {
+                // A file without lines has a result too.
+                written.output = output;
+                self.output(written)?;
+                written.output.take().map_or(Ok(()), |output| output.end(None, |_| Ok(())))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a result, or a copy of the unchanged file, in its place with the mode and times of `like`, and notes it in
+    /// the journal. A file that is replaced is noted before: afterwards nothing shows that it was another.
+    fn put(
+        &self,
+        written: &Written,
+        (path, like): (&Path, Option<&Metadata>),
+        place: &Path,
+        output: Option<Output>,
+        journal: Option<&Journal>,
+    ) -> Result<()> {
+        let read = written.read_hash.as_ref().map(ReadHash::hash).unwrap_or_default();
+        let mut result_hash = String::new();
+        let in_place = matches!(self.settings.output.destination, Destination::InPlace(_));
+        let is_copy = output.is_none();
+        let before = |file: &Path| {
+            if journal.is_some() {
+                // A file that was neither changed nor compressed again has the bytes that were read.
+                let is_the_same = !is_copy && !written.result.changed && written.compression.is_none();
+                result_hash = if is_the_same { read.clone() } else { hash_of(file)? };
+            }
+            if is_copy && journal.is_some() && result_hash != read {
+                return Err(io::Error::other(format!("{} was changed meanwhile; run again", path.display())));
+            }
+            if in_place { self.note(written, place, (&read, &result_hash), journal) } else { Ok(()) }
+        };
+        self.refuse_links()?;
+        match output {
+            Some(output) => output.end(like, before)?,
+            None => output::copy(path, place, before)?,
+        }
+        let noted = if in_place { Ok(()) } else { self.note(written, place, (&read, &result_hash), journal) };
+        Ok(noted.map_err(|error| output::unwritable(place, &error))?)
+    }
+
+    /// Notes in the journal that a file is finished. A file whose summarizer failed is not: the next run tries it
+    /// again.
+    fn note(&self, written: &Written, place: &Path, hashes: (&str, &str), journal: Option<&Journal>) -> io::Result<()> {
+        let certain = matches!(self.settings.output.destination, Destination::InPlace(_)) && hashes.0 != hashes.1;
+        match journal.filter(|_| !written.passed_through) {
+            Some(journal) => journal.note(place, hashes, written.finished_rows(), certain),
+            None => Ok(()),
+        }
+    }
+
+    /// Describes the place of its result, for people.
+    pub(super) fn destination_name(&self, status: Status) -> String {
+        let in_place = matches!(self.settings.output.destination, Destination::InPlace(_));
+        match (&self.entry.output, status) {
+            (_, Status::LeftOut | Status::Failed) => NOWHERE.to_owned(),
+            _ if self.settings.action == Action::Diff => "nowhere: --diff shows what a run would do".to_owned(),
+            (None, _) => "standard output".to_owned(),
+            (Some(place), Status::Unchanged | Status::PassedThrough | Status::Finished) if in_place => {
+                format!("{}, as it was", place.display())
+            }
+            (Some(place), _) => place.display().to_string(),
+        }
+    }
+}
+
+impl Written {
+    fn add_rows(&mut self, settings: &Settings, rows: Vec<Conversation>) {
+        self.result.totals.add(&rows);
+        self.passed_through |= rows.iter().any(|row| row.error.is_some() && row.status != Status::Compacted);
+        let all = &mut self.result.rows;
+        let is_noted = settings.output.keeps_rows() && all.len() < MOST_NOTED;
+        if settings.output.has_report() || is_noted {
+            let from = all.len();
+            all.extend(rows);
+            self.drawn.extend((from..all.len()).filter(|&at| all[at].page.is_some()));
+            html::keep_largest(all, &mut self.drawn);
+        }
+    }
+
+    /// Returns what the journal keeps of the rows. Part of a file would pass for all of it.
+    fn finished_rows(&self) -> Vec<FinishedRow> {
+        let rows = &self.result.rows;
+        if rows.len() < MOST_NOTED { rows.iter().map(Conversation::finished).collect() } else { Vec::new() }
+    }
+}
+
+/// Whether the report row of a conversation has this error already.
+fn is_reported(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Failure>().is_some_and(|failure| failure.is_reported)
+}
+
+/// Returns the error of a stream of which some lines are written, or printed by a dry run.
+fn interrupted_stream(failure: &anyhow::Error, is_read_only: bool) -> anyhow::Error {
+    let done = if is_read_only { "printed" } else { "written" };
+    let broken = Failure::new(Exit::SomeFailed, format!("{failure}; what came before it is {done}"));
+    broken.reported(is_reported(failure)).into()
+}
