@@ -21,6 +21,7 @@ use crate::files::append;
 use crate::files::input::Input;
 use crate::plan::economy::Economy;
 use crate::plan::{self, Plan};
+use crate::presets::langgraph;
 use crate::report::diff::{Diff, RepairDiff};
 use crate::report::json::{self, Count};
 use crate::report::terminal;
@@ -145,14 +146,14 @@ impl InputTask<'_> {
             // A state needs all messages of a repaired conversation.
             let has_update = compaction.is_change() || self.repaired && self.policy.emit == Emit::Update;
             if !has_update {
-                updates.push_str(&self.summary_line(None).unwrap_or_else(rewrite::no_update));
+                updates.push_str(&self.summary_line(None).unwrap_or_else(langgraph::no_update));
                 continue;
             }
             compacted |= compaction.summary.is_some() || compaction.is_pruned();
             if self.policy.emit == Emit::Update {
                 let Compaction { plan, summary, edits, .. } = &compaction;
                 let placed = summary.as_ref().map(|summary| &summary.placed);
-                let update = rewrite::update(transcript, plan, placed, edits);
+                let update = langgraph::update(transcript, plan, placed, edits);
                 updates.push_str(&if self.is_shown() { sanitize_json(&update) } else { update });
             }
             updates.extend(self.summary_line(Some(&compaction)));

@@ -12,9 +12,9 @@ use crate::laws::whole;
 use crate::plan::Policy;
 use crate::plan::pairs::Pairs;
 use crate::plan::size::Size;
+use crate::presets::{PRESETS, Preset};
 use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Thinking;
-use crate::settings::presets::{PRESETS, Preset};
 use crate::transcript::formats::{FORMATS, Format};
 
 /// A conversation and its rules.

@@ -11,6 +11,7 @@ use crate::plan::pins::Pin;
 use crate::plan::size::Size;
 use crate::plan::summaries::mark_summaries;
 use crate::plan::{Plan, Policy, plan};
+use crate::presets::pairs::moved_cut;
 use crate::rewrite::repair::{self, Repair};
 use crate::rewrite::thinking::{self, Thinking};
 use crate::rewrite::{apply, splice, summary_place};
@@ -79,7 +80,7 @@ fn thinking_compacted(
             let mut transcript = transcript.clone();
             thinking::release(&mut transcript, thinking_mode, reader);
             let transcript = &transcript;
-            let mut decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy);
+            let mut decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy, moved_cut);
             let text = format!("{PREFIX}What was — said.");
             let summary = SummaryMessage { text: &text, role: SummaryRole::User, name: None, marked: true };
             let summary = transcript.format.summary(&summary, &summary_place(transcript, &decided));

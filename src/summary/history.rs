@@ -219,7 +219,7 @@ fn arguments_text<'a>(arguments: &Arguments<'a>) -> Cow<'a, str> {
 }
 
 /// Escapes text so that it cannot close an element.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('>', "&gt;").replace('<', "&lt;")
 }
 

@@ -8,6 +8,7 @@ use crate::laws::lawful::{Rules, policy};
 use crate::laws::tests::{cases, conversations};
 use crate::laws::transcripts::read;
 use crate::plan::plan;
+use crate::presets::pairs::moved_cut;
 use crate::rewrite::restoring::{Change, restore_infos, restore_original};
 use crate::rewrite::{apply, splice};
 use crate::tokens::{Counter, Tally};
@@ -24,7 +25,7 @@ proptest! {
         let document = read(&source, Some(format), None).expect("a transcript");
         let transcript = &document.transcripts[0];
         let policy = policy(&Rules { keep, pin });
-        let decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &policy);
+        let decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &policy, moved_cut);
         let edits = splice(transcript, &decided, &[json!({"role": "user", "content": "é"})]);
         let result = apply(&source, &edits);
         let cut: Vec<_> = decided.summarized().iter().map(|&index| &transcript.messages[index]).collect();

@@ -149,7 +149,7 @@ fn call<'a>((part, json): (Json<'a>, Json<'a>)) -> Call<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::buffer::Buffer;
+    use crate::presets::buffer::Buffer;
     use crate::transcript::framing::tests::read;
 
     #[test]

@@ -14,9 +14,9 @@ use crate::engine::run_alone;
 use crate::exit::{Exit, Failure};
 use crate::files::input::Input;
 use crate::laws::transcripts::json;
+use crate::presets;
 use crate::settings::Settings;
 use crate::settings::layers::CommandLine;
-use crate::settings::presets;
 use crate::tokens::Counter;
 use crate::transcript::json::Json;
 

@@ -1,13 +1,29 @@
-//! The known systems whose rules `--preset` follows, a row for each.
+//! The known systems whose rules `--preset` follows, a row for each, and all that is as it is only because another
+//! system does it so.
 //!
 //! A row has values for flags, which other flags override, and what no flag sets: how the planner and the prompt differ
 //! from tcompact's own.
 
-use crate::compact::SystemHabits;
+pub(crate) mod buffer;
+pub(crate) mod coercion;
+#[cfg(feature = "cli")]
+pub(crate) mod deerflow;
+pub(crate) mod langgraph;
+pub(crate) mod media;
+pub(crate) mod middle;
+pub(crate) mod offload;
+pub(crate) mod pairs;
+pub(crate) mod python;
+pub(crate) mod reasoning;
+pub(crate) mod recipe;
+pub(crate) mod sections;
+pub(crate) mod trim_messages;
+
 use crate::plan::Rules;
 use crate::plan::size::Size;
-use crate::summary::recipe::Recipe;
 use crate::tokens::models;
+
+use recipe::Recipe;
 
 /// A known system.
 #[derive(Debug)]
@@ -37,6 +53,31 @@ pub(crate) enum Depending {
     OnTheWindow,
     /// Half of the trigger is kept.
     OnTheTrigger,
+}
+
+/// The habits of a system besides cutting and summarizing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct SystemHabits {
+    /// It reads `LangChain`'s messages: `LangChain` must convert them without an error, and its estimate counts them
+    /// for every model.
+    pub(crate) langchain: bool,
+    /// The characters per token of its estimate, for every model.
+    pub(crate) characters: Option<f64>,
+    /// Its estimate counts a list of content as langchain-core 1.2.7 does.
+    pub(crate) repr_lists: bool,
+    /// It moves the history to a file that the summary names, and media to files beside it. The result must fit the
+    /// model's input.
+    pub(crate) files: bool,
+    /// Its summary messages have the mark by which `LangChain` recognizes them.
+    pub(crate) marks: bool,
+    /// Its summaries are in a fence.
+    pub(crate) fences: bool,
+}
+
+impl SystemHabits {
+    /// tcompact's own habits.
+    pub(crate) const OWN: SystemHabits =
+        SystemHabits { langchain: false, characters: None, repr_lists: false, files: false, marks: true, fences: true };
 }
 
 const PLAIN: SystemHabits = SystemHabits { fences: false, ..SystemHabits::OWN };
