@@ -26,6 +26,7 @@ mod hosted;
 mod hostile;
 mod killed;
 mod layers;
+mod left_out;
 mod limits;
 mod links;
 mod no_text;
