@@ -30,6 +30,7 @@ mod left_out;
 mod limits;
 mod links;
 mod no_text;
+mod outputs;
 mod pages;
 mod peers;
 mod presets;
