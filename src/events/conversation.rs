@@ -20,7 +20,7 @@ pub(crate) enum Status {
     Unchanged,
     /// It has no result.
     Failed,
-    /// It was not read: an earlier run finished it, or it is no transcript.
+    /// It was not read: an earlier run finished it, or it is not a transcript.
     Skipped,
 }
 

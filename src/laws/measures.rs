@@ -30,7 +30,7 @@ pub struct Took {
 /// Compacts a conversation; `keep` has the syntax of the flag.
 ///
 /// # Panics
-/// The source is no conversation, or is not shorter afterwards.
+/// The source is not a conversation, or is not shorter afterwards.
 pub fn compacted(source: &str, keep: &str, clock: fn() -> f64) -> Took {
     let policy = policy(keep.parse().expect("a size"));
     let began = clock();
@@ -62,7 +62,7 @@ fn policy(keep: Size) -> Policy {
 /// Counts the tokens of a whole conversation.
 ///
 /// # Panics
-/// The source is no conversation.
+/// The source is not a conversation.
 pub fn tokens(source: &str) -> u64 {
     let json = Source::of(source).expect("JSON");
     let document = framing::read(&json, None, None).expect("a transcript");

@@ -190,7 +190,7 @@ impl Plan {
         removed
     }
 
-    /// Returns for each entry that is no message whether it is removed. `gone` says so for each message.
+    /// Returns for each entry that is not a message whether it is removed. `gone` says so for each message.
     pub(crate) fn notes_gone(&self, notes: &[Note<'_>], gone: &[bool]) -> Vec<bool> {
         let mut superseded: HashSet<&str> = HashSet::new();
         let mut removed = vec![false; notes.len()];

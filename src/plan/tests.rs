@@ -208,7 +208,7 @@ fn a_summary_is_ours_only_where_it_stands_as_we_put_it() {
         // What is kept can begin with what looks like a summary.
         ("UUa", "system", User, vec![0]),
         ("UUa", "first:1", User, vec![1]),
-        // Rules of pins can change between two runs, but what the model or a tool said is no word of the user's.
+        // Rules of pins can change between two runs, but what the model or a tool said is not a word of the user's.
         ("uUa", "system", User, vec![1]),
         ("uaUa", "system", User, vec![]),
         ("uaUa", "first:2", User, vec![2]),

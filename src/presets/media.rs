@@ -185,10 +185,12 @@ impl InlineMedia {
         let (header, payload) = url.split_once(',').unwrap_or((&url, ""));
         let mut header_parts = header["data:".len()..].split(';');
         let media_type = header_parts.next().unwrap_or_default().to_owned();
-        let bytes = match header_parts.any(|part| part.eq_ignore_ascii_case("base64")) {
-            _ if !url.contains(',') => None,
-            true => unbase64(payload),
-            false => Some(percent_encoding::percent_decode_str(payload).collect()),
+        let bytes = if !url.contains(',') {
+            None
+        } else if header_parts.any(|part| part.eq_ignore_ascii_case("base64")) {
+            unbase64(payload)
+        } else {
+            Some(percent_encoding::percent_decode_str(payload).collect())
         };
         Some(InlineMedia { media_type, bytes })
     }

@@ -90,7 +90,7 @@ impl Template {
             } else {
                 let shown: String = brace.chars().take(20).take_while(|c| *c != '\n').collect();
                 return Err(format!(
-                    "has `{shown}`, which is no field: {{messages}} is the only one, and a brace of the text is written twice"
+                    "has `{shown}`, which is not a field: {{messages}} is the only one, and a brace of the text is written twice"
                 ));
             }
         }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::laws::bricks::{Bricks, file, generated, pin, size};
-use crate::laws::lawful::{Rules, policy};
+use crate::laws::lawful::{VaryingRules, policy};
 use crate::laws::tests::{cases, conversations};
 use crate::laws::transcripts::read;
 use crate::plan::plan;
@@ -24,7 +24,7 @@ proptest! {
         let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
         let document = read(&source, Some(format), None).expect("a transcript");
         let transcript = &document.transcripts[0];
-        let policy = policy(&Rules { keep, pin });
+        let policy = policy(&VaryingRules { keep, pin });
         let decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &policy, moved_cut);
         let edits = splice(transcript, &decided, &[json!({"role": "user", "content": "é"})]);
         let result = apply(&source, &edits);
