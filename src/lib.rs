@@ -32,22 +32,24 @@
 //! - `plan`: where to cut. One pure function that cannot fail: triggers, what is kept, pairs, pins. Which rules of its
 //!   provider a transcript violates, what a compaction saves, and after how many turns it has paid.
 //! - `redact`: masks secrets, before any text is cut; and no cut parts a mask.
+//! - `rewrite`: the edits that replace a history by a summary, and their reversal; repairing violations.
+//! - `prune`: what can be removed before anything is summarized, as edits: a file for each rule.
 //! - `digest`: what code can say of a history without a model: the embedded summary, and what stands beside a model's.
 //! - `summary`: a model's summary: the prompt, the exchange with summarizers, and whether an answer is accepted.
-//! - `rewrite`: the edits that replace a history by a summary, and their reversal; repairing violations; the update of
-//!   a LangGraph state.
-//! - `prune`: what can be removed before anything is summarized, as edits: a file for each rule.
+//! - `presets`: what exists only because another system does it so: the table of presets, their texts for models, trims,
+//!   rules for pairs, files and configurations; LangGraph's updates. What a module above needs of it is handed in. Python's
+//!   notation of values is in `tokens`, as the estimate counts it without a preset, too.
 //! - `compact`: takes one conversation through all of these: decide, fit, summarize, rewrite.
 //!
 //! The modules so far are pure: no file, network, clock, environment, thread or printing. The next ones are the program,
 //! and are built with the feature `cli`.
 //!
+//! - `events`: the events of a run, as types, and the report row of each conversation.
 //! - `files`: reads files and standard streams; writes them whole or not at all, and never through a link.
 //! - `llm`: other summarizers. Providers, the parameters of each model, HTTP, retries, the limits that all workers share,
 //!   the cache, commands. A provider is two pure functions; sending and retrying are separate.
 //! - `cli`: the flags, their help, and the errors of a command line.
-//! - `settings`: presets, config file, environment and flags in layers, and what they mean together.
-//! - `events`: the events of a run, as types, and the report row of each conversation.
+//! - `settings`: preset, config file, environment and flags in layers, and what they mean together.
 //! - `report`: the listeners: lines on standard error, progress, JSON, pictures, the page; and the tables of `--list`.
 //! - `engine`: runs: inputs, batches and streams, the journal of finished files.
 //! - `program`: from the arguments to the exit code.
@@ -64,7 +66,7 @@
 //!
 //! A format is a file in `transcript::formats`, a row in `transcript::formats::FORMATS` and a folder in `fixtures/`; tests
 //! build conversations from its pieces in `fixtures/bricks/`. A provider is a row in `llm::providers::PROVIDERS` and, if its
-//! protocol is its own, a file. A preset is a row in `settings::presets::PRESETS`. Help, tables and tests are generated from
+//! protocol is its own, a file. A preset is a row in `presets::PRESETS`. Help, tables and tests are generated from
 //! these rows.
 //!
 //! # What is deliberately absent
@@ -104,6 +106,7 @@ pub mod laws;
 mod llm;
 mod pattern;
 mod plan;
+mod presets;
 #[cfg(feature = "cli")]
 mod program;
 mod prune;

@@ -3,7 +3,6 @@
 //!
 //! [`layers`] decides which layer wins.
 
-mod deerflow;
 mod environment;
 mod file;
 mod keys;
@@ -11,7 +10,6 @@ pub(crate) mod layers;
 mod mode;
 mod names;
 mod policy;
-pub(crate) mod presets;
 mod request_json;
 pub(crate) mod summarizer;
 mod value;
@@ -28,6 +26,7 @@ use crate::exit::Failure;
 use crate::llm::Summarizer;
 use crate::llm::cache::Cache;
 use crate::plan;
+use crate::presets;
 use crate::rewrite::repair::Repair;
 use crate::sync::cores_of_machine;
 use crate::transcript::formats::Format;

@@ -4,6 +4,9 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::io;
 
+#[cfg(feature = "cli")]
+use serde_json::Value;
+
 /// Returns a number and its noun: `1 file`, `2 files`.
 pub(crate) fn counted<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     let ending = if number == N::from(1) { "" } else { "s" };
@@ -49,4 +52,18 @@ pub(crate) fn reason(error: &io::Error) -> String {
     let message = full.rsplit_once(" (os error").map_or(full.as_str(), |(message, _)| message);
     let mut chars = message.chars();
     chars.next().map_or(String::new(), |first| first.to_lowercase().chain(chars).collect())
+}
+
+/// Returns a value of a config file for an error.
+#[cfg(feature = "cli")]
+pub(crate) fn found(json: &Value) -> String {
+    const MOST: usize = 60;
+    match json {
+        Value::Null => "nothing".to_owned(),
+        Value::Array(items) if items.is_empty() => "an empty list".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "a table".to_owned(),
+        Value::String(text) if text.chars().count() > MOST => "a long text".to_owned(),
+        scalar => scalar.to_string(),
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! A step is an instruction of the processor, as `valgrind --tool=cachegrind` counts them. A clock would measure the
 //! machine, and counters in our own code would count what somebody thought of: a scan of the whole file for each message
-//! is one call of the standard library, without an allocation. Valgrind is no part of a toolchain, so this says what it
+//! is one call of the standard library, without an allocation. Valgrind is not a part of a toolchain, so this says what it
 //! did not check where that is missing.
 
 #![allow(clippy::print_stdout, reason = "without a harness, it prints what it found itself")]

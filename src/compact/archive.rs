@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::plan::carried::ARCHIVED;
+use crate::presets::media;
+use crate::rewrite::Edit;
 use crate::rewrite::restoring::{Change, restore_infos};
-use crate::rewrite::{Edit, media};
 use crate::transcript::Transcript;
 
 use crate::compact::policy::CompactionPolicy;

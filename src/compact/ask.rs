@@ -4,13 +4,13 @@
 use std::borrow::Cow;
 
 use crate::exit::Exit;
+use crate::presets::python;
+use crate::presets::recipe::Overflow;
 use crate::summary::acceptance::Refusal;
 use crate::summary::exchange::{NoAnswer, Remembered, Reply, Request};
 use crate::summary::history;
 use crate::summary::parts::{Measure, indivisible_runs, truncate_to_fit, whole_lines, write_within};
-use crate::summary::prompt::{BuiltIn, Template};
-use crate::summary::recipe::Overflow;
-use crate::tokens::python;
+use crate::summary::prompt::{self, Template};
 use crate::transcript::fence;
 
 use crate::compact::event::CompactionEvent;
@@ -41,10 +41,11 @@ impl Summarization<'_, '_> {
         let is_less = asked_tokens < model.asked_tokens;
         let model = SummarizerModel { asked_tokens, ..model };
         let is_small = model.window.is_some_and(|window| window <= SMALL_WINDOW);
-        let built_in = match policy.recipe.built_in {
-            BuiltIn::Own if is_small => Some(BuiltIn::Small),
+        let built_in = if is_small {
+            Some(prompt::SMALL)
+        } else {
             // The requested size must fit the window as well.
-            built_in => (learned.is_some() || is_less).then_some(built_in),
+            (learned.is_some() || is_less).then_some(policy.recipe.built_in)
         };
         // The presets of known systems keep their prompts.
         let is_own = policy.recipe.overflow == Overflow::Parts && policy.template_from.is_none();

@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use crate::plan::{Plan, Rules, plan};
+use crate::presets::pairs::moved_cut;
 use crate::redact::Masked;
 use crate::rewrite::Edit;
 use crate::tokens::Tally;
@@ -46,7 +47,9 @@ pub(crate) fn decide<'t>(
     let view = edited(transcript, &edits, arena)?;
     let tally = Tally::new(policy.counter, &view.messages);
     let plan = match policy.disabled.clone() {
-        None => uncut_without_gain(plan(view, &tally, &policy.cut), &tally, || smallest_summary(view, policy)),
+        None => {
+            uncut_without_gain(plan(view, &tally, &policy.cut, moved_cut), &tally, || smallest_summary(view, policy))
+        }
         Some(reason) => Plan::of_nothing(reason),
     };
     Ok(Decision { transcript, masked, view, edits, tally, plan })

@@ -30,9 +30,10 @@ use anyhow::Result;
 
 use crate::exit::{Exit, Failure};
 use crate::plan::Plan;
+use crate::presets::reasoning;
 use crate::redact::Masked;
 use crate::rewrite::thinking::Removal;
-use crate::rewrite::{self, Edit, reasoning, thinking};
+use crate::rewrite::{self, Edit, thinking};
 use crate::transcript::Transcript;
 use crate::transcript::view::Arena;
 use crate::wording::readable_source;
@@ -47,9 +48,7 @@ pub(crate) use fit::{Fit, FittedPlan, fit, limit_name};
 pub(crate) use masking::{masked, redactor};
 pub(crate) use offload::certain_files;
 pub use policy::{Accept, CompactionPolicy, OnError, Pruning, SummaryPolicy};
-pub(crate) use policy::{
-    EXTRACTIVE, Emit, NOBODY, SummarizerKind, SummarizerModel, SystemHabits, is_lines, is_no_model,
-};
+pub(crate) use policy::{EXTRACTIVE, Emit, NOBODY, SummarizerKind, SummarizerModel, is_lines, is_no_model};
 pub(crate) use reading::read;
 pub(crate) use summarize::{Summary, SummarySource};
 

@@ -4,8 +4,9 @@ use anyhow::Result;
 
 use crate::exit::{Exit, Failure};
 use crate::plan::{Plan, total};
+use crate::presets::offload;
 use crate::redact::Masked;
-use crate::rewrite::{self, Edit, results};
+use crate::rewrite::{self, Edit};
 use crate::tokens::Tally;
 use crate::transcript::source::Source;
 use crate::transcript::view::list;
@@ -51,10 +52,10 @@ fn large_results(
     plan: &Plan,
 ) -> (Vec<Edit>, Files) {
     let folder = archive::place(policy, transcript).map(|archive| archive.folder(RESULTS)).unwrap_or_default();
-    let (mut moved, files) = results::offload(transcript, plan.cutoff, &shown(&folder));
+    let (mut moved, files) = offload::offload(transcript, plan.cutoff, &shown(&folder));
     // The files have the results as they were. What is shown of them is cut from masked ones.
     if let Some(masked) = masked {
-        moved = masked.edits_in_source(results::offload(masked.transcript, plan.cutoff, &shown(&folder)).0);
+        moved = masked.edits_in_source(offload::offload(masked.transcript, plan.cutoff, &shown(&folder)).0);
     }
     (moved, files.into_iter().map(|file| (folder.join(file.name), file.text.into_bytes())).collect())
 }

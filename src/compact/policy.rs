@@ -6,12 +6,13 @@ use crate::diagnostic::Diagnostic;
 use crate::plan::Policy;
 use crate::plan::economy::{Billed, Prices};
 use crate::plan::size::Size;
+use crate::presets::SystemHabits;
+use crate::presets::recipe::Recipe;
 use crate::prune::{Choice, Rule, chosen};
 use crate::rewrite::arguments::Truncation;
 use crate::rewrite::thinking::Thinking;
 use crate::summary::exchange::Usage;
 use crate::summary::prompt::Template;
-use crate::summary::recipe::Recipe;
 use crate::tokens::Counter;
 use crate::tokens::models::Model;
 use crate::transcript::formats::SummaryRole;
@@ -223,31 +224,6 @@ pub(crate) enum Emit {
     Update,
     /// The summary alone.
     Summary,
-}
-
-/// The habits of a system besides cutting and summarizing.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct SystemHabits {
-    /// It reads `LangChain`'s messages: `LangChain` must convert them without an error, and its estimate counts them
-    /// for every model.
-    pub(crate) langchain: bool,
-    /// The characters per token of its estimate, for every model.
-    pub(crate) characters: Option<f64>,
-    /// Its estimate counts a list of content as langchain-core 1.2.7 does.
-    pub(crate) repr_lists: bool,
-    /// It moves the history to a file that the summary names, and media to files beside it. The result must fit the
-    /// model's input.
-    pub(crate) files: bool,
-    /// Its summary messages have the mark by which `LangChain` recognizes them.
-    pub(crate) marks: bool,
-    /// Its summaries are in a fence.
-    pub(crate) fences: bool,
-}
-
-impl SystemHabits {
-    /// tcompact's own habits.
-    pub(crate) const OWN: SystemHabits =
-        SystemHabits { langchain: false, characters: None, repr_lists: false, files: false, marks: true, fences: true };
 }
 
 /// Whether an archive has records, one per line, instead of text for reading.

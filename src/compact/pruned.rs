@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::summary::buffer::Buffer;
+use crate::presets::buffer::Buffer;
 
 use crate::compact::archive::{self, Archived, Files, MEDIA, Section};
 use crate::compact::fit::FittedPlan;

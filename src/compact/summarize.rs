@@ -11,17 +11,18 @@ use std::cell::RefCell;
 use anyhow::Result;
 
 use crate::plan::carried::{self, Carried, carried};
+use crate::presets::buffer::Buffer;
+use crate::presets::middle;
+use crate::presets::python;
+use crate::presets::recipe::{Overflow, Trim};
+use crate::presets::trim_messages::PartialMessage;
 use crate::redact::{Masked, Redactor};
 use crate::rewrite::thinking::message_at;
 use crate::rewrite::{self, Edit, Placed};
 use crate::summary::acceptance::{self, Refusal};
-use crate::summary::buffer::Buffer;
 use crate::summary::exchange::{Bill, Reply, SummaryBackend};
 use crate::summary::prompt::Template;
-use crate::summary::recipe::{Overflow, Trim};
-use crate::summary::trim_messages::PartialMessage;
-use crate::summary::truncate_middle;
-use crate::tokens::{Tally, python};
+use crate::tokens::Tally;
 use crate::transcript::formats::{InsertionPoint, SummaryMessage};
 use crate::transcript::view::Arena;
 use crate::transcript::{Message, Role, Transcript};
@@ -257,7 +258,7 @@ impl Summarization<'_, '_> {
         let terms = self.terms(None);
         match self.ask(&text, &terms, true)? {
             Err(none) if none.too_long() && policy.recipe.overflow == Overflow::Middle => {
-                match truncate_middle::remove_middle(&text, self.policy.counter, policy.window) {
+                match middle::remove_middle(&text, self.policy.counter, policy.window) {
                     Some(shorter) => Ok(self.ask(&shorter, &terms, true)??),
                     None => Err(none.into()),
                 }

@@ -52,7 +52,7 @@ fn add_pieces(text: &str, part: Range<usize>, found: &mut Vec<Piece>) {
         let shown = &text[range.clone()];
         let is_fence = shown.starts_with("```");
         if is_fence || is_code {
-            // Lines of code that are no piece of their own belong to the one before.
+            // Lines of code that are not a piece of their own belong to the one before.
             match found.last_mut().filter(|before| is_code && range.end - before.range.start <= LONGEST) {
                 Some(before) => before.range.end = before.range.end.max(range.end),
                 None => found.push(Piece { range, kind: PieceKind::Code }),
@@ -73,7 +73,7 @@ const LONGEST: usize = 320;
 
 /// Adds a piece, or the parts of one that is too long, cut between words.
 fn add_chunks(text: &str, range: Range<usize>, kind: PieceKind, found: &mut Vec<Piece>) {
-    // The mark of a gap in an earlier digest is no words.
+    // The mark of a gap in an earlier digest is not words.
     if text[range.clone()].chars().all(|c| c == GAP || c.is_whitespace()) {
         return;
     }

@@ -44,10 +44,22 @@ pub(super) struct Files {
 const MOST_EDITS: usize = 6;
 const MOST_FAILURES: usize = 64;
 
+/// A call as it stands in a history.
+#[derive(Clone, Copy)]
+pub(super) struct CallText<'a> {
+    pub(super) name: &'a str,
+    /// The arguments, where they are JSON.
+    pub(super) given: &'a Value,
+    /// The arguments as text.
+    pub(super) arguments: &'a str,
+    /// The beginning of the result.
+    pub(super) result: &'a str,
+}
+
 impl Files {
     /// Notes what a call that did not fail did to files, by its arguments and the beginning of its result.
-    pub(super) fn add_call(&mut self, name: &str, given: &Value, call: (&str, &str), tool: &ToolUse, place: Place) {
-        let (arguments, result) = call;
+    pub(super) fn add_call(&mut self, call: CallText<'_>, tool: &ToolUse, place: Place) {
+        let CallText { name, given, arguments, result } = call;
         let command = tool.command.as_deref().unwrap_or("");
         for (path, action) in file_actions(name, given, arguments, tool, result) {
             self.add(path, action, place);

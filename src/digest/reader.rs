@@ -5,13 +5,14 @@ use std::hash::{Hash, Hasher};
 
 use serde_json::Value;
 
+use crate::digest::files::CallText;
 use crate::digest::grammar::Place;
 use crate::digest::outcome::{Ended, ended, reads_as_error};
 use crate::digest::runs::{Run, folder_of_command};
 use crate::digest::said::{Said, SaidKind};
 use crate::digest::user::UserMessage;
 use crate::digest::{Digest, carried, words};
-use crate::transcript::compaction::Compaction;
+use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::fence;
 use crate::transcript::lazy_text::{LazyText, texts_of};
 use crate::transcript::loaded::loaded_tools;
@@ -76,7 +77,7 @@ impl<'a> Reader<'a, '_> {
         let place = Place::new(index);
         let follows_summary = std::mem::replace(&mut self.follows_summary, message.earlier);
         // A provider's compaction is an earlier summary, even if text of the model follows.
-        if let Some(Compaction::Readable(text)) = message.compaction() {
+        if let Some(ProviderCompaction::Readable(text)) = message.compaction() {
             self.read_earlier(place, &text.decode(), false);
             if message.is_readable_compaction() {
                 return;
@@ -237,7 +238,8 @@ impl<'a> Reader<'a, '_> {
             return self.digest.files.add_failure(&file.path, place, &answer);
         }
         if is_told && !has_failed {
-            self.digest.files.add_call(&name, &given, (&text, &answer), &tool, place);
+            let call = CallText { name: &name, given: &given, arguments: &text, result: &answer };
+            self.digest.files.add_call(call, &tool, place);
         }
         // The state tells which files were changed or read. What a command shows of one is there still.
         let is_of_files = is_told && (tool.command.is_none() && changed.is_some() || tool.only_reads && !has_failed);

@@ -14,6 +14,7 @@ use crate::compact::{
 use crate::events::{Conversation, Drawn, Ending, Event, Saving, Status};
 use crate::exit::Failure;
 use crate::fault::{self, Part};
+use crate::presets::langgraph;
 use crate::report::json::{self, DryRun};
 use crate::report::terminal;
 use crate::rewrite::{self, Edit};
@@ -40,14 +41,14 @@ impl Task<'_> {
             // A state needs all messages of a repaired conversation.
             let has_update = compaction.is_change() || self.repaired && self.policy.emit == Emit::Update;
             if !has_update {
-                updates.push_str(&self.summary_line(None).unwrap_or_else(rewrite::no_update));
+                updates.push_str(&self.summary_line(None).unwrap_or_else(langgraph::no_update));
                 continue;
             }
             result.note_compacted(compaction.summary.is_some() || compaction.is_pruned());
             if self.policy.emit == Emit::Update {
                 let Compaction { plan, summary, edits, .. } = &compaction;
                 let placed = summary.as_ref().map(|summary| &summary.placed);
-                let update = rewrite::update(transcript, plan, placed, edits);
+                let update = langgraph::update(transcript, plan, placed, edits);
                 updates.push_str(&if self.is_shown() { sanitize_json(&update) } else { update });
             }
             updates.extend(self.summary_line(Some(&compaction)));

@@ -7,10 +7,10 @@ use crate::engine::inputs::Inputs;
 use crate::engine::task::Task;
 use crate::exit::Failure;
 use crate::files::output;
-use crate::rewrite;
+use crate::presets::{coercion, langgraph};
 use crate::settings::{Action, Destination, Settings};
+use crate::transcript::Transcript;
 use crate::transcript::framing::Document;
-use crate::transcript::{Transcript, coercion};
 use crate::wording::readable_source;
 
 impl Task<'_> {
@@ -39,7 +39,7 @@ impl Task<'_> {
 
     /// Refuses the update of messages that no `LangGraph` state accepts, before a summary is paid for.
     pub(super) fn check_state(&self, source: &str, fitted: &FittedPlan<'_>) -> Result<()> {
-        let refused = || rewrite::refused_by_state(fitted.view, &fitted.plan);
+        let refused = || langgraph::refused_by_state(fitted.view, &fitted.plan);
         let refused = (self.policy.emit == Emit::Update).then(refused).flatten();
         let Some((index, why)) = refused else { return Ok(()) };
         let advice = "no LangGraph state takes it; leave --emit update out";

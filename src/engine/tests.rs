@@ -11,9 +11,9 @@ use crate::exit::{Exit, Failure};
 use crate::fault::Part;
 use crate::fault::tests::while_failing;
 use crate::files::input::Input;
+use crate::presets;
 use crate::settings::Settings;
 use crate::settings::layers::CommandLine;
-use crate::settings::presets;
 use crate::summary::exchange::{Bill, FailureKind, NoAnswer, Reply, Request, SummaryBackend};
 
 /// A model that was paid for.

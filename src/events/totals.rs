@@ -25,7 +25,7 @@ pub(crate) struct Totals {
     pub(crate) finished: u64,
     /// Files unchanged because their summarizer failed.
     pub(crate) passed_through: u64,
-    /// Files that are no transcripts, links and copies.
+    /// Files that are not transcripts, links and copies.
     pub(crate) left_out: u64,
     /// Tokens saved.
     pub(crate) saved: u64,

@@ -35,7 +35,7 @@ pub(crate) fn check(file: &Path, others: &[Option<&Path>]) -> Result<()> {
         return Err(Failure::usage(message).into());
     }
     let writable = match fs::metadata(file) {
-        Ok(there) if !there.is_file() => Err(io::Error::other("it is no file")),
+        Ok(there) if !there.is_file() => Err(io::Error::other("it is not a file")),
         Ok(_) => OpenOptions::new().append(true).open(file).map(drop),
         Err(_) => {
             let there = file.ancestors().skip(1).find(|folder| folder.as_os_str().is_empty() || folder.exists());

@@ -48,6 +48,6 @@ mod tests {
         ] {
             assert_eq!(refuse(&of("named"), &of(place)).is_err(), refused, "{place}");
         }
-        assert!(refuse(&of("elsewhere"), &of("named/a.json")).is_ok(), "it is no place in that folder");
+        assert!(refuse(&of("elsewhere"), &of("named/a.json")).is_ok(), "it is not a place in that folder");
     }
 }

@@ -87,7 +87,7 @@ fn unwritable_stdout(error: &io::Error) -> Failure {
 /// Writes to standard output.
 ///
 /// # Errors
-/// It cannot be written. A closed pipe is no error.
+/// It cannot be written. A closed pipe is not an error.
 pub(crate) fn print(text: &str) -> Result<()> {
     write_stdout(text.as_bytes()).map(drop)
 }
@@ -95,7 +95,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 /// Writes the pieces of a text to a file for `readers`, compressed by its extension, or to standard output if there is no path.
 ///
 /// # Errors
-/// It cannot be written. A closed pipe is no error.
+/// It cannot be written. A closed pipe is not an error.
 pub(crate) fn write<'p>(pieces: impl Iterator<Item = &'p [u8]>, path: Option<&Path>, readers: &Readers) -> Result<()> {
     let mut output = Output::begin(path, path.and_then(Compression::of_name), readers)?;
     output.write_parts(pieces)?;

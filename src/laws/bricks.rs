@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::laws::FIXTURES;
-use crate::laws::lawful::{PREFIX, Rules, assert_thinking_law, policy};
+use crate::laws::lawful::{PREFIX, ThinkingPolicy, VaryingRules, assert_thinking_law, policy};
 
 /// A generated message, before it is written in a format.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ pub(crate) enum Generated {
     Orphan(u8),
     /// A provider's own compaction, if the format has one.
     Compaction(u8, String),
-    /// An entry that is no message, if the format has some.
+    /// An entry that is not a message, if the format has some.
     Note(u8),
     /// A model's thinking in one of the format's forms, with a text or an answered call.
     Thinking(u8, String),
@@ -93,7 +93,7 @@ pub(crate) struct Ids {
 }
 
 /// Checks that no cut splits a call from its result, and that pinned messages keep both halves of a pair.
-pub(crate) fn assert_no_pair_is_split(ids: &[Ids], plan: &Plan, rules: &Rules) {
+pub(crate) fn assert_no_pair_is_split(ids: &[Ids], plan: &Plan, rules: &VaryingRules) {
     let mut open: HashMap<&str, Vec<usize>> = HashMap::new();
     let mut front_is_orphaned = false;
     for (index, message) in ids.iter().enumerate() {
@@ -153,7 +153,7 @@ pub(crate) struct Bricks {
     compactions: Vec<String>,
     /// A message without content.
     silent: Option<String>,
-    /// Lines that are no messages.
+    /// Lines that are not messages.
     #[serde(default)]
     notes: Vec<String>,
     /// Messages with thinking.
@@ -224,7 +224,7 @@ impl Bricks {
         generated.into_iter().map(|(text, answers)| (text, Ids { answers, ..Ids::default() })).collect()
     }
 
-    /// Writes messages in the format. Returns each entry with its ids; `None` for an entry that is no message.
+    /// Writes messages in the format. Returns each entry with its ids; `None` for an entry that is not a message.
     fn write(&self, generated: &[Generated]) -> Vec<(String, Option<Ids>)> {
         let mut out: Vec<(String, Option<Ids>)> = Vec::new();
         let mut later: Vec<String> = Vec::new();
@@ -334,11 +334,18 @@ pub(crate) fn assert_thinking(
     format: &'static dyn Format,
     generated: &[Generated],
     layout: usize,
-    rules: &Rules,
+    rules: &VaryingRules,
     (model, reader, thinking_mode, is_removed): Way,
 ) -> usize {
     let (source, messages) = file_of(bricks, generated, layout, model);
     let expected: Vec<Option<String>> = messages.into_iter().map(|(_, expected)| expected).collect();
     let is_removed = if bricks.names_models() { is_removed.0 } else { is_removed.1 };
-    assert_thinking_law(&source, Some(format), &policy(rules), (thinking_mode, reader), &expected, is_removed)
+    assert_thinking_law(
+        &source,
+        Some(format),
+        &policy(rules),
+        ThinkingPolicy { mode: thinking_mode, reader },
+        &expected,
+        is_removed,
+    )
 }

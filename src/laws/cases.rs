@@ -7,14 +7,14 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::laws::bricks::{self, Bricks, Generated, WAYS, Way};
-use crate::laws::lawful::{self, Rules};
+use crate::laws::lawful::{self, VaryingRules};
 use crate::laws::whole;
 use crate::plan::Policy;
 use crate::plan::pairs::Pairs;
 use crate::plan::size::Size;
+use crate::presets::{PRESETS, Preset};
 use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Thinking;
-use crate::settings::presets::{PRESETS, Preset};
 use crate::transcript::formats::{FORMATS, Format};
 
 /// A conversation and its rules.
@@ -23,7 +23,7 @@ struct Case {
     generated: Vec<Generated>,
     format: &'static dyn Format,
     layout: usize,
-    rules: Rules,
+    rules: VaryingRules,
     repair: Repair,
     preset: Option<&'static Preset>,
     trigger: Option<Size>,
@@ -49,7 +49,7 @@ fn case(seed: u64, number: u64) -> Case {
     );
     let (generated, format, layout, (keep, pin), repair, preset, trigger, thinking) =
         strategy.new_tree(&mut runner).expect("a case").current();
-    Case { generated, format, layout, rules: Rules { keep, pin }, repair, preset, trigger, thinking }
+    Case { generated, format, layout, rules: VaryingRules { keep, pin }, repair, preset, trigger, thinking }
 }
 
 /// How many conversations were cut, repaired, and compacted by the whole program; and how many messages lost thinking.

@@ -11,6 +11,7 @@ use crate::plan::pins::Pin;
 use crate::plan::size::Size;
 use crate::plan::summaries::mark_summaries;
 use crate::plan::{Plan, Policy, plan};
+use crate::presets::pairs::moved_cut;
 use crate::rewrite::repair::{self, Repair};
 use crate::rewrite::thinking::{self, Thinking};
 use crate::rewrite::{apply, splice, summary_place};
@@ -25,14 +26,14 @@ use serde_json::Value;
 /// The prefix of an earlier summary.
 pub(crate) const PREFIX: &str = "Earlier:\n\n";
 
-/// The varying rules.
+/// The rules that the laws vary.
 #[derive(Debug, Clone)]
-pub(crate) struct Rules {
+pub(crate) struct VaryingRules {
     pub(crate) keep: Size,
     pub(crate) pin: Pin,
 }
 
-pub(crate) fn policy(rules: &Rules) -> Policy {
+pub(crate) fn policy(rules: &VaryingRules) -> Policy {
     Policy { pins: vec![rules.pin.clone()], summary_prefix: PREFIX.to_owned(), ..Policy::keeping(rules.keep) }
 }
 
@@ -62,29 +63,39 @@ pub(crate) fn with_document_of<T>(
 
 /// Compacts each conversation of a source and keeps its thinking. Returns the plans and the text.
 pub(crate) fn compacted(source: &str, from: Option<&'static dyn Format>, policy: &Policy) -> (Vec<Plan>, String) {
-    thinking_compacted(source, from, policy, (Thinking::Keep, None))
+    thinking_compacted(source, from, policy, ThinkingPolicy { mode: Thinking::Keep, reader: None })
 }
 
-/// Compacts like [`compacted`] with a policy for thinking: the value of `--thinking`, and the model of `--for`.
+/// A policy for thinking.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ThinkingPolicy<'a> {
+    /// The value of `--thinking`.
+    pub(crate) mode: Thinking,
+    /// The model of `--for`.
+    pub(crate) reader: Option<&'a str>,
+}
+
+/// Compacts like [`compacted`] with a policy for thinking.
 fn thinking_compacted(
     source: &str,
     from: Option<&'static dyn Format>,
     policy: &Policy,
-    (thinking_mode, reader): (Thinking, Option<&str>),
+    thinking: ThinkingPolicy<'_>,
 ) -> (Vec<Plan>, String) {
     with_document_of(source, from, policy, |document| {
         let mut plans = Vec::new();
         let mut edits = Vec::new();
         for transcript in &document.transcripts {
             let mut transcript = transcript.clone();
-            thinking::release(&mut transcript, thinking_mode, reader);
+            thinking::release(&mut transcript, thinking.mode, thinking.reader);
             let transcript = &transcript;
-            let mut decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy);
+            let mut decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy, moved_cut);
             let text = format!("{PREFIX}What was — said.");
             let summary = SummaryMessage { text: &text, role: SummaryRole::User, name: None, marked: true };
             let summary = transcript.format.summary(&summary, &summary_place(transcript, &decided));
             if decided.cutoff > 0 {
-                let removal = thinking::removal(transcript, staying(transcript, &decided), thinking_mode, reader);
+                let removal =
+                    thinking::removal(transcript, staying(transcript, &decided), thinking.mode, thinking.reader);
                 decided.emptied = removal.emptied;
                 edits.extend(removal.edits);
             }
@@ -108,7 +119,7 @@ pub(crate) fn assert_thinking_law(
     source: &str,
     from: Option<&'static dyn Format>,
     policy: &Policy,
-    thinking: (Thinking, Option<&str>),
+    thinking: ThinkingPolicy<'_>,
     expected: &[Option<String>],
     is_removed: bool,
 ) -> usize {
@@ -284,7 +295,7 @@ fn assert_compactions(plan: &Plan, before: &[String], after: &[String], own_rule
 }
 
 /// Checks that a source whose format was detected is detected as the same format again.
-pub(crate) fn assert_read_again(source: &str, rules: &Rules) {
+pub(crate) fn assert_read_again(source: &str, rules: &VaryingRules) {
     let json = Source::of_file(source).unwrap_or_else(|error| panic!("{error:?}: {source}"));
     if framing::read(&json, None, None).is_ok() {
         assert_reads_alike(source, &compacted(source, None, &policy(rules)).1);
@@ -322,7 +333,7 @@ pub(crate) fn assert_reads_alike(source: &str, out: &str) {
                 format!("{:?}\n{order:?}\n{:?}", messages.collect::<Vec<_>>(), transcript.notes)
             });
             let again = [Size::Messages(1), Size::Messages(2), Size::Turns(1)]
-                .map(|keep| compacted(out, Some(format), &policy(&Rules { keep, pin: Pin::None })).1);
+                .map(|keep| compacted(out, Some(format), &policy(&VaryingRules { keep, pin: Pin::None })).1);
             (seen, again)
         });
         assert_eq!(own, other, "{} became {}:\n{out}\nbefore: {source}", before.name(), after.name());
@@ -341,7 +352,7 @@ pub(crate) fn larger(keep: Size) -> Size {
 
 /// Checks that a larger keep keeps no less in any conversation of a source.
 pub(crate) fn assert_larger_keeps_more(source: &str, from: Option<&'static dyn Format>, keep: Size) {
-    let cutoffs = |keep| compacted(source, from, &policy(&Rules { keep, pin: Pin::None })).0;
+    let cutoffs = |keep| compacted(source, from, &policy(&VaryingRules { keep, pin: Pin::None })).0;
     for (small, large) in cutoffs(keep).iter().zip(cutoffs(larger(keep))) {
         // If nothing is replaced, everything is kept.
         let keeps_all = small.cutoff == 0 && small.wanted == 0;
@@ -353,7 +364,7 @@ pub(crate) fn assert_larger_keeps_more(source: &str, from: Option<&'static dyn F
 
 /// Checks that nothing changes unless a trigger is reached.
 pub(crate) fn assert_no_trigger_no_change(source: &str, from: Option<&'static dyn Format>) {
-    let rules = policy(&Rules { keep: Size::Messages(1), pin: Pin::None });
+    let rules = policy(&VaryingRules { keep: Size::Messages(1), pin: Pin::None });
     let never = Policy { triggers: vec![vec![Size::Messages(u64::MAX)]], ..rules };
     assert_eq!(compacted(source, from, &never).1, source);
 }

@@ -5,6 +5,7 @@ use std::hint::black_box;
 use crate::plan::size::Size;
 use crate::plan::summaries::mark_summaries;
 use crate::plan::{Policy, plan, total};
+use crate::presets::pairs::moved_cut;
 use crate::redact::Redactor;
 use crate::rewrite::{self, Edit, Placed};
 use crate::tokens::{Counter, Tally};
@@ -29,7 +30,7 @@ pub struct Took {
 /// Compacts a conversation; `keep` has the syntax of the flag.
 ///
 /// # Panics
-/// The source is no conversation, or is not shorter afterwards.
+/// The source is not a conversation, or is not shorter afterwards.
 pub fn compacted(source: &str, keep: &str, clock: fn() -> f64) -> Took {
     let policy = policy(keep.parse().expect("a size"));
     let began = clock();
@@ -48,7 +49,7 @@ pub fn compacted(source: &str, keep: &str, clock: fn() -> f64) -> Took {
 fn edits(transcript: &mut Transcript<'_>, policy: &Policy) -> Vec<Edit> {
     mark_summaries(transcript, policy, SummaryRole::User);
     let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
-    let plan = plan(transcript, &tally, policy).uncut_if_no_larger_than(1, &tally);
+    let plan = plan(transcript, &tally, policy, moved_cut).uncut_if_no_larger_than(1, &tally);
     let summary = SummaryMessage { text: SUMMARY, role: SummaryRole::User, name: None, marked: false };
     let summary = Placed::Messages(transcript.format.summary(&summary, &rewrite::summary_place(transcript, &plan)));
     rewrite::placed(transcript, &plan, &summary)
@@ -61,7 +62,7 @@ fn policy(keep: Size) -> Policy {
 /// Counts the tokens of a whole conversation.
 ///
 /// # Panics
-/// The source is no conversation.
+/// The source is not a conversation.
 pub fn tokens(source: &str) -> u64 {
     let json = Source::of(source).expect("JSON");
     let document = framing::read(&json, None, None).expect("a transcript");

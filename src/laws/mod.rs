@@ -1,9 +1,10 @@
 //! The promises of tcompact, as functions that panic if a promise is broken: for any text and for generated
 //! conversations.
 //!
-//! The tests here check these laws on fixtures and some thousands of cases, and `fuzz/` checks them on as many cases as
-//! time permits. `benches/` time the code that the laws run. The laws are part of the library because they use
-//! internals that no other program may depend on. They are built only for tests and with the feature `laws`.
+//! They are in `src/`, and not in `tests/`, because `fuzz/` and `benches/` run them too, on internals that are not public.
+//!
+//! The tests here check the laws on fixtures and some thousands of cases, and `fuzz/` checks them on as many cases as
+//! time permits. The laws are built only for tests and with the feature `laws`.
 
 mod bricks;
 mod cases;

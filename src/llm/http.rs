@@ -371,7 +371,7 @@ mod tests {
 
     use super::*;
     use crate::llm::providers::by_name;
-    use crate::summary::recipe::Persistence;
+    use crate::presets::recipe::Persistence;
 
     #[test]
     fn this_machine_by_all_its_names() {

@@ -3,8 +3,8 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
+use crate::presets::recipe::Persistence;
 use crate::summary::exchange::{FailureKind, NoAnswer};
-use crate::summary::recipe::Persistence;
 
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// `LangChain` first waits one second, and up to one second more.

@@ -1,6 +1,6 @@
 //! Violations of the provider's rules for calls, results, turns and contents.
 //!
-//! A provider answers each of these with an error. Calls at the very end wait for their results, which is no violation.
+//! A provider answers each of these with an error. Calls at the very end wait for their results, which is not a violation.
 
 mod contents;
 mod ids;
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn pairs_of_chat_completions() {
         assert_eq!(chat("uBbaB"), [] as [usize; 0], "calls at the end are pending");
-        assert_eq!(chat("uBbaBx"), [] as [usize; 0], "and so they are before what is no turn");
+        assert_eq!(chat("uBbaBx"), [] as [usize; 0], "and so they are before what is not a turn");
         assert_eq!(chat("uBua"), [1], "one in the middle is not");
         assert_eq!(chat("ubBb"), [1]);
         assert_eq!(chat("uBbb"), [3]);

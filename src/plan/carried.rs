@@ -57,7 +57,7 @@ pub(crate) fn place<'a>(transcript: &Transcript<'a>) -> Option<Json<'a>> {
 }
 
 /// Returns the earlier summary of a transcript, where the rules carry one on: from its state, or from its first message
-/// that is no system message.
+/// that is not a system message.
 pub(crate) fn carried<'a>(transcript: &Transcript<'a>, policy: &Policy) -> Option<Carried<'a>> {
     if !policy.rules.carries {
         return None;

@@ -5,7 +5,7 @@
 //! not read the summary.
 
 use crate::transcript::Transcript;
-use crate::transcript::compaction::Compaction;
+use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::formats::SummaryPosition;
 
 use crate::plan::{Plan, Policy};
@@ -25,11 +25,12 @@ impl Compactions {
     pub(super) fn of(transcript: &Transcript<'_>, policy: &Policy) -> Self {
         let all = transcript.compactions.as_slice();
         let kind = |index: usize| transcript.messages[index].compaction();
-        let is_readable = |index: usize| matches!(kind(index), Some(Compaction::Readable(_)));
+        let is_readable = |index: usize| matches!(kind(index), Some(ProviderCompaction::Readable(_)));
         let readable = all.iter().copied().rfind(|&index| policy.rules.compactions && is_readable(index));
         let start = readable.unwrap_or(0);
         let opaque: Vec<usize> = all.iter().copied().filter(|&index| index >= start && !is_readable(index)).collect();
-        let is_in_force = |index: &usize| policy.rules.compactions && matches!(kind(*index), Some(Compaction::Opaque));
+        let is_in_force =
+            |index: &usize| policy.rules.compactions && matches!(kind(*index), Some(ProviderCompaction::Opaque));
         let last = opaque.iter().copied().rfind(is_in_force).or(readable);
         Compactions { start, last, opaque }
     }

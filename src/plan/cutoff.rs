@@ -4,7 +4,7 @@ use crate::transcript::Transcript;
 use crate::transcript::order::Turn;
 use crate::transcript::pairing::Pairing;
 
-use crate::plan::langchain;
+use crate::plan::MoveCut;
 use crate::plan::pairs::Pairs;
 use crate::plan::size::Size;
 use crate::plan::weight::{Weight, is_turn};
@@ -38,13 +38,16 @@ pub(super) fn wanted(weight: &Weight<'_, '_>) -> Option<usize> {
 }
 
 /// Returns the cut to which a rule for pairs moves the wanted one, and why it moved; 0 where there is none.
-pub(super) fn safe(transcript: &Transcript<'_>, wanted: usize, pairs: Pairs) -> (usize, Option<String>) {
-    let messages = transcript.messages.as_slice();
-    let cut = match pairs {
-        Pairs::Strict => return strict(transcript, wanted),
-        Pairs::LangChain => langchain::back_to_the_call(messages, wanted),
-        Pairs::Window(window) => langchain::back_to_a_whole_window(messages, wanted, window),
-    };
+pub(super) fn safe(
+    transcript: &Transcript<'_>,
+    wanted: usize,
+    pairs: Pairs,
+    move_cut: MoveCut,
+) -> (usize, Option<String>) {
+    if pairs == Pairs::Strict {
+        return strict(transcript, wanted);
+    }
+    let cut = move_cut(&transcript.messages, wanted, pairs);
     (cut, (cut != wanted).then(|| why_unsafe(&transcript.pairing, wanted)))
 }
 

@@ -60,17 +60,25 @@ pub(crate) struct Cached {
 pub(crate) struct Prices {
     /// Input of the model that reads the result.
     pub(crate) reader: Option<f64>,
-    /// Reading from the cache of that model, and writing to it.
-    pub(crate) cache: Option<(f64, f64)>,
+    /// Those of that model's prompt cache.
+    pub(crate) cache: Option<CachePrices>,
     /// Input and output of the summarizer.
     pub(crate) writer: Option<(f64, f64)>,
+}
+
+/// The prices of a prompt cache, in US dollars per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct CachePrices {
+    pub(crate) read: f64,
+    pub(crate) write: f64,
 }
 
 impl Prices {
     /// Returns the reader's prices, as far as the table of models has them.
     pub(crate) fn of_reader(model: &Model) -> Self {
         let write = model.cache_write_price.or(model.input_price);
-        Prices { reader: model.input_price, cache: model.cached_price.zip(write), writer: None }
+        let cache = model.cached_price.zip(write).map(|(read, write)| CachePrices { read, write });
+        Prices { reader: model.input_price, cache, writer: None }
     }
 
     /// Returns the cost of a summary with so many tokens of input and of output.
@@ -132,7 +140,8 @@ impl Economy {
 }
 
 impl Cached {
-    fn new(saved: i64, after: u64, cost: Option<f64>, (read, write): (f64, f64)) -> Self {
+    fn new(saved: i64, after: u64, cost: Option<f64>, prices: CachePrices) -> Self {
+        let CachePrices { read, write } = prices;
         let usd = |tokens: f64, price: f64| tokens * price / MILLION;
         let saved_usd = usd(saved as f64, read);
         // The first turn writes the context instead of reading it.
@@ -206,7 +215,7 @@ mod tests {
         for (before, after, cost, read, write) in
             [(100_000, 20_000, 0.05, 0.2, 5.0), (30_000, 10_000, 0.0, 0.25, 2.5), (9_000, 8_000, 0.01, 0.5, 0.5)]
         {
-            let prices = Prices { reader: Some(5.0), cache: Some((read, write)), writer: None };
+            let prices = Prices { reader: Some(5.0), cache: Some(CachePrices { read, write }), writer: None };
             let cached = Economy::new(before, after, Some(cost), prices).cache.expect("prices are known");
             let turns = cached.pays_after_turns.expect("it pays");
             let usd = |tokens: u64, price: f64| tokens as f64 * price / MILLION;
@@ -215,7 +224,7 @@ mod tests {
             assert!(with(turns) <= without(turns) + 1e-9, "{turns} turns are enough");
             assert!(turns == 1 || with(turns - 1) > without(turns - 1), "fewer than {turns} are not");
         }
-        let prices = Prices { reader: Some(4.0), cache: Some((0.2, 5.0)), writer: None };
+        let prices = Prices { reader: Some(4.0), cache: Some(CachePrices { read: 0.2, write: 5.0 }), writer: None };
         assert_eq!(
             Economy::new(100_000, 20_000, Some(0.0), prices).sentence(false, Some("claude-opus-5-5")),
             "saves 80000 tokens a turn ($0.32 with claude-opus-5-5); the summary costs nothing; with a prompt cache it \

@@ -7,7 +7,6 @@ pub(crate) mod carried;
 mod compactions;
 mod cutoff;
 pub(crate) mod economy;
-mod langchain;
 pub(crate) mod pairs;
 pub(crate) mod pins;
 pub(crate) mod reasoning;
@@ -191,7 +190,7 @@ impl Plan {
         removed
     }
 
-    /// Returns for each entry that is no message whether it is removed. `gone` says so for each message.
+    /// Returns for each entry that is not a message whether it is removed. `gone` says so for each message.
     pub(crate) fn notes_gone(&self, notes: &[Note<'_>], gone: &[bool]) -> Vec<bool> {
         let mut superseded: HashSet<&str> = HashSet::new();
         let mut removed = vec![false; notes.len()];
@@ -242,8 +241,11 @@ impl Plan {
     }
 }
 
-/// Decides whether and where to cut a conversation.
-pub(crate) fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> Plan {
+/// Returns where a cut moves by a rule for pairs of another system. The presets know these rules.
+pub(crate) type MoveCut = fn(&[Message<'_>], wanted: usize, Pairs) -> usize;
+
+/// Decides whether and where to cut a conversation. `move_cut` is for all rules for pairs but the strict one.
+pub(crate) fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy, move_cut: MoveCut) -> Plan {
     if let Some(reason) = transcript.format.refusal(transcript) {
         return Plan { refused: true, ..Plan::of_nothing(reason) };
     }
@@ -271,7 +273,7 @@ pub(crate) fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &
     };
     (plan.wanted, plan.kept_from) = (wanted, wanted);
     let pairing = &transcript.pairing;
-    let (cut, moved_because) = cutoff::safe(transcript, wanted, policy.pairs);
+    let (cut, moved_because) = cutoff::safe(transcript, wanted, policy.pairs, move_cut);
     if cut <= first {
         let why = moved_because.unwrap_or_else(|| "there is nothing before the cut".to_owned());
         return plan.nothing(format!("there is no safe cut: {why}, and no earlier cut is safe"));
@@ -375,10 +377,16 @@ pub(crate) fn pinned(transcript: &Transcript<'_>, policy: &Policy, cut: usize) -
 }
 
 /// Returns the plan with a cut at one place, by all other rules of the policy; without a cut where none can be there.
-pub(crate) fn cut_at(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy, cut: usize) -> Plan {
+pub(crate) fn cut_at(
+    transcript: &Transcript<'_>,
+    tally: &Tally<'_, '_>,
+    policy: &Policy,
+    move_cut: MoveCut,
+    cut: usize,
+) -> Plan {
     let keep = Size::Messages((transcript.messages.len().saturating_sub(cut)).max(1) as u64);
     let rules = Rules { without_trigger: true, ..policy.rules };
-    plan(transcript, tally, &Policy { triggers: Vec::new(), budget: None, keep, rules, ..policy.clone() })
+    plan(transcript, tally, &Policy { triggers: Vec::new(), budget: None, keep, rules, ..policy.clone() }, move_cut)
 }
 
 /// Returns how many messages are before the kept part: none where nothing triggers or all messages are kept.

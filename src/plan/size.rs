@@ -137,7 +137,7 @@ fn of_percent(text: &str) -> Option<String> {
 /// Parses a whole number from 1 up, with `k` for thousands and `m` for millions.
 ///
 /// # Errors
-/// The text is no such number.
+/// The text is not such a number.
 pub(crate) fn whole(text: &str) -> Result<u64, String> {
     let (digits, unit) = match text.as_bytes().last() {
         Some(b'k' | b'K') => (&text[..text.len() - 1], 1_000),

@@ -4,6 +4,7 @@ use regex::Regex;
 
 use crate::plan::summaries::mark_summaries;
 use crate::plan::*;
+use crate::presets::pairs::moved_cut;
 use crate::tokens::Counter;
 use crate::transcript::formats::{SummaryRole, by_name};
 use crate::transcript::framing::tests::read;
@@ -55,7 +56,7 @@ fn planned(letters: &str, policy: &Policy) -> Plan {
     let mut document = read(&source, None, None).expect("a transcript");
     mark_summaries(&mut document.transcripts[0], policy, SummaryRole::User);
     let transcript = &document.transcripts[0];
-    plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy)
+    plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy, moved_cut)
 }
 
 #[test]
@@ -67,7 +68,7 @@ fn what_a_format_refuses_is_not_cut() {
         let document = read(&source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
         let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
-        plan(transcript, &tally, &Policy { keep: Size::Messages(1), ..policy() })
+        plan(transcript, &tally, &Policy { keep: Size::Messages(1), ..policy() }, moved_cut)
     };
     let refused = planned(&["1", "2", "1"]);
     assert!((refused.cutoff, refused.refused) == (0, true) && refused.reason.is_some(), "{refused:?}");
@@ -149,7 +150,7 @@ fn a_users_words_are_not_lost_with_an_orphaned_result() {
     let document = read(mixed, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
     let rules = Policy { keep: Size::Messages(2), ..policy() };
-    let plan = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &rules);
+    let plan = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &rules, moved_cut);
     assert_eq!((plan.wanted, plan.cutoff), (2, 1));
 }
 
@@ -166,7 +167,10 @@ fn an_earlier_summary_is_not_pinned() {
     let rules = Policy { keep: Size::Messages(2), pins: vec![Pin::System], ..policy() };
     mark_summaries(&mut document.transcripts[0], &rules, SummaryRole::System);
     let transcript = &document.transcripts[0];
-    assert_eq!(plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &rules).pinned, [0usize; 0]);
+    assert_eq!(
+        plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &rules, moved_cut).pinned,
+        [0usize; 0]
+    );
 }
 
 /// Returns the messages that are taken for summaries by a policy, in Chat Completions.
@@ -204,7 +208,7 @@ fn a_summary_is_ours_only_where_it_stands_as_we_put_it() {
         // What is kept can begin with what looks like a summary.
         ("UUa", "system", User, vec![0]),
         ("UUa", "first:1", User, vec![1]),
-        // Rules of pins can change between two runs, but what the model or a tool said is no word of the user's.
+        // Rules of pins can change between two runs, but what the model or a tool said is not a word of the user's.
         ("uUa", "system", User, vec![1]),
         ("uaUa", "system", User, vec![]),
         ("uaUa", "first:2", User, vec![2]),
@@ -237,7 +241,7 @@ fn a_call_that_begins_as_a_summary_is_pinned() {
     let rules = Policy { keep: Size::Messages(2), pins, ..policy() };
     mark_summaries(&mut document.transcripts[0], &rules, SummaryRole::User);
     let transcript = &document.transcripts[0];
-    assert_eq!(plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &rules).pinned, [1, 2]);
+    assert_eq!(plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &rules, moved_cut).pinned, [1, 2]);
 }
 
 #[test]
@@ -303,7 +307,7 @@ fn a_history_must_be_larger_than_the_smallest_summary() {
         let document = read(&source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
         let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
-        plan(transcript, &tally, &one).uncut_if_no_larger_than(13, &tally)
+        plan(transcript, &tally, &one, moved_cut).uncut_if_no_larger_than(13, &tally)
     };
     let small = with("uau");
     assert_eq!((small.cutoff, small.summarized(), small.pinned.len()), (0, vec![], 0));

@@ -55,7 +55,7 @@ fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) ->
     for (message, (read, original)) in scene.transcript.messages.iter().zip(originals).enumerate() {
         let (Content::Parts(parts), Content::Parts(originals)) = (&read.content, &original.content) else { continue };
         let list = scene.transcript.format.attachments(read);
-        parts.iter().zip(originals).for_each(|part| add(message, part, list, &mut media));
+        parts.iter().zip(originals).for_each(|(part, original)| add(message, part, original, list, &mut media));
     }
     let messages: Vec<usize> = media.iter().map(|medium| medium.message).collect();
     let old = scene.is_old(age, &messages);
@@ -67,17 +67,12 @@ fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) ->
     parts.into_iter().filter_map(|medium| replace(scene, medium)).chain(attached).collect()
 }
 
-fn add<'a>(
-    message: usize,
-    (part, original): (&Part<'a>, &Part<'a>),
-    list: Option<Json<'a>>,
-    media: &mut Vec<Medium<'a>>,
-) {
+fn add<'a>(message: usize, part: &Part<'a>, original: &Part<'a>, list: Option<Json<'a>>, media: &mut Vec<Medium<'a>>) {
     let kind = match (&part.kind, &original.kind) {
         (PartKind::Image, _) => "image",
         (PartKind::Media, _) => "file",
         (PartKind::Result(Content::Parts(inner)), PartKind::Result(Content::Parts(originals))) => {
-            return inner.iter().zip(originals).for_each(|part| add(message, part, list, media));
+            return inner.iter().zip(originals).for_each(|(part, original)| add(message, part, original, list, media));
         }
         _ => return,
     };

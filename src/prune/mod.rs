@@ -94,7 +94,7 @@ impl FromStr for Choice {
         }
         let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
             let names = KINDS.iter().map(|kind| kind.name).chain(["all", "none"]);
-            let what = format!("`{name}` is no rule: {}", names.clone().collect::<Vec<_>>().join(", "));
+            let what = format!("`{name}` is not a rule: {}", names.clone().collect::<Vec<_>>().join(", "));
             let near = || nearest(name, names.clone()).or_else(|| abbreviated(name, names.clone()));
             // Of several rules none is meant alone.
             let meant = if text.contains(',') { None } else { near() };

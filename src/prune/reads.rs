@@ -72,11 +72,10 @@ impl Later {
     fn makes_useless(&self, extent: &Extent, bytes: usize) -> Option<&'static str> {
         // A later read can consist of a note that the file is unchanged, which shows nothing.
         let is_shown = |(later, shown): &(Extent, usize)| later.covers(extent) && *shown >= bytes / 2;
-        match () {
-            () if self.read.iter().any(is_shown) => Some("was read again later"),
-            () if self.changed => Some("was changed later"),
-            () => None,
+        if self.read.iter().any(is_shown) {
+            return Some("was read again later");
         }
+        self.changed.then_some("was changed later")
     }
 }
 

@@ -43,9 +43,10 @@ fn remove(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>) -> Option<Change> 
     let call = result.call_use();
     let is_outcome =
         call.command.is_some() && !call.only_reads || call.files.iter().any(|file| file.access == Access::Changed);
-    let why = match has_failed || is_outcome {
-        true => last_line(text).map(|line| format!("; it ended: {line}")).unwrap_or_default(),
-        false => String::new(),
+    let why = if has_failed || is_outcome {
+        last_line(text).map(|line| format!("; it ended: {line}")).unwrap_or_default()
+    } else {
+        String::new()
     };
     let size = in_tokens(tokens);
     let again = found_again(scene, result, call);

@@ -88,7 +88,7 @@ impl Kind {
     /// Parses the amount of the rule.
     ///
     /// # Errors
-    /// The value is no amount of this kind.
+    /// The value is not an amount of this kind.
     pub(super) fn amount(&self, value: &str) -> Result<Amount, Diagnostic> {
         match self.default {
             Amount::None => Err(Diagnostic::new(format!("{} takes no size", self.name))),

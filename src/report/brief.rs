@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::transcript::compaction::Compaction;
+use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::{Arguments, Content, Message, PartKind, Role};
 
 use crate::report::columns::fitted;
@@ -54,7 +54,7 @@ pub(crate) fn text(message: &Message<'_>) -> String {
 pub(super) fn others(message: &Message<'_>) -> Vec<&'static str> {
     let Content::Parts(parts) = &message.content else { return Vec::new() };
     let named = parts.iter().filter_map(|part| match part.kind {
-        PartKind::Compaction(Compaction::Readable(_)) => None,
+        PartKind::Compaction(ProviderCompaction::Readable(_)) => None,
         PartKind::Compaction(_) => Some("[compaction]"),
         PartKind::Image => Some("[picture]"),
         PartKind::Media => Some("[media]"),

@@ -20,7 +20,7 @@ use crate::sanitize::sanitize_json;
 use crate::sync::lock;
 use crate::tokens::{Categories, Counter, Tally};
 use crate::transcript::Transcript;
-use crate::transcript::compaction::Compaction;
+use crate::transcript::compaction::ProviderCompaction;
 use crate::wording;
 
 use crate::files::output;
@@ -84,7 +84,7 @@ impl Compacted {
                 message if message < plan.start => "removed",
                 _ => "summarized",
             };
-            Compacted { message, readable: matches!(compaction, Some(Compaction::Readable(_))), status }
+            Compacted { message, readable: matches!(compaction, Some(ProviderCompaction::Readable(_))), status }
         };
         transcript.compactions.iter().map(of_one).collect()
     }

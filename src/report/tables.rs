@@ -2,9 +2,9 @@
 
 use crate::cli::Table;
 use crate::llm::providers::PROVIDERS;
+use crate::presets::PRESETS;
 use crate::prune::{KINDS, Kind};
 use crate::redact;
-use crate::settings::presets::PRESETS;
 use crate::tokens::COUNTERS;
 use crate::tokens::models::{self, PRICES_OF};
 use crate::transcript::formats::FORMATS;

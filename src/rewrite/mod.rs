@@ -6,13 +6,10 @@
 pub(crate) mod arguments;
 pub(crate) mod elements;
 pub(crate) mod media;
-pub(crate) mod reasoning;
 pub(crate) mod repair;
 pub(crate) mod restoring;
-pub(crate) mod results;
 mod style;
 pub(crate) mod thinking;
-mod update;
 
 use std::ops::Range;
 
@@ -25,7 +22,6 @@ use crate::transcript::formats::InsertionPoint;
 pub(crate) use crate::transcript::edit::{Edit, Replaces, apply, changes, pieces, sort};
 pub(crate) use crate::transcript::view::edited;
 pub(crate) use style::Style;
-pub(crate) use update::{no_update, refused_by_state, remaining, update};
 
 /// A summary and its place.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,6 +44,27 @@ pub(crate) fn placed(transcript: &Transcript<'_>, plan: &Plan, summary: &Placed)
             edits
         }
     }
+}
+
+/// Returns all messages after the compaction as text: pinned messages and the summary, then the kept messages, with
+/// `edits` applied.
+pub(crate) fn remaining(
+    transcript: &Transcript<'_>,
+    plan: &Plan,
+    summary: Option<&Placed>,
+    edits: &[Edit],
+) -> Vec<String> {
+    let message: Vec<String> = match summary {
+        Some(Placed::Messages(entries)) => entries.iter().map(|entry| Style::spaced().write(entry)).collect(),
+        _ => Vec::new(),
+    };
+    let (before, after) = plan.pinned.split_at(plan.before_summary.min(plan.pinned.len()));
+    let left = |index: &usize| plan.emptied.binary_search(index).is_err();
+    let written = |index: usize| edited(transcript, index, edits);
+    let before = before.iter().copied().filter(left).map(written);
+    let kept = plan.cutoff..transcript.messages.len();
+    let behind = after.iter().copied().chain(kept).filter(left).map(written);
+    before.chain(message).chain(behind).collect()
 }
 
 /// Returns the place of the summary of a compaction.
@@ -215,7 +232,7 @@ fn default_separator(source: &str, first: Option<&Range<usize>>) -> &'static str
 }
 
 /// Removes entries with the separator after them; at the end of the list, with the one before them.
-fn removal(spans: &[Range<usize>], first: usize, after: usize) -> Edit {
+pub(crate) fn removal(spans: &[Range<usize>], first: usize, after: usize) -> Edit {
     let range = match (spans.get(after), first.checked_sub(1)) {
         (Some(next), _) => spans[first].start..next.start,
         (None, Some(before)) => spans[before].end..spans[after - 1].end,

@@ -1,5 +1,6 @@
 //! Checks splices to the byte.
 
+use crate::presets::langgraph::update;
 use crate::rewrite::*;
 use crate::transcript::formats::{SummaryMessage, SummaryRole};
 use crate::transcript::framing::tests::read;

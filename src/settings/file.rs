@@ -12,10 +12,11 @@ use serde_json::{Map, Value as Json};
 
 use crate::diagnostic::Diagnostic;
 use crate::exit::Failure;
-use crate::settings::deerflow;
+use crate::llm::providers;
+use crate::presets::deerflow;
 use crate::settings::keys::{FlagKind, Keys};
-use crate::settings::value::{ConfigFile, FlagValue, Origin, SettingValue, found};
-use crate::wording::{one_line, reason};
+use crate::settings::value::{ConfigFile, FlagValue, Origin, SettingValue};
+use crate::wording::{found, one_line, reason};
 
 /// The largest config file. With the limit on aliases, this bounds the cost of a hostile one.
 const MOST_BYTES: u64 = 1 << 18;
@@ -53,12 +54,30 @@ pub(super) fn read(
     match yaml(text).map_err(wrong)? {
         Json::Null => Ok(ConfigFile::default()),
         Json::Object(map) => match map.get(deerflow::SECTION) {
-            Some(Json::Object(section)) => Ok(deerflow::read(&name, section, map.get(deerflow::MODELS), &variable)?),
-            Some(Json::Null) => Ok(deerflow::read(&name, &Map::new(), None, &variable)?),
+            Some(Json::Object(section)) => Ok(of_deerflow(&name, section, map.get(deerflow::MODELS), &variable)?),
+            Some(Json::Null) => Ok(of_deerflow(&name, &Map::new(), None, &variable)?),
             _ => Ok(settings(&name, map, keys)?),
         },
         _ => Err(wrong("expected settings, one a line, as in `keep: messages:6`".to_owned()).into()),
     }
+}
+
+/// Returns the settings of `DeerFlow`'s file.
+fn of_deerflow(
+    file: &str,
+    keys: &Map<String, Json>,
+    models: Option<&Json>,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<ConfigFile, Failure> {
+    let is_provider = |name: &str| providers::by_name(name).is_some();
+    let deerflow::Config { flags, summary_prompt, disabled, never } =
+        deerflow::read(&deerflow::Section { file, keys, models, variable, is_provider })?;
+    let values = flags.into_iter().map(|deerflow::FlagOfConfig { flag, values, note, unusable }| SettingValue {
+        note,
+        unusable,
+        ..SettingValue::new(flag, FlagValue::Texts(values), Origin::File(file.to_owned()))
+    });
+    Ok(ConfigFile { values: values.collect(), summary_prompt, disabled, never })
 }
 
 /// Returns the path of the user's own file.

@@ -14,8 +14,8 @@ use crate::cli::{self, Arguments};
 use crate::compact::{Emit, is_no_model};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::exit::Failure;
+use crate::presets::PRESETS;
 use crate::settings::keys::{FlagKind, Keys, kind};
-use crate::settings::presets::PRESETS;
 use crate::settings::value::{ConfigFile, FlagValue, Origin, SettingValue, shown};
 use crate::settings::{environment, file};
 

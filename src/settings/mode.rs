@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::cli::{Arguments, Generated, Table, When};
+use crate::presets;
 use crate::settings::layers::CommandLine;
-use crate::settings::presets;
 use crate::settings::{Settings, Volume, volume};
 
 /// What the program does.

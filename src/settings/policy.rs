@@ -6,21 +6,21 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::Result;
 
 use crate::cli::Arguments;
-use crate::compact::{CompactionPolicy, Pruning, SummaryPolicy, SystemHabits};
+use crate::compact::{CompactionPolicy, Pruning, SummaryPolicy};
 use crate::exit::Failure;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
 use crate::plan::{self, Policy};
+use crate::presets::recipe::{Recipe, Trim};
+use crate::presets::{self, Preset, SystemHabits};
 use crate::prune::{Choice, chosen, cutting_arguments};
 use crate::rewrite::arguments::Truncation;
 use crate::summary::prompt::Template;
-use crate::summary::recipe::{Recipe, Trim};
 use crate::tokens::Counter;
 use crate::tokens::models::{self, Model};
 use crate::wording::reason;
 
 use crate::settings::names::{NamedModel, find_model, in_table};
-use crate::settings::presets::{self, Preset};
 use crate::settings::summarizer::{ledger_tokens, summarizer_kind, summarizer_model, summarizer_name, writer_provider};
 
 /// Returns the policy of some arguments with a preset. `given` has the names of the flags that any layer gives.

@@ -3,8 +3,6 @@
 use std::ffi::OsString;
 use std::fmt;
 
-use serde_json::Value as Json;
-
 use crate::sanitize::is_control;
 
 /// The origin of a value in a layer.
@@ -106,17 +104,4 @@ pub(super) struct ConfigFile {
 pub(super) fn shown(text: &str) -> String {
     let plain = !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || is_control(c));
     if plain { text.to_owned() } else { format!("{text:?}") }
-}
-
-/// Returns a value of a config file for an error.
-pub(super) fn found(json: &Json) -> String {
-    const MOST: usize = 60;
-    match json {
-        Json::Null => "nothing".to_owned(),
-        Json::Array(items) if items.is_empty() => "an empty list".to_owned(),
-        Json::Array(_) => "a list".to_owned(),
-        Json::Object(_) => "a table".to_owned(),
-        Json::String(text) if text.chars().count() > MOST => "a long text".to_owned(),
-        scalar => scalar.to_string(),
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::transcript::compaction::Compaction;
+use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
@@ -173,7 +173,7 @@ impl<'m, 'a> HistoryWriter<'m, 'a> {
                             let call = self.call_of(part.json);
                             self.result(call, inner);
                         }
-                        PartKind::Compaction(Compaction::Readable(text)) => {
+                        PartKind::Compaction(ProviderCompaction::Readable(text)) => {
                             self.notes(&Content::Text(*text), false);
                             self.out.push('\n');
                         }
@@ -219,7 +219,7 @@ fn arguments_text<'a>(arguments: &Arguments<'a>) -> Cow<'a, str> {
 }
 
 /// Escapes text so that it cannot close an element.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('>', "&gt;").replace('<', "&lt;")
 }
 

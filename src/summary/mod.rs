@@ -1,15 +1,9 @@
 //! A model's summary: the prompt, the request to a summarizer and its reply, and the acceptance of a summary.
 
 pub(crate) mod acceptance;
-pub(crate) mod buffer;
 pub(crate) mod exchange;
 pub(crate) mod history;
 pub(crate) mod inline_data;
 pub(crate) mod parts;
 pub(crate) mod prompt;
-pub(crate) mod python_format;
-pub(crate) mod recipe;
-pub(crate) mod sections;
 pub(crate) mod trim;
-pub(crate) mod trim_messages;
-pub(crate) mod truncate_middle;

@@ -1,8 +1,5 @@
 //! The prompts for a summarizer: templates with a place for the history.
 
-use crate::summary::python_format;
-use crate::tokens::python;
-
 /// English text has about three words for four tokens.
 const WORDS_PER_TOKEN: f64 = 0.75;
 
@@ -12,32 +9,11 @@ const EARLIER: &str = "{{EARLIER}}";
 /// escaped.
 const EARLIER_NOTES: [&str; 2] = ["<earlier_notes>", "<existing_summary>"];
 
-/// The built-in prompts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BuiltIn {
-    /// tcompact's own: notes under four headings.
-    Own,
-    /// The own prompt in Chinese.
-    Chinese,
-    /// A few sentences, to follow a system message.
-    Brief,
-    /// The four headings in few words, for a model with a small window: such a model is small itself, and repeats long
-    /// instructions instead of following them.
-    Small,
-}
-
-impl BuiltIn {
-    /// Returns the text, which asks for notes of at most this many tokens.
-    fn text(self, summary_tokens: u64) -> String {
-        let text = match self {
-            BuiltIn::Own => include_str!("prompt.txt"),
-            BuiltIn::Chinese => include_str!("prompt_zh.txt"),
-            BuiltIn::Brief => include_str!("prompt_brief.txt"),
-            BuiltIn::Small => include_str!("prompt_small.txt"),
-        };
-        text.trim_end().replace("{{WORDS}}", &words(summary_tokens).to_string())
-    }
-}
+/// The built-in prompt: notes under four headings.
+pub(crate) const OWN: &str = include_str!("prompt.txt");
+/// The four headings in few words, for a model with a small window: such a model is small itself, and repeats long
+/// instructions instead of following them.
+pub(crate) const SMALL: &str = include_str!("prompt_small.txt");
 
 /// Estimates the words that have this many tokens.
 pub(super) fn words(tokens: u64) -> u64 {
@@ -45,18 +21,19 @@ pub(super) fn words(tokens: u64) -> u64 {
 }
 
 /// The syntax of a template.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Fill {
     /// One `{messages}` and no other field.
     Own,
-    /// Python's `str.format`.
-    Python,
-    /// Python's `str.format`, with trailing white space removed.
-    PythonStripped,
+    /// That of another system.
+    Foreign(FillForeign),
 }
 
+/// Fills a template of another system with the history; the error is in the words of that system.
+pub(crate) type FillForeign = fn(template: &str, history: &str) -> Result<String, String>;
+
 /// A prompt with a place for the history.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Template {
     /// The text around the single place.
     Parts {
@@ -67,25 +44,25 @@ pub(crate) enum Template {
         /// The text after the history.
         after: String,
     },
-    /// A Python format string with any number of places.
-    Python {
-        /// The format string.
+    /// A template of another system, with any number of places.
+    Foreign {
+        /// The template.
         text: String,
-        /// Whether trailing white space of the result is removed.
-        stripped: bool,
+        /// Fills it.
+        fill: FillForeign,
     },
 }
 
 impl Template {
-    /// Creates the template that asks for notes of at most this many tokens.
-    pub(crate) fn built_in(which: BuiltIn, summary_tokens: u64) -> Self {
-        let text = which.text(summary_tokens);
+    /// Creates the template of a built-in prompt that asks for notes of at most this many tokens.
+    pub(crate) fn built_in(prompt: &str, summary_tokens: u64) -> Self {
+        let text = prompt.trim_end().replace("{{WORDS}}", &words(summary_tokens).to_string());
         let (before, after) = text.split_once("{messages}").unwrap_or((&text, ""));
         let always = before.split_inclusive('\n').filter(|line| !line.starts_with(EARLIER));
         Template::Parts { before: always.collect(), before_notes: before.replace(EARLIER, ""), after: after.to_owned() }
     }
 
-    /// Parses a template. tcompact's own syntax has one `{messages}`, and `{{` and `}}` for braces. Python's is checked
+    /// Parses a template. tcompact's own syntax has one `{messages}`, and `{{` and `}}` for braces. Any other is checked
     /// only when it is filled.
     ///
     /// # Errors
@@ -93,8 +70,7 @@ impl Template {
     pub(crate) fn parse(text: &str, fill: Fill) -> Result<Self, String> {
         match fill {
             Fill::Own => Template::parse_own(text),
-            Fill::Python => Ok(Template::Python { text: text.to_owned(), stripped: false }),
-            Fill::PythonStripped => Ok(Template::Python { text: text.to_owned(), stripped: true }),
+            Fill::Foreign(fill) => Ok(Template::Foreign { text: text.to_owned(), fill }),
         }
     }
 
@@ -114,7 +90,7 @@ impl Template {
             } else {
                 let shown: String = brace.chars().take(20).take_while(|c| *c != '\n').collect();
                 return Err(format!(
-                    "has `{shown}`, which is no field: {{messages}} is the only one, and a brace of the text is written twice"
+                    "has `{shown}`, which is not a field: {{messages}} is the only one, and a brace of the text is written twice"
                 ));
             }
         }
@@ -127,7 +103,7 @@ impl Template {
         }
     }
 
-    /// Whether it has no place for the history, which is no error in Python.
+    /// Whether it has no place for the history, which is not an error in Python.
     pub(crate) fn has_no_place(&self) -> bool {
         matches!((self.fill("a"), self.fill("b")), (Ok(one), Ok(other)) if one == other)
     }
@@ -136,7 +112,7 @@ impl Template {
     pub(crate) fn around(&self) -> String {
         match self {
             Template::Parts { before_notes, after, .. } => [before_notes.as_str(), after].concat(),
-            Template::Python { .. } => self.fill("").unwrap_or_default(),
+            Template::Foreign { .. } => self.fill("").unwrap_or_default(),
         }
     }
 
@@ -144,7 +120,7 @@ impl Template {
     pub(crate) fn instructions(&self) -> impl Iterator<Item = &str> {
         let (before, after) = match self {
             Template::Parts { before_notes, after, .. } => (before_notes, Some(after)),
-            Template::Python { text, .. } => (text, None),
+            Template::Foreign { text, .. } => (text, None),
         };
         before.lines().chain(after.into_iter().flat_map(|after| after.lines()))
     }
@@ -152,17 +128,14 @@ impl Template {
     /// Fills in a history.
     ///
     /// # Errors
-    /// Python's error message for an invalid format string.
+    /// The error of the other system for an invalid template.
     pub(crate) fn fill(&self, history: &str) -> Result<String, String> {
         match self {
             Template::Parts { before, before_notes, after } => {
                 let has_notes = EARLIER_NOTES.iter().any(|tag| history.contains(tag));
                 Ok([if has_notes { before_notes } else { before }, history, after].concat())
             }
-            Template::Python { text, stripped } => {
-                let filled = python_format::format(text, history)?;
-                Ok(if *stripped { python::rstrip(&filled).to_owned() } else { filled })
-            }
+            Template::Foreign { text, fill } => fill(text, history),
         }
     }
 }
@@ -170,6 +143,7 @@ impl Template {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::presets;
 
     #[test]
     fn templates() {
@@ -184,7 +158,7 @@ mod tests {
 
     #[test]
     fn every_built_in_template_has_a_place_and_a_length() {
-        for built_in in [BuiltIn::Own, BuiltIn::Chinese, BuiltIn::Brief, BuiltIn::Small] {
+        for built_in in [OWN, SMALL, presets::recipe::CHINESE, presets::recipe::BRIEF] {
             let prompt = Template::built_in(built_in, 1024).fill("HISTORY").expect("filled");
             assert!(prompt.contains("\nHISTORY"), "{prompt}");
             assert!(prompt.contains(" 768 "), "{prompt}");
@@ -195,7 +169,7 @@ mod tests {
     /// Instructions on notes that are not there make a model look for them.
     #[test]
     fn earlier_notes_are_only_spoken_of_where_the_history_has_some() {
-        for built_in in [BuiltIn::Own, BuiltIn::Small] {
+        for built_in in [OWN, SMALL] {
             let template = Template::built_in(built_in, 1024);
             let filled = |history: &str| template.fill(history).expect("filled");
             for tag in ["<earlier_notes>", "<existing_summary>"] {

@@ -170,7 +170,7 @@ fn text_or_none(text: Option<Text<'_>>, out: &mut impl Sink) {
     }
 }
 
-/// Appends arguments as a dict. Arguments that are no dict, which `LangChain` refuses, count as a string.
+/// Appends arguments as a dict. Arguments that are not a dict, which `LangChain` refuses, count as a string.
 fn arguments(arguments: Arguments<'_>, out: &mut impl Sink) {
     match arguments {
         Arguments::Value(value) => python::repr(value, out),

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::tokens::approx::{MEDIA_TOKENS, reasoning_beside};
 use crate::tokens::{Counter, Tally};
-use crate::transcript::compaction::Compaction;
+use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::{Arguments, Call, Content, Message, Part, PartKind, Role, Transcript, pairing};
 
 /// The tokens of a conversation by category.
@@ -159,7 +159,7 @@ impl Parts {
                 PartKind::Text(text)
                 | PartKind::Refusal(text)
                 | PartKind::Foreign(text)
-                | PartKind::Compaction(Compaction::Readable(text)) => (own.clone(), size(&text.decode())),
+                | PartKind::Compaction(ProviderCompaction::Readable(text)) => (own.clone(), size(&text.decode())),
                 PartKind::Reasoning(text) => (Category::Thinking, size(&text.decode())),
                 PartKind::Image | PartKind::Media => (Category::Media, MEDIA_TOKENS as f64),
                 PartKind::Result(inner) => {

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::tokens::approx::{self, Lists, MEDIA_TOKENS, reasoning_beside};
 use crate::tokens::bpe::{self, Encoding};
-use crate::transcript::compaction::Compaction;
+use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, Content, Message, Part, PartKind};
@@ -199,7 +199,7 @@ fn exact_content(content: &Content<'_>, size: impl Fn(Piece<'_>) -> u64 + Copy) 
         PartKind::Image | PartKind::Media => size(Piece::Fixed(MEDIA_TOKENS)),
         // Counted with the message's calls.
         PartKind::Call => 0,
-        PartKind::Compaction(Compaction::Readable(text)) => size(Piece::Text(*text)),
+        PartKind::Compaction(ProviderCompaction::Readable(text)) => size(Piece::Text(*text)),
         PartKind::Compaction(_) | PartKind::Other | PartKind::Foreign(_) => size(Piece::Json(part.json)),
     };
     match content {
@@ -211,7 +211,7 @@ fn exact_content(content: &Content<'_>, size: impl Fn(Piece<'_>) -> u64 + Copy) 
 /// Bytes of the texts of a content, those of results included.
 fn content_bytes(content: &Content<'_>) -> u64 {
     let part = |part: &Part<'_>| match &part.kind {
-        PartKind::Text(text) | PartKind::Compaction(Compaction::Readable(text)) => text.decode().len() as u64,
+        PartKind::Text(text) | PartKind::Compaction(ProviderCompaction::Readable(text)) => text.decode().len() as u64,
         PartKind::Result(inner) => content_bytes(inner),
         _ => 0,
     };

@@ -1,5 +1,6 @@
-//! Python's notation of JSON values: `repr`, and `json.dumps` without escapes of characters outside ASCII. `LangChain`
-//! counts its characters and sends it to models. Also, the white space of Python's `strip`.
+//! Python's notation of JSON values: `repr`, and `json.dumps` without escapes of characters outside ASCII. tcompact's
+//! estimate of tokens is `LangChain`'s and counts the characters of this notation, with and without a preset. The presets
+//! also send it to models.
 //!
 //! Dicts and lists have `, ` and `: `; integers stay as they are spelled, other numbers are printed like Python's
 //! floats. In `repr`, strings have single quotes, and the characters that Unicode 14.0 calls not printable are escaped.
@@ -33,21 +34,6 @@ pub(crate) fn repr(value: Json<'_>, out: &mut impl Sink) {
 /// Appends `json.dumps(value, ensure_ascii=False)`.
 pub(crate) fn json(value: Json<'_>, out: &mut impl Sink) {
     write(value, Dialect::Json, out);
-}
-
-/// Removes Python's white space at both ends of a text.
-pub(crate) fn strip(text: &str) -> &str {
-    text.trim_matches(is_space)
-}
-
-/// Removes Python's white space at the end of a text.
-pub(crate) fn rstrip(text: &str) -> &str {
-    text.trim_end_matches(is_space)
-}
-
-/// Whether a character is white space for Python's `str.isspace`: that of Unicode, and four separators of ASCII.
-pub(crate) fn is_space(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
 
 fn write(value: Json<'_>, dialect: Dialect, out: &mut impl Sink) {
@@ -324,12 +310,6 @@ mod tests {
             super::json(Source::of(json).expect("valid JSON").first().expect("a value"), &mut out);
             assert_eq!(out, python, "{json}");
         }
-    }
-
-    #[test]
-    fn white_space_is_python_s() {
-        assert_eq!(strip("\u{1c}\u{3000} a\u{200b} \u{85}\n"), "a\u{200b}");
-        assert_eq!(rstrip(" a\u{1f}\u{a0}"), " a");
     }
 
     #[test]

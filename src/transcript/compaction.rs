@@ -8,7 +8,7 @@ use crate::transcript::text::Text;
 
 /// The compaction of the history before it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Compaction<'a> {
+pub(crate) enum ProviderCompaction<'a> {
     /// A failed compaction: the provider reads the messages before it.
     Failed,
     /// A summary as readable text.
@@ -17,28 +17,29 @@ pub(crate) enum Compaction<'a> {
     Opaque,
 }
 
-impl<'a> Compaction<'a> {
+impl<'a> ProviderCompaction<'a> {
     /// Reads a block or an item of the type `compaction`.
     pub(super) fn of(block: Json<'a>) -> Self {
         let content = block.get("content").filter(|content| content.kind() != Kind::Null);
         let text = content.and_then(|content| content.text());
         if let Some(text) = text.filter(|text| !text.decode().trim().is_empty()) {
-            return Compaction::Readable(text);
+            return ProviderCompaction::Readable(text);
         }
         let has = |key: &str| block.get(key).is_some_and(|value| !value.is_falsy());
         let unread = content.is_some() && text.is_none();
-        match unread || ["encrypted_content", "provider_details", "id"].into_iter().any(has) {
-            true => Compaction::Opaque,
-            false => Compaction::Failed,
+        if unread || ["encrypted_content", "provider_details", "id"].into_iter().any(has) {
+            ProviderCompaction::Opaque
+        } else {
+            ProviderCompaction::Failed
         }
     }
 
     /// Returns the rank among several in one message; the highest counts.
     pub(super) fn rank(self) -> u8 {
         match self {
-            Compaction::Failed => 0,
-            Compaction::Readable(_) => 1,
-            Compaction::Opaque => 2,
+            ProviderCompaction::Failed => 0,
+            ProviderCompaction::Readable(_) => 1,
+            ProviderCompaction::Opaque => 2,
         }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn sort(edits: &mut [Edit]) {
 
 /// Applies `edits`, which are in order and do not overlap.
 pub(crate) fn apply(source: &str, edits: &[Edit]) -> String {
-    debug_assert!(edits.is_sorted_by(|one, next| one.range.end <= next.range.start), "edits are in order");
+    assert!(edits.is_sorted_by(|one, next| one.range.end <= next.range.start), "edits are in order");
     let grown: usize = edits.iter().map(|edit| edit.text.len()).sum();
     let gone: usize = edits.iter().map(|edit| edit.range.len()).sum();
     let mut out = String::with_capacity(source.len() + grown - gone);

@@ -5,7 +5,7 @@
 pub(crate) enum Fit {
     /// The format cannot read the value.
     Mismatch,
-    /// The value is no evidence for or against the format. It is no message but may occur in files of this format, or a
+    /// The value is not evidence for or against the format. It is not a message but may occur in files of this format, or a
     /// message that other formats write alike; only the other messages decide.
     Neutral,
     /// The format can read it, and so can others.
@@ -32,7 +32,7 @@ impl Fit {
 /// How well the object around the messages fits a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EnvelopeFit {
-    /// It is no evidence.
+    /// It is not evidence.
     Unknown,
     /// It is of the format unless the messages contradict.
     Likely,

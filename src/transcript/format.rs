@@ -240,7 +240,7 @@ pub(crate) enum EntryKind {
     Note(Retention),
 }
 
-/// How long an entry that is no message stays while the messages around it are replaced.
+/// How long an entry that is not a message stays while the messages around it are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Retention {
     /// Always: it concerns the whole session.

@@ -215,7 +215,7 @@ impl<'a> List<'a> {
         })
     }
 
-    /// Rejects values of which none belongs to the format. A file of another program is no session without messages,
+    /// Rejects values of which none belongs to the format. A file of another program is not a session without messages,
     /// even if the user named the format.
     fn check_not_foreign(&self, source: &str, format: &dyn Format) -> Result<(), ReadError> {
         let is_foreign = |value: Json<'a>| matches!(format.fit(&Object::of(value)), Fit::Mismatch);
@@ -287,7 +287,7 @@ fn refused(transcript: &Transcript<'_>, unknown: foreign::UnknownPart) -> ReadEr
 /// Reads a list that has nothing but messages.
 ///
 /// # Errors
-/// A value is no message of this format.
+/// A value is not a message of this format.
 pub(crate) fn messages<'a>(list: &'a Source<'a>, format: &dyn Format) -> Result<Vec<Message<'a>>, ReadError> {
     let values = list.first().into_iter().flat_map(|list| list.items());
     values.enumerate().map(|(index, json)| message(&list.text, json, format, index)).collect()

@@ -85,9 +85,10 @@ impl<'a> Json<'a> {
 
     /// Walks over the content of the value; over nothing if it is not of this kind.
     fn inside(&self, kind: Kind) -> Walk<'a> {
-        match self.kind() == kind {
-            true => Walk::inside(self.source, self.span(), self.long_index()),
-            false => Walk::empty(self.source),
+        if self.kind() == kind {
+            Walk::inside(self.source, self.span(), self.long_index())
+        } else {
+            Walk::empty(self.source)
         }
     }
 
@@ -126,12 +127,12 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// Returns the elements; none if the value is no array.
+    /// Returns the elements; none if the value is not an array.
     pub(crate) fn items(&self) -> Items<'a> {
         Items { walk: self.inside(Kind::Array), except: &[] }
     }
 
-    /// Returns the members in order; none if the value is no object.
+    /// Returns the members in order; none if the value is not an object.
     pub(crate) fn entries(&self) -> Entries<'a> {
         Entries { walk: self.inside(Kind::Object) }
     }
@@ -251,7 +252,7 @@ impl<'a> Iterator for Entries<'a> {
 /// An object with all its members found once, for readers that need several of them.
 #[derive(Clone)]
 pub(crate) struct Object<'a> {
-    /// The value itself. It has no members if it is no object.
+    /// The value itself. It has no members if it is not an object.
     pub(crate) json: Json<'a>,
     members: Vec<Member<'a>>,
 }
@@ -281,10 +282,7 @@ impl<'a> Object<'a> {
 
     /// Returns the member called `key`; the last one if the key is repeated.
     pub(crate) fn get(&self, key: &str) -> Option<Json<'a>> {
-        let is_it = |member: &&Member<'_>| match member.is_escaped {
-            false => member.key == key,
-            true => spells(member.key, key),
-        };
+        let is_it = |member: &&Member<'_>| if member.is_escaped { spells(member.key, key) } else { member.key == key };
         self.members.iter().rev().find(is_it).map(|member| member.value)
     }
 
@@ -304,10 +302,11 @@ impl<'a> Object<'a> {
 fn spells(raw: &str, text: &str) -> bool {
     // Most keys differ in length or in the first byte, and an escaped key is longer than its text.
     let (begins, wanted) = (raw.as_bytes().first(), text.as_bytes().first());
-    match raw.len() > text.len() {
+    if raw.len() > text.len() {
+        (begins == wanted || begins == Some(&b'\\')) && Text::escaped(raw).is(text)
+    } else {
         // A key spelled like a text with a backslash decodes to another text.
-        false => begins == wanted && raw == text && !text.contains('\\'),
-        true => (begins == wanted || begins == Some(&b'\\')) && Text::escaped(raw).is(text),
+        begins == wanted && raw == text && !text.contains('\\')
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::transcript::compaction::Compaction;
+use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 
@@ -154,7 +154,7 @@ impl<'a> Message<'a> {
     }
 
     /// Returns the provider's compaction in the message, if there is one.
-    pub(crate) fn compaction(&self) -> Option<Compaction<'a>> {
+    pub(crate) fn compaction(&self) -> Option<ProviderCompaction<'a>> {
         let Content::Parts(parts) = &self.content else { return None };
         let compactions = parts.iter().filter_map(|part| match part.kind {
             PartKind::Compaction(compaction) => Some(compaction),
@@ -166,7 +166,7 @@ impl<'a> Message<'a> {
     /// Whether the message holds nothing but a compaction in readable text.
     pub(crate) fn is_readable_compaction(&self) -> bool {
         let Content::Parts(parts) = &self.content else { return false };
-        let is_readable = |kind: &PartKind<'_>| matches!(kind, PartKind::Compaction(Compaction::Readable(_)));
+        let is_readable = |kind: &PartKind<'_>| matches!(kind, PartKind::Compaction(ProviderCompaction::Readable(_)));
         self.calls.is_empty() && self.results.is_empty() && parts.iter().all(|part| is_readable(&part.kind))
     }
 
@@ -228,7 +228,7 @@ pub(crate) enum PartKind<'a> {
     /// The result of a tool call.
     Result(Content<'a>),
     /// A provider's own compaction of the messages before it.
-    Compaction(Compaction<'a>),
+    Compaction(ProviderCompaction<'a>),
     /// A known kind without text: content that only its provider can read, a mark, a cache point.
     Other,
     /// An unknown kind, as the source spells it.
@@ -325,9 +325,9 @@ impl<'a> Content<'a> {
         match self {
             Content::Text(text) => Some(*text),
             Content::Parts(parts) => parts.iter().find_map(|part| match &part.kind {
-                PartKind::Text(text) | PartKind::Refusal(text) | PartKind::Compaction(Compaction::Readable(text)) => {
-                    Some(*text)
-                }
+                PartKind::Text(text)
+                | PartKind::Refusal(text)
+                | PartKind::Compaction(ProviderCompaction::Readable(text)) => Some(*text),
                 PartKind::Result(content) => content.first_text(),
                 _ => None,
             }),
@@ -344,7 +344,7 @@ impl<'a> Content<'a> {
                 .flat_map(|part| match &part.kind {
                     PartKind::Text(text)
                     | PartKind::Refusal(text)
-                    | PartKind::Compaction(Compaction::Readable(text))
+                    | PartKind::Compaction(ProviderCompaction::Readable(text))
                     | PartKind::Foreign(text) => vec![*text],
                     PartKind::Result(content) => content.texts(),
                     _ => Vec::new(),

@@ -3,7 +3,6 @@
 //! Sizes are in [`crate::tokens`], decisions in [`crate::plan`], edits in [`crate::rewrite`]. This file only re-exports
 //! names: the files of this module import each other and never this file.
 
-pub(crate) mod coercion;
 pub(crate) mod compaction;
 pub(crate) mod detect;
 pub(crate) mod edit;

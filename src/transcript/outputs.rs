@@ -102,7 +102,7 @@ fn all_strings(value: Json<'_>) -> Vec<Json<'_>> {
     named_strings(value).into_iter().map(|(_, string)| string).collect()
 }
 
-/// Returns every string in a value that is no key, in order, with the key of the innermost member around it; in one
+/// Returns every string in a value that is not a key, in order, with the key of the innermost member around it; in one
 /// pass at any depth.
 pub(crate) fn named_strings(value: Json<'_>) -> Vec<(Option<Json<'_>>, Json<'_>)> {
     /// An open object or array: the key of its current member, and whether a key comes next.

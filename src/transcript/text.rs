@@ -37,7 +37,7 @@ impl<'a> Text<'a> {
         Text { raw, excess, first: raw.as_bytes().first().copied().unwrap_or_default() }
     }
 
-    /// Creates one from text that is no JSON string.
+    /// Creates one from text that is not a JSON string.
     pub(crate) fn plain(raw: &'a str) -> Self {
         Text::spelled(raw, 0)
     }

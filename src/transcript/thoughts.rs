@@ -76,7 +76,7 @@ const MODEL: [&[&str]; 12] = [
     &["info", "config", "model", "model_name"],
 ];
 
-/// The paths to the model in a line of a session that is no message.
+/// The paths to the model in a line of a session that is not a message.
 const NOTED_MODEL: [&[&str]; 2] = [&["payload", "model"], &["modelId"]];
 
 /// Returns the thinking in a message, in order; none if the model's maker requires that it stays.
@@ -191,7 +191,7 @@ fn item(json: Json<'_>) -> Option<Mark> {
     }
 }
 
-/// Returns the mark of an element of a message's content; `None` if it is no thinking.
+/// Returns the mark of an element of a message's content; `None` if it is not thinking.
 fn block(block: Json<'_>) -> Option<Mark> {
     let signed = |is_signed: bool| Some(if is_signed { Mark::Signed } else { Mark::Unsigned });
     if is(block, "part_kind", "thinking") {

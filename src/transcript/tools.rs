@@ -205,7 +205,7 @@ impl ToolUse {
         };
         let has_path = arguments_json.as_object().is_some_and(|arguments_json| path_in(arguments_json).is_some());
         let command = match arguments_json {
-            // Arguments of a shell that are no JSON are the command.
+            // Arguments of a shell that are not JSON are the command.
             Value::Null => Some(arguments).filter(|text| is_shell(name) && !text.trim().is_empty()).map(str::to_owned),
             // The command of an editor is one of its verbs.
             arguments_json => command_argument(name, arguments_json).filter(|_| !has_path),
@@ -313,11 +313,14 @@ fn files_of_arguments(name: &str, arguments_json: &Map<String, Value>) -> Vec<Fi
     let words = words_of_name(editor.unwrap_or(name));
     let has_verb = |verbs: &[&str]| words.iter().any(|word| verbs.contains(&word.as_str()));
     let has_argument = |names: &[&str]| arguments_json.keys().any(|key| names.contains(&normalized(key).as_str()));
-    let access = match () {
-        () if has_verb(&CHANGE_VERBS) || has_argument(&CONTENT_KEYS) && !has_verb(&READ_VERBS) => Access::Changed,
-        () if has_verb(&SEARCH_VERBS) || has_argument(&SEARCH_KEYS) => return Vec::new(),
-        () if has_verb(&READ_VERBS) => Access::Read,
-        () => Access::Named,
+    let access = if has_verb(&CHANGE_VERBS) || has_argument(&CONTENT_KEYS) && !has_verb(&READ_VERBS) {
+        Access::Changed
+    } else if has_verb(&SEARCH_VERBS) || has_argument(&SEARCH_KEYS) {
+        return Vec::new();
+    } else if has_verb(&READ_VERBS) {
+        Access::Read
+    } else {
+        Access::Named
     };
     let file_use = |(path, extent)| {
         let extent = if access == Access::Read { extent } else { Extent::Whole };

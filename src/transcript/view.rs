@@ -21,7 +21,7 @@ pub(crate) struct Arena<'t> {
 /// Returns the conversation with `edits` applied, which are in order; the conversation itself if there are none.
 ///
 /// # Errors
-/// The edited text is no conversation.
+/// The edited text is not a conversation.
 pub(crate) fn view<'t>(
     transcript: &'t Transcript<'t>,
     edits: &[Edit],

@@ -96,11 +96,10 @@ fn what_the_user_gives_is_his() {
 fn what_stands_in_the_way_of_the_users_parameter_goes() {
     fn one_limit(body: &Value) -> (u16, String) {
         let names = ["max_tokens", "max_completion_tokens"];
-        match names.iter().all(|name| body.get(*name).is_some()) {
-            true => {
-                refusal(names[0], "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
-            }
-            false => (200, good()),
+        if names.iter().all(|name| body.get(*name).is_some()) {
+            refusal(names[0], "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
+        } else {
+            (200, good())
         }
     }
     for (model, own, other) in [

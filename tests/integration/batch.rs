@@ -200,7 +200,7 @@ fn files_are_replaced_in_place_with_their_mode_and_time() {
     assert_eq!(again.code, 7, "the copy would be lost: {again:?}");
     assert!(again.stderr.contains("logs/a.json.bak cannot be written: it is there already"), "{again:?}");
     assert_eq!(fs::read(&file).expect("a file"), after);
-    // A backup copy is no input.
+    // A backup copy is not an input.
     assert_eq!(within(folder, &["--model", "extractive", "--in-place", "--keep", "messages:2", "logs"]).code, 0);
     assert_eq!(fs::read(folder.join("logs/a.json.bak")).expect("a copy"), original);
 }

@@ -4,22 +4,19 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use crate::left_out::left_out;
 use crate::program::path;
 
 /// Returns the rows of the comparison with `python` as the interpreter of the other programs.
-#[expect(clippy::print_stderr, reason = "it says what is not tried")]
 fn rows(python: &str) -> Option<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = Command::new("python3");
     command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers.py"));
     command.args(["--binary", env!("CARGO_BIN_EXE_tcompact"), "--python", python, "--runs", "1"]);
     command.args(["--folder", &path(folder.path(), "data"), "dry", "tokens", "ttok", "summary"]);
-    let output = match command.output() {
-        Ok(output) => output,
-        Err(error) => {
-            eprintln!("skipped: python3: {error}");
-            return None;
-        }
+    let Ok(output) = command.output() else {
+        left_out("python3");
+        return None;
     };
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     Some(String::from_utf8(output.stdout).expect("UTF-8"))

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::left_out::left_out;
 use crate::program::{path, with};
 
 /// Measures its page and reports to the page around it.
@@ -65,15 +66,13 @@ fn probed(browser: &str, folder: &Path, page: &str, axe: &str, (width, dark): (u
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "it says what is not tried")]
 fn the_page_in_light_and_dark_narrow_and_wide() {
     let Some(browser) = browser() else {
-        eprintln!("skipped: no browser is installed");
-        return;
+        return left_out("browser");
     };
     let axe = axe();
     if axe.is_none() {
-        eprintln!("axe-core is not installed: contrast and landmarks are not checked");
+        left_out("axe-core");
     }
     let folder = tempfile::tempdir().expect("a folder");
     let (one, many) = (path(folder.path(), "one.html"), path(folder.path(), "many.html"));

@@ -9,6 +9,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::left_out::left_out;
+
 /// The typed text with its tab, and the words that the line then has.
 const TYPED: [(&str, &str); 18] = [
     ("tcompact ch\t", "<tcompact><chat.json>"),
@@ -95,11 +97,9 @@ fn is_there(program: &str) -> bool {
 }
 
 /// Starts `command`, loads the completions with `setup`, and types.
-#[expect(clippy::print_stderr, reason = "it says what is not tried")]
 fn completes(shell: &str, command: &str, setup: &[&str]) {
-    if !is_there(shell) || !is_there("script") {
-        eprintln!("skipped: {shell} or script is not installed");
-        return;
+    if let Some(lacking) = [shell, "script"].into_iter().find(|program| !is_there(program)) {
+        return left_out(lacking);
     }
     let folder = tempfile::tempdir().expect("a folder");
     for name in ["chat.json", "other.txt"] {

@@ -354,10 +354,7 @@ fn parts_of_numbers_and_signs_fit_a_small_window() {
     fn reads_little(body: &Value) -> (u16, String) {
         let prompt = body["messages"][0]["content"].as_str().expect("a prompt");
         let tokens = tiktoken_rs::o200k_base_singleton().encode_ordinary(prompt).len();
-        let (status, answer) = match tokens > 2048 {
-            true => (400, small_window()),
-            false => (200, completion("Notes.", "stop")),
-        };
+        let (status, answer) = if tokens > 2048 { (400, small_window()) } else { (200, completion("Notes.", "stop")) };
         let Step::Answer(_, _, body) = answer else { unreachable!() };
         (status, body)
     }

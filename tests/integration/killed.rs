@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use crate::batch::{tree, within};
+use crate::left_out::left_out;
 use crate::program::{FIXTURES, own_settings, tcompact};
 
 /// Writes conversations in files and on lines, small enough for many runs.
@@ -64,8 +65,7 @@ fn killed_at_every_step(arguments: &[&str]) {
     const CALLS: &str =
         "openat,write,fsync,fdatasync,fchmod,utimensat,rename,renameat,renameat2,unlink,mkdir,copy_file_range,sendfile";
     if !can_trace() {
-        println!("not tried: there is no strace here, or it may not trace");
-        return;
+        return left_out("strace");
     }
     let expected = undisturbed(arguments);
     let traced = |folder: &Path, how: &str, log: &Path| {
@@ -196,11 +196,11 @@ fn a_full_disk_costs_no_file() {
         .envs(own_settings())
         .current_dir(root)
         .output();
-    let Ok(output) = output.map_err(|error| println!("not tried: {error}")) else { return };
+    let Ok(output) = output else { return left_out("unshare") };
     let said = String::from_utf8_lossy(&output.stderr);
     if matches!(output.status.code(), Some(1 | 99)) {
-        println!("not tried: no small disk can be made here: {said}");
-        return;
+        // No small disk can be made here.
+        return left_out("unshare");
     }
     assert_eq!(output.status.code(), Some(7), "{said}");
     let asked = fs::read_to_string(root.join("asked")).expect("a log");

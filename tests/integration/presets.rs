@@ -197,7 +197,8 @@ fn what_langchain_does_not_take_is_refused() {
         let run = piped(&["-n", "--preset", preset], odd);
         assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{run:?}");
         assert!(
-            run.stderr.contains("message 1 calls a tool (call 0) and the call has arguments that are no JSON object"),
+            run.stderr
+                .contains("message 1 calls a tool (call 0) and the call has arguments that are not a JSON object"),
             "{run:?}"
         );
     }
@@ -336,7 +337,7 @@ fn results_move_out_even_where_nothing_is_summarized_and_never_over_anything() {
         assert!(first.stdout.contains("large_tool_results/a____b"), "{first:?}");
         assert!(
             first.stdout.contains(r#"{"url":"https://e.com/\ud83d","odd":1.50}"#),
-            "what is no text stays as it is written"
+            "what is not a text stays as it is written"
         );
         assert_eq!(fs::read_to_string(&file).expect("read"), "row\n".repeat(1_000));
     }

@@ -36,13 +36,13 @@ pub(crate) fn shell(line: &str, folder: &Path) -> Command {
     shell
 }
 
-/// Removes keys, proxies, colors and settings from a command.
+/// Removes keys, proxies, settings and what decides on colors from a command.
 fn without_own_variables(command: &mut Command) -> &mut Command {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     for variable in names.filter(|name| name.ends_with("_API_KEY")) {
         command.env_remove(variable);
     }
-    for variable in ["NO_COLOR", "CLICOLOR_FORCE"].iter().chain(&PROXIES) {
+    for variable in ["NO_COLOR", "CLICOLOR_FORCE", "CI"].iter().chain(&PROXIES) {
         command.env_remove(variable);
     }
     command.envs(own_settings())

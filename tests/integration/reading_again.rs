@@ -27,7 +27,7 @@ fn a_log_that_keeps_a_result_without_a_call_is_read_again() {
     }
 }
 
-/// A value that is no message becomes the first line of a session when the messages before it are summarized. A run of
+/// A value that is not a message becomes the first line of a session when the messages before it are summarized. A run of
 /// the folder does not take the result for a file of another program.
 #[test]
 fn results_that_begin_with_a_stray_value_are_read_again() {

@@ -45,7 +45,7 @@ fn a_run_that_changes_nothing_says_why_and_what_would() {
     }
 }
 
-/// 0 is no cut, and yet a real run does something.
+/// 0 is not a cut, and yet a real run does something.
 #[test]
 fn a_dry_run_says_what_would_only_be_pruned() {
     for arguments in [

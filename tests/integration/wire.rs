@@ -167,7 +167,7 @@ fn errors_under_a_good_status_and_errors_that_are_pages() {
         "<!DOCTYPE html><html><head><title>403 Forbidden</title></head><body><h1>Go\u{1b}[2J away</h1></body></html>";
     let run = ask(&Server::start(vec![Step::Answer(403, "content-type: text/html\r\n", page.to_owned())]), &[]);
     assert_fails(&run, 4, &["answered 403 Forbidden: 403 Forbidden\n"]);
-    // A page that is no error is what a browser would see at this address.
+    // A page that is not an error is what a browser would see at this address.
     for page in [page, "\n<html>", "<?xml version=\"1.0\"?><html/>"] {
         let server = Server::start(vec![Step::Answer(200, "content-type: text/html\r\n", page.to_owned())]);
         let run = ask(&server, &[]);

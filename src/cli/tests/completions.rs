@@ -1,8 +1,8 @@
 //! The completions: the output of `clap_complete` with the values that it does not know, and our own script for bash.
 //! That one offers flags wherever a file is expected. The integration tests run real shells.
 
+use crate::presets::PRESETS;
 use crate::prune::KINDS;
-use crate::settings::presets::PRESETS;
 use crate::transcript::formats::FORMATS;
 use clap::{Arg, ArgAction, Command, ValueHint};
 use clap_complete::Shell;

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::plan::reasoning;
 use crate::plan::{self, Plan};
+use crate::presets::pairs::moved_cut;
 use crate::prune::{Pruned, Rule, capping, for_fit, last_resort, with_shorter_results};
 
 use crate::compact::decide::{smallest_summary, uncut_without_gain};
@@ -186,7 +187,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         let cuts: Vec<usize> = (1..=kept_from).filter(|&cut| legal[cut]).collect();
         let smallest_summary = smallest_summary(self.fitted.view, self.policy);
         let plan_at = |cut: usize, summary: u64| {
-            let plan = plan::cut_at(self.fitted.view, &self.fitted.tally, &self.policy.cut, cut);
+            let plan = plan::cut_at(self.fitted.view, &self.fitted.tally, &self.policy.cut, moved_cut, cut);
             let plan = uncut_without_gain(plan, &self.fitted.tally, || smallest_summary);
             let pinned: u64 = plan.pinned.iter().map(|&index| self.fitted.tally.message(index)).sum();
             let left = room.checked_sub(pinned + sizes.between(plan.cutoff))?;
@@ -402,7 +403,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     /// Returns the plan with a cut at one place; without a cut where it would gain nothing.
     fn plan_at(&self, cut: usize) -> Plan {
         let FittedPlan { view, tally, .. } = &*self.fitted;
-        let plan = plan::cut_at(view, tally, &self.policy.cut, cut);
+        let plan = plan::cut_at(view, tally, &self.policy.cut, moved_cut, cut);
         if self.may_cut() {
             uncut_without_gain(plan, tally, || smallest_summary(view, self.policy))
         } else {

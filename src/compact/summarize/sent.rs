@@ -1,8 +1,8 @@
 //! Which part of the history the summarizer is sent: `--trim-tokens`.
 
-use crate::summary::recipe::Trim;
-use crate::summary::sections::sections;
-use crate::summary::trim_messages::{Counting, PartialMessage, trim_messages};
+use crate::presets::recipe::Trim;
+use crate::presets::sections::sections;
+use crate::presets::trim_messages::{Counting, PartialMessage, trim_messages};
 use crate::summary::{history, trim};
 use crate::transcript::Message;
 

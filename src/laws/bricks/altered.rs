@@ -8,9 +8,8 @@ impl Bricks {
     /// Replaces the text of results by this text, as JSON.
     pub(crate) fn with_results(mut self, text: &str) -> Self {
         let text = Value::from(text).to_string();
-        self.result = self.result.map(|result| match result.contains("\"r\":1.50") {
-            true => result.replace("1.50", &text),
-            false => result.replace("\"r\"", &text),
+        self.result = self.result.map(|result| {
+            if result.contains("\"r\":1.50") { result.replace("1.50", &text) } else { result.replace("\"r\"", &text) }
         });
         self
     }

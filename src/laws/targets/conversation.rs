@@ -11,7 +11,7 @@ use crate::transcript::source::{MAX_DEPTH, Source};
 use serde::de::IgnoredAny;
 
 use crate::laws::choices::split;
-use crate::laws::lawful::{self, Rules};
+use crate::laws::lawful::{self, VaryingRules};
 
 /// Checks that everything readable has correct spans, is in order, and is read alike by the format's name; and that
 /// serde_json agrees on what is JSON.
@@ -101,7 +101,7 @@ pub(crate) fn edit(bytes: &[u8]) {
     let (text, mut choices) = split(bytes);
     let Some((format, linked)) = read_links(&text) else { return };
     let keep = choices.keep();
-    let policy = lawful::policy(&Rules { keep, pin: choices.pinned() });
+    let policy = lawful::policy(&VaryingRules { keep, pin: choices.pinned() });
     lawful::assert_no_trigger_no_change(&text, Some(format));
     if linked {
         let (_, out) = lawful::compacted(&text, Some(format), &policy);
@@ -126,7 +126,7 @@ pub(crate) fn repair(bytes: &[u8]) {
         assert_eq!(mended, text);
     }
     if lawful::found(&mended, Some(format)).is_empty() && !linked {
-        let policy = lawful::policy(&Rules { keep: choices.keep(), pin: choices.pinned() });
+        let policy = lawful::policy(&VaryingRules { keep: choices.keep(), pin: choices.pinned() });
         let (plans, out) = lawful::compacted(&mended, Some(format), &policy);
         let none: [String; 0] = [];
         assert_eq!(lawful::found(&out, Some(format)), none, "compacting makes no breach: {plans:?} {mended} {out}");

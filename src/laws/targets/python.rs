@@ -1,6 +1,6 @@
 //! Python's output of values that it read.
 
-use crate::summary::python_format;
+use crate::presets::python::{format as filled, is_space, rstrip, strip};
 use crate::tokens::python;
 use crate::transcript::json::{Json, Kind, Token};
 use crate::transcript::source::Source;
@@ -23,9 +23,9 @@ pub(crate) fn python(bytes: &[u8]) {
     if let Some(value) = Source::of_arguments(&text).as_ref().and_then(Source::first) {
         self::value(value);
     }
-    let stripped = python::strip(&text);
-    assert!(!stripped.starts_with(python::is_space) && !stripped.ends_with(python::is_space));
-    assert_eq!(python::rstrip(stripped), stripped);
+    let stripped = strip(&text);
+    assert!(!stripped.starts_with(is_space) && !stripped.ends_with(is_space));
+    assert_eq!(rstrip(stripped), stripped);
     formats(&text);
 }
 
@@ -75,9 +75,9 @@ fn formats(text: &str) {
         return;
     }
     let escaped = text.replace('{', "{{").replace('}', "}}");
-    assert_eq!(python_format::format(&escaped, "m").as_deref(), Ok(text));
-    assert_eq!(python_format::format(&format!("{escaped}{{messages}}"), "m"), Ok(format!("{text}m")));
-    if let Err(why) = python_format::format(text, "some\nhistory") {
+    assert_eq!(filled(&escaped, "m").as_deref(), Ok(text));
+    assert_eq!(filled(&format!("{escaped}{{messages}}"), "m"), Ok(format!("{text}m")));
+    if let Err(why) = filled(text, "some\nhistory") {
         assert!(!why.is_empty());
     }
 }

@@ -9,9 +9,9 @@ use std::str::FromStr;
 use crate::plan::pairs::Pairs;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
+use crate::presets;
 use crate::settings::Settings;
 use crate::settings::layers::{CommandLine, Resolved};
-use crate::settings::presets;
 use crate::tokens::Counter;
 
 fn resolved(words: &[&str], variable: impl Fn(&str) -> Option<OsString>) -> Result<Resolved, String> {

@@ -28,7 +28,7 @@ pub(crate) fn answers(bytes: &[u8]) {
         match reply {
             Err(why) => assert!(!why.is_empty()),
             Ok(reply) => {
-                assert!(text.trim_start_matches('\u{feff}').trim_start().starts_with('{'), "{text:?} is no object");
+                assert!(text.trim_start_matches('\u{feff}').trim_start().starts_with('{'), "{text:?} is not an object");
                 let taken = acceptance::judge(&reply, ["Write notes.", &text].into_iter());
                 if let Err(refusal) = taken {
                     let (said, thoughts) = refusal.correction(100);

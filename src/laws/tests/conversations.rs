@@ -17,8 +17,8 @@ use crate::laws::bricks::{
 };
 use crate::laws::fixtures::of_format;
 use crate::laws::lawful::{
-    PREFIX, Rules, assert_larger_keeps_more, assert_laws, assert_no_trigger_no_change, assert_read_again, compacted,
-    found, mended, policy,
+    PREFIX, VaryingRules, assert_larger_keeps_more, assert_laws, assert_no_trigger_no_change, assert_read_again,
+    compacted, found, mended, policy,
 };
 use crate::laws::tests::cases;
 use crate::laws::transcripts::read;
@@ -106,7 +106,7 @@ proptest! {
     #[test]
     fn laws(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in size(), pin in pin()) {
         let (source, ids) = file(&Bricks::of(format.name()), &generated, layout);
-        let rules = Rules { keep, pin };
+        let rules = VaryingRules { keep, pin };
         for (plan, messages) in assert_laws(&source, Some(format), &policy(&rules)) {
             prop_assert_eq!(ids.len(), messages.len(), "{}", source);
             if plan.cutoff > 0 {
@@ -119,7 +119,7 @@ proptest! {
     #[test]
     fn bound_thinking_goes(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in size(), pin in pin(),
                            way in prop::sample::select(WAYS)) {
-        assert_thinking(&Bricks::of(format.name()), format, &generated, layout, &Rules { keep, pin }, way);
+        assert_thinking(&Bricks::of(format.name()), format, &generated, layout, &VaryingRules { keep, pin }, way);
     }
 
     /// A repaired text has no violation, a text without violations stays unchanged, and compacting causes none.
@@ -134,7 +134,7 @@ proptest! {
         if found(&source, Some(format)).is_empty() {
             prop_assert_eq!(&text, &source);
         }
-        let (plans, compacted) = compacted(&text, Some(format), &policy(&Rules { keep, pin }));
+        let (plans, compacted) = compacted(&text, Some(format), &policy(&VaryingRules { keep, pin }));
         prop_assert_eq!(found(&compacted, Some(format)), Vec::<String>::new(), "{:?}\n{}\n{}", plans, compacted, text);
     }
 
@@ -154,7 +154,7 @@ proptest! {
     fn what_is_left_is_read_as_what_it_was(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12,
                                            keep in size(), pin in pin()) {
         let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
-        assert_read_again(&source, &Rules { keep, pin });
+        assert_read_again(&source, &VaryingRules { keep, pin });
     }
 
     /// A part that no reader knows is never ignored: it is counted and has text, and a mostly foreign file is rejected.
@@ -214,7 +214,7 @@ proptest! {
         let one_format = document.transcripts.windows(2).all(|two| two[0].format.name() == two[1].format.name());
         // Where links are torn, the structure is arbitrary; this only checks that nothing panics.
         let is_linked = ["claude-code", "pi"].contains(&document.transcripts[0].format.name());
-        let rules = Rules { keep, pin };
+        let rules = VaryingRules { keep, pin };
         if is_linked {
             compacted(&text, Some(document.transcripts[0].format), &policy(&rules));
         } else if one_format {

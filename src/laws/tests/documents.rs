@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::exit::MEANINGS;
 use crate::llm::providers::PROVIDERS;
-use crate::settings::presets::PRESETS;
+use crate::presets::PRESETS;
 use crate::transcript::formats::FORMATS;
 
 fn document(name: &str) -> String {

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::laws::fixtures::all;
-use crate::laws::lawful::{Rules, assert_laws, policy};
+use crate::laws::lawful::{VaryingRules, assert_laws, policy};
 use crate::laws::transcripts::read;
 use crate::transcript::formats;
 
@@ -28,7 +28,7 @@ fn every_cut_of_every_fixture_keeps_the_laws() {
         for keep in 1..=longest.unwrap_or(0) as u64 {
             for size in [format!("messages:{keep}"), format!("turns:{keep}"), format!("tokens:{}", keep * 40)] {
                 for pin in ["system", "first:2", "match:2", "none"] {
-                    let rules = Rules { keep: size.parse().expect("a size"), pin: pin.parse().expect("a rule") };
+                    let rules = VaryingRules { keep: size.parse().expect("a size"), pin: pin.parse().expect("a rule") };
                     assert_laws(&text, format, &policy(&rules));
                 }
             }

@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::exit::{Exit, Failure};
 use crate::laws::bricks::{Bricks, Generated, file, generated};
 use crate::laws::tests::cases;
+use crate::laws::tests::left_out::left_out;
 use crate::laws::whole::process;
 
 /// The formats of messages in a state.
@@ -46,12 +47,15 @@ fn is_accepted(message: &Value) -> bool {
 }
 
 /// Returns LangGraph's response to each update; `None` if it is not installed.
-#[expect(clippy::print_stderr, reason = "it says what is not tried")]
 fn run_update_state(updates: &[Value]) -> Option<Vec<String>> {
     let python = std::env::var("TCOMPACT_PYTHON").unwrap_or("python3".to_owned());
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/langgraph/update_state.py");
     let mut command = Command::new(&python);
-    let mut child = command.arg("-B").arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
+    let child = command.arg("-B").arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let Ok(mut child) = child else {
+        left_out("langgraph");
+        return None;
+    };
     let mut input = child.stdin.take().expect("its input");
     let lines: String = updates.iter().map(|update| format!("{update}\n")).collect();
     let writing = std::thread::spawn(move || {
@@ -61,7 +65,8 @@ fn run_update_state(updates: &[Value]) -> Option<Vec<String>> {
     let output = child.wait_with_output().expect("it ends");
     writing.join().expect("written");
     if output.status.code() == Some(3) {
-        eprintln!("skipped: {python} has no langgraph; TCOMPACT_PYTHON names an interpreter that has it");
+        // TCOMPACT_PYTHON names an interpreter that has it.
+        left_out("langgraph");
         return None;
     }
     assert!(output.status.success(), "update_state.py fails");

@@ -9,6 +9,8 @@ mod filling;
 mod fixtures;
 mod frames;
 mod langgraph;
+#[path = "../../../tests/integration/left_out.rs"]
+mod left_out;
 mod limits;
 mod nesting;
 mod patterns;

@@ -101,7 +101,7 @@ const STRAYS: [&str; 14] = [
     "{\"type\":\"note\",\"input\":[1],\"output\":[{}]}",
 ];
 
-/// A value that is no message stays in a session, and becomes its first line when those before it are removed.
+/// A value that is not a message stays in a session, and becomes its first line when those before it are removed.
 #[test]
 fn a_session_with_a_stray_value_is_read_as_its_format_again() {
     let stray = |(name, text): (String, String)| {

@@ -4,10 +4,11 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::laws::bricks::{Bricks, file, generated, pin, size};
-use crate::laws::lawful::{Rules, policy};
+use crate::laws::lawful::{VaryingRules, policy};
 use crate::laws::tests::{cases, conversations};
 use crate::laws::transcripts::read;
 use crate::plan::plan;
+use crate::presets::pairs::moved_cut;
 use crate::rewrite::restoring::{Change, restore_infos, restore_original};
 use crate::rewrite::{apply, splice};
 use crate::tokens::{Counter, Tally};
@@ -23,8 +24,8 @@ proptest! {
         let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
         let document = read(&source, Some(format), None).expect("a transcript");
         let transcript = &document.transcripts[0];
-        let policy = policy(&Rules { keep, pin });
-        let decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &policy);
+        let policy = policy(&VaryingRules { keep, pin });
+        let decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &policy, moved_cut);
         let edits = splice(transcript, &decided, &[json!({"role": "user", "content": "é"})]);
         let result = apply(&source, &edits);
         let cut: Vec<_> = decided.summarized().iter().map(|&index| &transcript.messages[index]).collect();

@@ -4,8 +4,8 @@ use reqwest::StatusCode;
 
 use crate::llm::body::parsed;
 use crate::llm::error_response::{contains_any, error_in, google_retry_delay, is_page, root};
+use crate::presets::recipe::Persistence;
 use crate::summary::exchange::FailureKind;
-use crate::summary::recipe::Persistence;
 
 /// The words by which `LangChain` recognizes a request that is longer than the model's window.
 const TOO_LONG_FOR_LANGCHAIN: [&str; 9] = [

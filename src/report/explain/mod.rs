@@ -16,7 +16,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use crate::plan::{Plan, Policy, total};
 use crate::sanitize::sanitize;
 use crate::tokens::{Categories, Tally};
-use crate::transcript::compaction::Compaction;
+use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::{Message, Transcript};
 use crate::wording::{counted, readable_source};
 
@@ -156,9 +156,9 @@ impl Picture<'_, '_> {
         let clauses = transcript.compactions.iter().filter(|&&index| index >= plan.start).map(|index| {
             let message = &transcript.messages[*index];
             let what = match message.compaction() {
-                Some(Compaction::Readable(_)) if stays(index) => "stays",
-                Some(Compaction::Readable(_)) => "is an earlier summary, and the new one carries it on",
-                Some(Compaction::Failed) => "failed, and stays as it is",
+                Some(ProviderCompaction::Readable(_)) if stays(index) => "stays",
+                Some(ProviderCompaction::Readable(_)) => "is an earlier summary, and the new one carries it on",
+                Some(ProviderCompaction::Failed) => "failed, and stays as it is",
                 _ => "can only be read by its provider, and stays as it is",
             };
             format!("the compaction in message {index} {what}")

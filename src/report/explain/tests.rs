@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use crate::plan::plan;
 use crate::plan::size::Size;
 use crate::plan::tests::policy;
+use crate::presets::pairs::moved_cut;
 use crate::report::explain::*;
 use crate::tokens::Counter;
 use crate::transcript::formats::by_name;
@@ -33,7 +34,7 @@ fn coloured(messages: &[String], policy: &Policy, columns: usize) -> String {
     let document = read(&source, by_name("openai-chat"), None).expect("a transcript");
     let transcript = &document.transcripts[0];
     let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
-    let plan = plan(transcript, &tally, policy);
+    let plan = plan(transcript, &tally, policy, moved_cut);
     let (archive, economy) = (None, None);
     Picture {
         source: "chat.json",

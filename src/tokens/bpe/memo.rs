@@ -1,7 +1,7 @@
 //! A cache of token counts for short pieces.
 //!
 //! Texts repeat the same words, but their entries are scattered over the vocabulary's table. Here the ones in use are
-//! close together in memory, and pieces that are no entry need not be merged again.
+//! close together in memory, and pieces that are not an entry need not be merged again.
 
 use crate::tokens::bpe::table::{MULTIPLIER, SHORT};
 

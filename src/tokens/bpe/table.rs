@@ -49,7 +49,7 @@ pub(super) struct Table {
     ranks: Option<Ranks>,
 }
 
-/// The rank of bytes that are no entry, above all ranks. Ranks are signed, as every processor can compare several
+/// The rank of bytes that are not an entry, above all ranks. Ranks are signed, as every processor can compare several
 /// signed numbers at once.
 pub(super) const NO_PAIR: i32 = i32::MAX;
 

@@ -110,7 +110,7 @@ fn class_numbers() -> impl Fn(u32) -> u8 {
     ] {
         let hir = regex_syntax::Parser::new().parse(class).expect("a class");
         let regex_syntax::hir::HirKind::Class(regex_syntax::hir::Class::Unicode(ranges)) = hir.into_kind() else {
-            panic!("{class} is no class of characters");
+            panic!("{class} is not a class of characters");
         };
         for range in ranges.ranges() {
             numbers[range.start() as usize..=range.end() as usize].fill(number);

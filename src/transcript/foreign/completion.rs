@@ -103,19 +103,19 @@ pub(in crate::transcript) fn complete(message: &mut Message<'_>, format_members:
         let (place, mut spans) = (value.span(), calls.chain(answers).map(|json| json.span()));
         spans.any(|span| span.start < place.end && place.start < span.end)
     };
-    let foreign = members(message.json).filter(|(key, value)| match is_empty {
-        true => {
+    let foreign = members(message.json).filter(|(key, value)| {
+        if is_empty {
             finder.has_text_at(*key, *value)
                 || is_content(*key, *value)
                 || !finder.is_metadata(*key) && value.items().any(is_shaped_as_call)
-        }
-        // Messages with calls often carry notes of their program, so only what is written like a text is read.
-        false if lacks_text => {
+        } else if lacks_text {
+            // Messages with calls often carry notes of their program, so only what is written like a text is read.
             (value.kind() == Kind::String || value.items().any(|item| item.get_text("type").is_some()))
                 && finder.has_text_at(*key, *value)
                 && !is_of_call(*value)
+        } else {
+            !finder.is_metadata(*key) && is_unread_call(message, *key, *value)
         }
-        false => !finder.is_metadata(*key) && is_unread_call(message, *key, *value),
     });
     let foreign: Vec<Part<'_>> = foreign.map(|(_, json)| Part { json, kind: part(json) }).collect();
     if foreign.is_empty() {
@@ -182,11 +182,11 @@ fn complete_parts(message: &mut Message<'_>, finder: TextFinder) {
         match kind {
             PartKind::Text(text) if text.is_empty() && foreign().next().is_some() => *kind = part(*json),
             PartKind::Result(content) if content.is_empty() && !is_call(*json) && foreign().next().is_some() => {
-                *kind = match names_call(*json) {
-                    true => PartKind::Result(Content::Parts(
-                        foreign().map(|json| Part { json, kind: part(json) }).collect(),
-                    )),
-                    false => part(*json),
+                *kind = if names_call(*json) {
+                    let parts = foreign().map(|json| Part { json, kind: part(json) });
+                    PartKind::Result(Content::Parts(parts.collect()))
+                } else {
+                    part(*json)
                 };
             }
             _ => {}

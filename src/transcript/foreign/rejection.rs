@@ -73,7 +73,7 @@ pub(crate) struct UnknownPart {
 }
 
 impl UnknownPart {
-    fn of<'a>(transcript: &Transcript<'a>, (message, part): (usize, Json<'a>), bytes: Option<Bytes>) -> Self {
+    fn of<'a>(transcript: &Transcript<'a>, message: usize, part: Json<'a>, bytes: Option<Bytes>) -> Self {
         let whole = transcript.messages[message].json;
         let kind = part.get_text("type").map(|kind| kind.decode()).filter(|kind| kind.chars().count() < 60);
         let what = match kind {
@@ -120,13 +120,13 @@ fn all_foreign_parts<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<It
 /// Returns the first foreign part that could be a call or a result, if there is one. Unless the user named the format,
 /// the conversation is then of another one: all calls of this format are known.
 pub(crate) fn check_unknown_call(transcript: &Transcript<'_>) -> Option<UnknownPart> {
-    let found = all_foreign_parts(transcript).find(|(_, part)| could_be_call_or_result(*part))?;
-    Some(UnknownPart::of(transcript, found, None))
+    let (message, part) = all_foreign_parts(transcript).find(|(_, part)| could_be_call_or_result(*part))?;
+    Some(UnknownPart::of(transcript, message, part, None))
 }
 
 /// Returns the first foreign part of a conversation that is mostly foreign.
 pub(crate) fn check_mostly_foreign(transcript: &Transcript<'_>) -> Option<UnknownPart> {
-    let first = all_foreign_parts(transcript).next()?;
+    let (message, part) = all_foreign_parts(transcript).next()?;
     let bytes = Bytes::of(&transcript.messages);
-    bytes.is_mostly_foreign().then(|| UnknownPart::of(transcript, first, Some(bytes)))
+    bytes.is_mostly_foreign().then(|| UnknownPart::of(transcript, message, part, Some(bytes)))
 }

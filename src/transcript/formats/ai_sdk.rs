@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::hash::sha256;
 
-use crate::transcript::compaction::Compaction;
+use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::edit::Edit;
 use crate::transcript::foreign;
 use crate::transcript::format::{
@@ -355,16 +355,16 @@ fn part(json: Json<'_>) -> Part<'_> {
 }
 
 /// Reads a provider's compaction: a text with Anthropic's mark, or a part of `OpenAI`'s own kind.
-fn compaction(json: Json<'_>) -> Option<Compaction<'_>> {
+fn compaction(json: Json<'_>) -> Option<ProviderCompaction<'_>> {
     let kind = json.get_text("type")?;
     if kind.is("custom") {
         let is_compaction = json.get_text("kind").is_some_and(|kind| kind.decode().ends_with(".compaction"));
-        return is_compaction.then_some(Compaction::Opaque);
+        return is_compaction.then_some(ProviderCompaction::Opaque);
     }
     let mark = ["providerMetadata", "providerOptions"].iter().find_map(|key| json.at(&[key, "anthropic", "type"]));
     let is_marked = mark.and_then(|mark| mark.text()).is_some_and(|mark| mark.is("compaction"));
     let text = json.get_text("text").filter(|_| kind.is("text") && is_marked)?;
-    Some(if text.is_empty() { Compaction::Failed } else { Compaction::Readable(text) })
+    Some(if text.is_empty() { ProviderCompaction::Failed } else { ProviderCompaction::Readable(text) })
 }
 
 fn part_kind(json: Json<'_>) -> PartKind<'_> {

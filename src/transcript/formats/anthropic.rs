@@ -76,7 +76,7 @@ impl MessageReader for Anthropic {
         if first.and_then(|message| message.get_text("role")).is_some_and(|role| role.is("system")) {
             return EnvelopeFit::Unknown;
         }
-        // Its tools are no functions. A cut removes calls, but not the tools that a request offers.
+        // Its tools are not functions. A cut removes calls, but not the tools that a request offers.
         let mut tools = envelope.get("tools").into_iter().flat_map(|tools| tools.items()).map(Object::of);
         if tools.any(|tool| tool.get("function").is_some()) {
             return EnvelopeFit::Unknown;

@@ -67,7 +67,7 @@ impl MessageReader for Bedrock {
         let all = |key| blocks.iter().filter_map(move |block| Some((*block, block.get(key)?)));
         Ok(Message {
             role: role_of(&ROLES, message).unwrap_or(Role::Other),
-            calls: all("toolUse").map(call).collect(),
+            calls: all("toolUse").map(|(block, json)| call(block, json)).collect(),
             results: all("toolResult")
                 .map(|(block, result)| ResultRef { json: block, id: id(result.get("toolUseId")) })
                 .collect(),
@@ -89,9 +89,10 @@ impl MessageWriter for Bedrock {
 
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let content = json!([{"text": summary.text}]);
-        vec![match begins_with("content", at.neighbour()) {
-            true => json!({"content": content, "role": summary.role.name()}),
-            false => json!({"role": summary.role.name(), "content": content}),
+        vec![if begins_with("content", at.neighbour()) {
+            json!({"content": content, "role": summary.role.name()})
+        } else {
+            json!({"role": summary.role.name(), "content": content})
         }]
     }
 
@@ -125,7 +126,7 @@ impl OrderRules for Bedrock {
     }
 }
 
-fn call<'a>((block, json): (Json<'a>, Json<'a>)) -> Call<'a> {
+fn call<'a>(block: Json<'a>, json: Json<'a>) -> Call<'a> {
     Call {
         json: block,
         id: id(json.get("toolUseId")),

@@ -62,7 +62,7 @@ impl Format for ClaudeCode {
 
 impl MessageReader for ClaudeCode {
     fn fit(&self, message: &Object<'_>) -> Fit {
-        // A value that is no object is no line of a session and stays unchanged.
+        // A value that is not an object is not a line of a session and stays unchanged.
         if message.json.kind() != Kind::Object {
             return Fit::Neutral;
         }
@@ -145,7 +145,7 @@ impl MessageReader for ClaudeCode {
             return Ok(read);
         }
         let Some(inner) = message.get("message").filter(|inner| inner.kind() == Kind::Object) else {
-            return Err("is no line with a message".to_owned());
+            return Err("is not a line with a message".to_owned());
         };
         let read = tool_use::message(&Object::of(inner))?;
         Ok(Message { json: message.json, earlier: is_true(message, "isCompactSummary"), ..read })

@@ -91,7 +91,7 @@ impl MessageReader for Codex {
             Some(Line::Compacted(payload)) => {
                 Ok(Message { earlier: true, ..items::message_of(json, Role::User, compacted(payload)) })
             }
-            _ => Err("is no line of a session that holds an item".to_owned()),
+            _ => Err("is not a line of a session that holds an item".to_owned()),
         }
     }
 

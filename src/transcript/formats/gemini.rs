@@ -64,7 +64,7 @@ impl MessageReader for Gemini {
         let (calls, answers) = (all("functionCall"), all("functionResponse"));
         Ok(Message {
             role: role(message).unwrap_or(Role::Other),
-            calls: calls.map(call).collect(),
+            calls: calls.map(|(part, json)| call(part, json)).collect(),
             results: answers.map(|answer| ResultRef { json: answer.0, id: id(answer.1.get("id")) }).collect(),
             content: Content::of_parts(parts.iter().map(|json| Part { json: *json, kind: part(*json) }).collect()),
             rest: RareFields::of_role(message.get_text("role").filter(|_| role(message).is_none())),
@@ -136,7 +136,7 @@ fn role(message: &Object<'_>) -> Option<Role> {
     role_in(&[("user", Role::User), ("function", Role::User), ("model", Role::Assistant)], role)
 }
 
-fn call<'a>((part, json): (Json<'a>, Json<'a>)) -> Call<'a> {
+fn call<'a>(part: Json<'a>, json: Json<'a>) -> Call<'a> {
     Call {
         json: part,
         id: id(json.get("id")),
@@ -149,7 +149,7 @@ fn call<'a>((part, json): (Json<'a>, Json<'a>)) -> Call<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::buffer::Buffer;
+    use crate::presets::buffer::Buffer;
     use crate::transcript::framing::tests::read;
 
     #[test]

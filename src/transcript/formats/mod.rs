@@ -56,7 +56,7 @@ pub(crate) fn by_name(name: &str) -> Option<&'static dyn Format> {
     FORMATS.iter().copied().find(|format| format.name() == name)
 }
 
-/// Reads a single entry and passes the message to `then`; `None` if the entry is no message.
+/// Reads a single entry and passes the message to `then`; `None` if the entry is not a message.
 pub(crate) fn read_entry<T>(format: &dyn Format, written: &str, then: impl FnOnce(&Message<'_>) -> T) -> Option<T> {
     let source = Source::of(written).ok()?;
     let json = source.first()?;

@@ -189,7 +189,7 @@ mod tests {
         let typed = r#"{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}"#;
         assert_eq!(called(typed, r#"{"role":"tool","content":"r","tool_name":"f"}"#), "openai-chat");
         assert_eq!(called(typed, r#"{"role":"user","content":"u","images":["AA=="]}"#), "openai-chat");
-        // A list is no evidence against the envelope, but blocks that only other formats have are.
+        // A list is not evidence against the envelope, but blocks that only other formats have are.
         let listed = |kind: &str| {
             format!(r#"{{"options":{{}},"messages":[{{"role":"user","content":[{{"type":"{kind}","text":"u"}}]}}]}}"#)
         };

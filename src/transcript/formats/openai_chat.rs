@@ -124,9 +124,10 @@ impl MessageWriter for OpenAiChat {
 impl OrderRules for OpenAiChat {
     fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> Order {
         let order = Order { texts: Texts::Some, ..Order::of(Results::Following) };
-        match is_for_mistral(envelope, messages) {
-            true => Order { alternates: true, model_after_results: true, ..order },
-            false => order,
+        if is_for_mistral(envelope, messages) {
+            Order { alternates: true, model_after_results: true, ..order }
+        } else {
+            order
         }
     }
 
@@ -279,10 +280,10 @@ mod tests {
         assert!(!alternates(&format!(r#"{{"model":"gpt-5","messages":{messages}}}"#)));
         assert!(alternates(&messages.replace(r#""content":"a""#, r#""content":"a","prefix":false"#)));
         assert!(!alternates(&messages.replace(r#""content":"a""#, r#""content":"a","prefix":true"#)));
-        // A mark in a message that would be summarized is no evidence.
+        // A mark in a message that would be summarized is not evidence.
         let marked = r#"[{"role":"assistant","content":"a","prefix":false},{"role":"assistant","content":"b"}]"#;
         assert!(!alternates(marked));
-        // A message that the model should continue is no evidence, and hides none.
+        // A message that the model should continue is not evidence, and hides none.
         let going_on = r#"[{"role":"assistant","content":"a","prefix":false},{"role":"user","content":"u"},{"role":"assistant","content":"It","prefix":true}]"#;
         assert!(alternates(going_on));
     }

@@ -198,7 +198,7 @@ fn has_orphans(messages: &[Message<'_>]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::compaction::Compaction;
+    use crate::transcript::compaction::ProviderCompaction;
     use crate::transcript::framing::tests::read;
     use crate::transcript::pairing::results;
 
@@ -247,7 +247,7 @@ mod tests {
             assert_eq!(transcript.pairing.pairs, [(2, 3)]);
             assert_eq!(transcript.groups, [(1, 2)]);
         });
-        assert!(read(&format!("[{call},{result}]"), None, None).is_err(), "names like these are no evidence");
+        assert!(read(&format!("[{call},{result}]"), None, None).is_err(), "names like these are not evidence");
     }
 
     #[test]
@@ -305,7 +305,7 @@ mod tests {
         let source = format!(r#"[{USER},{{"type":"compaction","id":"c","encrypted_content":"x"}},{USER}]"#);
         with(&source, |transcript| {
             assert_eq!(transcript.compactions, [1]);
-            assert!(matches!(transcript.messages[1].compaction(), Some(Compaction::Opaque)));
+            assert!(matches!(transcript.messages[1].compaction(), Some(ProviderCompaction::Opaque)));
         });
     }
 

@@ -114,7 +114,7 @@ impl MessageReader for OpenHands {
         let mut parts = Vec::new();
         for observation in events.iter().skip(1).filter(|observation| !is_kind(observation, "null")) {
             let text = observation.get_text("content").map_or_else(Content::empty, Content::Text);
-            // In a pair whose action is no call, the user ran the command.
+            // In a pair whose action is not a call, the user ran the command.
             answers.extend(read.calls.first().map(|call| ResultRef { json: observation.json, id: call.id }));
             parts.push(Part {
                 json: observation.get("content").unwrap_or(observation.json),

@@ -2,7 +2,7 @@
 //!
 //! Calls are `toolCall` blocks, results are messages of the role `toolResult`. A `compaction` line holds a summary of
 //! everything before the entry it names, by its index in the file or, since entries have ids, by its id. Entries with
-//! ids name their parent; entries that are no ancestors of the last one are abandoned branches.
+//! ids name their parent; entries that are not ancestors of the last one are abandoned branches.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -95,7 +95,7 @@ impl MessageReader for Pi {
         let Some(inner) = message.get("message").map(Object::of) else {
             let said = message.get("summary").or_else(|| message.get("content"));
             if said.is_none() {
-                return Err("is no line with a message".to_owned());
+                return Err("is not a line with a message".to_owned());
             }
             return Ok(message_of(json, Role::User, content(said, block), is_compaction(message)));
         };
@@ -106,10 +106,8 @@ impl MessageReader for Pi {
             _ if ["user", "bashExecution", "custom", "hookMessage"].iter().any(|user| name.is(user)) => Role::User,
             _ => Role::Other,
         };
-        let said = match name.is("bashExecution") {
-            true => command_and_output(&inner),
-            false => content(inner.get("content"), block),
-        };
+        let said =
+            if name.is("bashExecution") { command_and_output(&inner) } else { content(inner.get("content"), block) };
         let mut read = message_of(json, role, said, false);
         read.rest = RareFields::of_role(Some(name).filter(|_| role == Role::Other));
         if let (Role::Assistant, Some(blocks)) = (role, inner.get("content")) {

@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use crate::transcript::compaction::Compaction;
+use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::foreign;
 use crate::transcript::format::{
     Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
@@ -55,10 +55,12 @@ impl MessageReader for PydanticAi {
         };
         let parts: Vec<Json<'a>> = parts.items().collect();
         let has = |kind: &str| parts.iter().any(|part| is(*part, kind));
-        let role = match is_response {
-            true => Role::Assistant,
-            false if has("system-prompt") => Role::System,
-            false => Role::User,
+        let role = if is_response {
+            Role::Assistant
+        } else if has("system-prompt") {
+            Role::System
+        } else {
+            Role::User
         };
         Ok(Message {
             role,
@@ -101,10 +103,8 @@ impl MessageWriter for PydanticAi {
         }
         part["part_kind"] = json!("user-prompt");
         let kind_first = request.and_then(|request| request.entries().next()).is_some_and(|(key, _)| key.is("kind"));
-        let mut message = match kind_first {
-            true => json!({"kind": "request", "parts": [part]}),
-            false => json!({"parts": [part]}),
-        };
+        let mut message =
+            if kind_first { json!({"kind": "request", "parts": [part]}) } else { json!({"parts": [part]}) };
         if let Some(time) = request.and_then(time) {
             message["timestamp"] = time;
         }
@@ -165,7 +165,7 @@ fn parts(part: Json<'_>) -> Vec<Part<'_>> {
             (None, Some(content)) => content.items().map(text_or_media).collect(),
             (None, None) => Vec::new(),
         },
-        "compaction" => one(PartKind::Compaction(Compaction::of(part))),
+        "compaction" => one(PartKind::Compaction(ProviderCompaction::of(part))),
         "thinking" => one(text().map_or(PartKind::Other, PartKind::Reasoning)),
         "tool-call" => one(PartKind::Call),
         "builtin-tool-return" => one(PartKind::Result(tool_output(content))),

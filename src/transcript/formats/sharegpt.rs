@@ -109,9 +109,10 @@ impl MessageWriter for ShareGpt {
         let speaks = |message: &&Message<'_>| message.role == role && message.calls.is_empty();
         let from = turns.iter().find(speaks).and_then(|message| message.json.get_text("from"));
         let from = from.unwrap_or_else(|| Text::plain(usual));
-        vec![match begins_with("value", at.neighbour()) {
-            true => json!({"value": summary.text, "from": from.decode()}),
-            false => json!({"from": from.decode(), "value": summary.text}),
+        vec![if begins_with("value", at.neighbour()) {
+            json!({"value": summary.text, "from": from.decode()})
+        } else {
+            json!({"from": from.decode(), "value": summary.text})
         }]
     }
 

@@ -44,7 +44,7 @@ impl<'a> Walk<'a> {
         self.source
     }
 
-    /// Returns the next byte that is no separator.
+    /// Returns the next byte that is not a separator.
     pub(super) fn peek(&mut self) -> Option<u8> {
         let bytes = &self.source.text.as_bytes()[..self.end];
         while matches!(bytes.get(self.at)?, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':') {

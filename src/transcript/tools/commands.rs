@@ -89,7 +89,7 @@ impl Program {
         self.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word))
     }
 
-    /// Returns the arguments that are no flags.
+    /// Returns the arguments that are not flags.
     fn operands(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.words.iter().skip(1).map(String::as_str).filter(|word| !word.starts_with('-'))
     }

@@ -1,4 +1,4 @@
-//! Splits shell commands into steps. It is no parser of any shell.
+//! Splits shell commands into steps. It is not a parser of any shell.
 
 /// Returns the steps of a command: its lines split at `&&`, `;` and `||` outside of quotes, without here-documents.
 pub(crate) fn steps(command: &str) -> Vec<&str> {

@@ -10,6 +10,7 @@ use crate::laws::whole::text_of;
 use crate::plan::carried::{self, carried};
 use crate::plan::summaries::mark_summaries;
 use crate::plan::{Plan, Policy, plan, total};
+use crate::presets::pairs::moved_cut;
 use crate::settings::Settings;
 use crate::tokens::Tally;
 use crate::transcript::framing::Document;
@@ -44,7 +45,7 @@ pub(super) fn compare_plan(case: &Case<'_>, settings: &Settings, source: &str, b
     mark(&mut document, settings);
     let transcript = &document.transcripts[0];
     let tally = Tally::new(settings.policy.counter, &transcript.messages);
-    let decided: Plan = plan(transcript, &tally, &settings.policy.cut);
+    let decided: Plan = plan(transcript, &tally, &settings.policy.cut, moved_cut);
     if let Some(expected) = case.expected("triggered") {
         let over = case.is_expected("over_budget");
         let expected = expected.raw() == "true" || case.is_given("force") || over;
@@ -54,7 +55,7 @@ pub(super) fn compare_plan(case: &Case<'_>, settings: &Settings, source: &str, b
     }
     let forced = Policy { triggers: Vec::new(), budget: None, ..settings.policy.cut.clone() };
     let rules = crate::plan::Rules { without_trigger: true, ..forced.rules };
-    let forced = plan(transcript, &tally, &Policy { rules, ..forced });
+    let forced = plan(transcript, &tally, &Policy { rules, ..forced }, moved_cut);
     if let Some(expected) = unsigned(case.expected("cutoff")) {
         let expected = if expected == 0 { 0 } else { expected as usize + before };
         let all_stay = forced.reason.as_deref() == Some("every message before the cut is pinned");

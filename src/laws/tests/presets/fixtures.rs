@@ -5,7 +5,7 @@ use std::fs;
 use crate::laws::fixtures::of_format;
 use crate::laws::transcripts::read;
 use crate::laws::whole::process;
-use crate::settings::presets::PRESETS;
+use crate::presets::PRESETS;
 use crate::transcript::formats::FORMATS;
 
 /// Kept messages stay unchanged under every preset (only `DeepAgents` changes some of them), and the result is a

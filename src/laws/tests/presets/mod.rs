@@ -9,14 +9,15 @@ mod fixtures;
 
 use std::ffi::OsString;
 use std::fmt::Write;
+use std::path::Path;
 
 use crate::engine::run_alone;
 use crate::exit::{Exit, Failure};
-use crate::files::input::Input;
+use crate::files::input::{self, Input};
 use crate::laws::transcripts::json;
+use crate::presets;
 use crate::settings::Settings;
 use crate::settings::layers::CommandLine;
-use crate::settings::presets;
 use crate::tokens::Counter;
 use crate::transcript::json::Json;
 
@@ -93,7 +94,7 @@ const LONGEST: usize = 2_000;
 /// Runs all cases of a system, of which there are at least `least`.
 fn recorded(system: &'static str, least: usize) {
     let folder = std::env::var("TCOMPACT_CASES").unwrap_or(format!("{FIXTURES}/presets"));
-    let Ok(lines) = std::fs::read_to_string(format!("{folder}/{system}.jsonl")) else {
+    let Ok(Input { text: lines, .. }) = input::read(Some(Path::new(&format!("{folder}/{system}.jsonl.gz")))) else {
         assert!(std::env::var_os("TCOMPACT_CASES").is_some(), "the cases of {system} are there");
         return;
     };

@@ -3,7 +3,7 @@
 //! A block has a `type`, or its only key gives its kind. [`common_block`] reads the types that formats share; the file
 //! of each family reads the family's own types.
 
-use crate::transcript::compaction::Compaction;
+use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::foreign;
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Content, Part, PartKind};
@@ -43,7 +43,7 @@ pub(crate) fn is_call_or_unread(kind: Text<'_>) -> bool {
     CALLS.iter().chain(&UNREAD).any(|name| kind.is(name))
 }
 
-/// Whether no reader knows a block. Such a block is no evidence for or against a format.
+/// Whether no reader knows a block. Such a block is not evidence for or against a format.
 pub(crate) fn is_foreign(block: Json<'_>, kind: Option<Text<'_>>) -> bool {
     match kind {
         None => !has_key(block),
@@ -98,7 +98,7 @@ pub(crate) fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     } else if kind.is("refusal") {
         inner("refusal").map_or(PartKind::Other, PartKind::Refusal)
     } else if kind.is("compaction") {
-        PartKind::Compaction(Compaction::of(json))
+        PartKind::Compaction(ProviderCompaction::of(json))
     } else if let Some(compaction) = compaction_inside(json, kind) {
         PartKind::Compaction(compaction)
     } else {
@@ -107,10 +107,10 @@ pub(crate) fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
 }
 
 /// Returns the compaction in a block that `LangChain` wraps around types it does not know.
-fn compaction_inside<'a>(json: Json<'a>, kind: Text<'a>) -> Option<Compaction<'a>> {
+fn compaction_inside<'a>(json: Json<'a>, kind: Text<'a>) -> Option<ProviderCompaction<'a>> {
     let value = json.get("value").filter(|_| kind.is("non_standard"))?;
     let is_compaction = value.get_text("type").is_some_and(|kind| kind.is("compaction"));
-    is_compaction.then(|| Compaction::of(value))
+    is_compaction.then(|| ProviderCompaction::of(value))
 }
 
 /// Reads the output of a tool as text: the only text that it holds, or the value as it is spelled.

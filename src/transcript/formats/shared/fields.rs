@@ -37,7 +37,7 @@ pub(crate) fn has_any(message: &Object<'_>, keys: &[&str]) -> bool {
     keys.iter().any(|key| non_null(message, key).is_some())
 }
 
-/// Returns the elements of the list `key`; none if it is no list.
+/// Returns the elements of the list `key`; none if it is not a list.
 pub(crate) fn list<'a>(message: &Object<'a>, key: &str) -> impl Iterator<Item = Json<'a>> + use<'a> {
     message.get(key).into_iter().flat_map(|list| list.items())
 }

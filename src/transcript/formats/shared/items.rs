@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use crate::transcript::compaction::Compaction;
+use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::foreign;
 use crate::transcript::format::SummaryMessage;
 use crate::transcript::formats::shared::blocks::{common_block, content};
@@ -98,15 +98,12 @@ pub(crate) fn result(call: &Call<'_>, text: &str) -> Option<Value> {
     Some(result)
 }
 
-/// Returns the kind of an item; `None` if it is no item.
+/// Returns the kind of an item; `None` if it is not an item.
 pub(crate) fn kind(item: &Object<'_>) -> Option<Item> {
     let Some(kind) = non_null(item, "type") else {
         let is_message = item.get_text("role").is_some() && item.get("content").is_some();
         let is_reference = || item.get_text("id").is_some() && item.json.entries().nth(2).is_none();
-        return match is_message {
-            true => Some(Item::Message),
-            false => is_reference().then_some(Item::Reference),
-        };
+        return if is_message { Some(Item::Message) } else { is_reference().then_some(Item::Reference) };
     };
     let kind = kind.text()?;
     let is = |names: &[&str]| names.iter().any(|name| kind.is(name));
@@ -169,7 +166,9 @@ pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
     if json.kind() != Kind::Object {
         return Err(format!("is {}, not an item", json.kind().noun()));
     }
-    let Some(kind) = kind(item) else { return Err("is no item with a type that is known, and has no role".to_owned()) };
+    let Some(kind) = kind(item) else {
+        return Err("is not an item with a type that is known, and has no role".to_owned());
+    };
     Ok(match kind {
         Item::Message => message(item),
         Item::Reasoning => Message {
@@ -180,7 +179,7 @@ pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
         Item::Hosted => message_of(json, Role::Assistant, readable_content(json)),
         Item::Reference => message_of(json, Role::Assistant, Content::empty()),
         Item::Compaction => {
-            let kind = PartKind::Compaction(Compaction::of(json));
+            let kind = PartKind::Compaction(ProviderCompaction::of(json));
             message_of(json, Role::Assistant, Content::Parts(Box::new([Part { json, kind }])))
         }
         Item::Call => Message { calls: Box::new([call(item)]), ..message_of(json, Role::Assistant, Content::empty()) },

@@ -1,10 +1,11 @@
 //! The history of a prompt in two sections, as `DeerFlow` writes it: an earlier summary to carry on, and the new
 //! messages. Each gets half of the limit.
 
-use crate::tokens::{Counter, python};
-
 use crate::summary::history::escaped;
-use crate::summary::trim_messages::binary_search_max;
+use crate::tokens::Counter;
+
+use crate::presets::python;
+use crate::presets::trim_messages::binary_search_max;
 
 /// The end of a text that stays.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! How known systems request a summary where they differ from tcompact: what they send, how they treat the answer, and
 //! what they do if the history is too long.
 
-use crate::summary::buffer::Buffer;
-use crate::summary::prompt::{BuiltIn, Fill};
+use crate::presets::buffer::Buffer;
+use crate::presets::python;
+use crate::summary::prompt::{self, Fill};
 
 /// The way in which a system requests a summary.
 #[derive(Debug, Clone, Copy)]
@@ -12,7 +13,7 @@ pub(crate) struct Recipe {
     /// How the history is cut to `--trim-tokens`.
     pub(crate) trim: Trim,
     /// The prompt, unless the user gives one.
-    pub(crate) built_in: BuiltIn,
+    pub(crate) built_in: &'static str,
     /// The syntax of a prompt that the user gives.
     pub(crate) template: Fill,
     /// The system message before the prompt.
@@ -67,6 +68,11 @@ pub(crate) enum Persistence {
     LangChain,
 }
 
+/// tcompact's own prompt in Chinese.
+pub(crate) const CHINESE: &str = include_str!("prompt_zh.txt");
+/// A few sentences, to follow a system message.
+pub(crate) const BRIEF: &str = include_str!("prompt_brief.txt");
+
 /// The text that `LangChain` uses for a history of which nothing is left to be sent.
 const TOO_LONG: &str = "Previous conversation was too long to summarize.";
 /// The text that it would use for an empty history.
@@ -78,7 +84,7 @@ impl Recipe {
     pub(crate) const OWN: Recipe = Recipe {
         buffer: Buffer::Own,
         trim: Trim::Own,
-        built_in: BuiltIn::Own,
+        built_in: prompt::OWN,
         template: Fill::Own,
         system: None,
         nothing_left: None,
@@ -95,7 +101,7 @@ impl Recipe {
     pub(crate) const LANGCHAIN: Recipe = Recipe {
         buffer: Buffer::Xml,
         trim: Trim::LangChain,
-        template: Fill::PythonStripped,
+        template: Fill::Foreign(python::format_stripped),
         nothing_left: Some(TOO_LONG),
         overflow: Overflow::Middle,
         patience: Persistence::LangChain,
@@ -107,7 +113,7 @@ impl Recipe {
     pub(crate) const DEERFLOW: Recipe = Recipe {
         buffer: Buffer::Prefix,
         trim: Trim::Sections,
-        template: Fill::PythonStripped,
+        template: Fill::Foreign(python::format_stripped),
         nothing_left: Some(TOO_LONG),
         canned: &[TOO_LONG, NO_HISTORY],
         blank_fails: true,
@@ -120,7 +126,7 @@ impl Recipe {
     pub(crate) const DEERFLOW_V1: Recipe = Recipe {
         buffer: Buffer::Prefix,
         trim: Trim::LangChain,
-        template: Fill::Python,
+        template: Fill::Foreign(python::format),
         nothing_left: Some(TOO_LONG),
         overflow: Overflow::Fails,
         unwraps: false,
@@ -130,8 +136,8 @@ impl Recipe {
     /// The variant for Qwen's API.
     pub(crate) const TONGYI: Recipe = Recipe {
         buffer: Buffer::TypeAndContent,
-        built_in: BuiltIn::Chinese,
-        template: Fill::Python,
+        built_in: CHINESE,
+        template: Fill::Foreign(python::format),
         error: "生成摘要时出错: ",
         overflow: Overflow::Fails,
         unwraps: false,
@@ -141,7 +147,7 @@ impl Recipe {
     /// Synaptic's.
     pub(crate) const SYNAPTIC: Recipe = Recipe {
         buffer: Buffer::RoleAndContent,
-        built_in: BuiltIn::Brief,
+        built_in: BRIEF,
         system: Some("You write short, exact notes on conversations for whoever has to carry them on."),
         strips: false,
         overflow: Overflow::Fails,

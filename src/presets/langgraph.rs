@@ -9,34 +9,14 @@ use crate::plan::{Plan, carried};
 use crate::transcript::formats::Format;
 use crate::transcript::json::Object;
 use crate::transcript::source::Source;
-use crate::transcript::{Message, Transcript, coercion};
+use crate::transcript::{Message, Transcript};
 
-use crate::rewrite::{Edit, Placed, Style, edited};
+use crate::presets::coercion;
+use crate::rewrite::{Edit, Placed, Style, remaining};
 
 /// Returns the output for a run without changes.
 pub(crate) fn no_update() -> String {
     "null\n".to_owned()
-}
-
-/// Returns all messages after the compaction as text: pinned messages and the summary, then the kept messages, with
-/// `edits` applied.
-pub(crate) fn remaining(
-    transcript: &Transcript<'_>,
-    plan: &Plan,
-    summary: Option<&Placed>,
-    edits: &[Edit],
-) -> Vec<String> {
-    let message: Vec<String> = match summary {
-        Some(Placed::Messages(entries)) => entries.iter().map(|entry| Style::spaced().write(entry)).collect(),
-        _ => Vec::new(),
-    };
-    let (before, after) = plan.pinned.split_at(plan.before_summary.min(plan.pinned.len()));
-    let left = |index: &usize| plan.emptied.binary_search(index).is_err();
-    let written = |index: usize| edited(transcript, index, edits);
-    let before = before.iter().copied().filter(left).map(written);
-    let kept = plan.cutoff..transcript.messages.len();
-    let behind = after.iter().copied().chain(kept).filter(left).map(written);
-    before.chain(message).chain(behind).collect()
 }
 
 /// Returns `{"messages": [remove-all, pinned…, summary, kept…]}` and a line end. Members of kept messages stay

@@ -1,13 +1,29 @@
-//! The known systems whose rules `--preset` follows, a row for each.
+//! The known systems whose rules `--preset` follows, a row for each, and all that is as it is only because another
+//! system does it so.
 //!
 //! A row has values for flags, which other flags override, and what no flag sets: how the planner and the prompt differ
 //! from tcompact's own.
 
-use crate::compact::SystemHabits;
+pub(crate) mod buffer;
+pub(crate) mod coercion;
+#[cfg(feature = "cli")]
+pub(crate) mod deerflow;
+pub(crate) mod langgraph;
+pub(crate) mod media;
+pub(crate) mod middle;
+pub(crate) mod offload;
+pub(crate) mod pairs;
+pub(crate) mod python;
+pub(crate) mod reasoning;
+pub(crate) mod recipe;
+pub(crate) mod sections;
+pub(crate) mod trim_messages;
+
 use crate::plan::Rules;
 use crate::plan::size::Size;
-use crate::summary::recipe::Recipe;
 use crate::tokens::models;
+
+use recipe::Recipe;
 
 /// A known system.
 #[derive(Debug)]
@@ -18,6 +34,8 @@ pub(crate) struct Preset {
     pub(crate) about: &'static str,
     /// Its flags: names and values as they are typed.
     pub(crate) flags: &'static [(&'static str, &'static str)],
+    /// Flags that it shares with others.
+    shared: &'static [(&'static str, &'static str)],
     /// Its flags that depend on other settings.
     pub(crate) depending: Depending,
     /// Its rules for the cut that no flag sets.
@@ -39,8 +57,36 @@ pub(crate) enum Depending {
     OnTheTrigger,
 }
 
+/// The habits of a system besides cutting and summarizing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct SystemHabits {
+    /// It reads `LangChain`'s messages: `LangChain` must convert them without an error, and its estimate counts them
+    /// for every model.
+    pub(crate) langchain: bool,
+    /// The characters per token of its estimate, for every model.
+    pub(crate) characters: Option<f64>,
+    /// Its estimate counts a list of content as langchain-core 1.2.7 does.
+    pub(crate) repr_lists: bool,
+    /// It moves the history to a file that the summary names, and media to files beside it. The result must fit the
+    /// model's input.
+    pub(crate) files: bool,
+    /// Its summary messages have the mark by which `LangChain` recognizes them.
+    pub(crate) marks: bool,
+    /// Its summaries are in a fence.
+    pub(crate) fences: bool,
+}
+
+impl SystemHabits {
+    /// tcompact's own habits.
+    pub(crate) const OWN: SystemHabits =
+        SystemHabits { langchain: false, characters: None, repr_lists: false, files: false, marks: true, fences: true };
+}
+
 const PLAIN: SystemHabits = SystemHabits { fences: false, ..SystemHabits::OWN };
 const OF_LANGCHAIN: SystemHabits = SystemHabits { langchain: true, ..PLAIN };
+
+/// The flags of a system that pins nothing and takes any summary, as it is.
+const AS_IT_IS: &[(&str, &str)] = &[("pin", "none"), ("accept", "any"), ("ledger", "off"), ("thinking", "keep")];
 
 /// The rules of `LangChain` that differ from tcompact's own.
 const LANGCHAIN: Rules = Rules {
@@ -57,16 +103,8 @@ pub(crate) static PRESETS: &[Preset] = &[
     Preset {
         name: "langchain",
         about: "LangChain 1.4.7, its SummarizationMiddleware; does nothing without --trigger",
-        flags: &[
-            ("keep", "messages:20"),
-            ("pin", "none"),
-            ("pairs", "langchain"),
-            ("trim-tokens", "4000"),
-            ("retries", "2"),
-            ("accept", "any"),
-            ("ledger", "off"),
-            ("thinking", "keep"),
-        ],
+        flags: &[("keep", "messages:20"), ("pairs", "langchain"), ("trim-tokens", "4000"), ("retries", "2")],
+        shared: AS_IT_IS,
         depending: Depending::Nothing,
         rules: LANGCHAIN,
         recipe: Recipe::LANGCHAIN,
@@ -75,15 +113,8 @@ pub(crate) static PRESETS: &[Preset] = &[
     Preset {
         name: "deepagents",
         about: "DeepAgents 0.7.32: sizes by the context window, old arguments cut, the history in a file",
-        flags: &[
-            ("pin", "none"),
-            ("pairs", "langchain"),
-            ("truncate-args", "2000"),
-            ("retries", "2"),
-            ("accept", "any"),
-            ("ledger", "off"),
-            ("thinking", "keep"),
-        ],
+        flags: &[("pairs", "langchain"), ("truncate-args", "2000"), ("retries", "2")],
+        shared: AS_IT_IS,
         depending: Depending::OnTheWindow,
         rules: LANGCHAIN,
         recipe: Recipe::LANGCHAIN,
@@ -94,15 +125,12 @@ pub(crate) static PRESETS: &[Preset] = &[
         about: "DeerFlow at present (August 2026): carries an earlier summary on, keeps the user's request",
         flags: &[
             ("keep", "messages:20"),
-            ("pin", "none"),
             ("pairs", "langchain"),
             ("trim-tokens", "4000"),
             ("retries", "0"),
-            ("accept", "any"),
-            ("ledger", "off"),
-            ("thinking", "keep"),
             ("on-error", "passthrough"),
         ],
+        shared: AS_IT_IS,
         depending: Depending::Nothing,
         rules: Rules { carries: true, ..LANGCHAIN },
         recipe: Recipe::DEERFLOW,
@@ -111,16 +139,8 @@ pub(crate) static PRESETS: &[Preset] = &[
     Preset {
         name: "deerflow-v1",
         about: "DeerFlow as first documented (January 2026), which was LangChain 1.2.3",
-        flags: &[
-            ("keep", "messages:20"),
-            ("pin", "none"),
-            ("pairs", "langchain"),
-            ("trim-tokens", "4000"),
-            ("retries", "0"),
-            ("accept", "any"),
-            ("ledger", "off"),
-            ("thinking", "keep"),
-        ],
+        flags: &[("keep", "messages:20"), ("pairs", "langchain"), ("trim-tokens", "4000"), ("retries", "0")],
+        shared: AS_IT_IS,
         depending: Depending::Nothing,
         rules: Rules { reported_scales: false, ..LANGCHAIN },
         recipe: Recipe::DEERFLOW_V1,
@@ -132,14 +152,11 @@ pub(crate) static PRESETS: &[Preset] = &[
         flags: &[
             ("trigger", "tokens:4000"),
             ("keep", "messages:20"),
-            ("pin", "none"),
             ("pairs", "window:5"),
             ("summary-prefix", "## 对话历史摘要"),
             ("retries", "0"),
-            ("accept", "any"),
-            ("ledger", "off"),
-            ("thinking", "keep"),
         ],
+        shared: AS_IT_IS,
         depending: Depending::Nothing,
         rules: Rules { gains: false, compactions: false, ..Rules::OWN },
         recipe: Recipe::TONGYI,
@@ -150,16 +167,13 @@ pub(crate) static PRESETS: &[Preset] = &[
         about: "Synaptic 0.4.0: above tokens:4000 by bytes:4, keeps half of that, looks at no pairs",
         flags: &[
             ("trigger", "tokens:4000"),
-            ("pin", "none"),
             ("pairs", "window:0"),
             ("counter", "bytes:4"),
             ("summary-role", "system"),
             ("summary-prefix", "[Previous conversation summary]: "),
             ("retries", "0"),
-            ("accept", "any"),
-            ("ledger", "off"),
-            ("thinking", "keep"),
         ],
+        shared: AS_IT_IS,
         depending: Depending::OnTheTrigger,
         rules: Rules { exceed: true, last_stays: false, gains: false, compactions: false, ..Rules::OWN },
         recipe: Recipe::SYNAPTIC,
@@ -176,6 +190,7 @@ pub(crate) static PRESETS: &[Preset] = &[
             ("prune", "thinking"),
             ("prune", "results:3"),
         ],
+        shared: &[],
         depending: Depending::Nothing,
         rules: Rules::OWN,
         recipe: Recipe::OWN,
@@ -188,6 +203,7 @@ pub(crate) static OWN: Preset = Preset {
     name: "",
     about: "",
     flags: &[],
+    shared: &[],
     depending: Depending::Nothing,
     rules: Rules::OWN,
     recipe: Recipe::OWN,
@@ -211,8 +227,8 @@ pub(crate) const WRITING_TOOLS: &[&str] = &["write_file", "edit_file"];
 /// Returns the flags of a preset. `given` returns the value of a flag in the higher layers.
 pub(crate) fn values(name: &str, given: &dyn Fn(&str) -> Option<String>) -> Option<Vec<(&'static str, String)>> {
     let preset = by_name(name)?;
-    let mut values: Vec<(&str, String)> =
-        preset.flags.iter().map(|(flag, value)| (*flag, (*value).to_owned())).collect();
+    let fixed = preset.flags.iter().chain(preset.shared);
+    let mut values: Vec<(&str, String)> = fixed.map(|(flag, value)| (*flag, (*value).to_owned())).collect();
     match preset.depending {
         Depending::Nothing => {}
         Depending::OnTheWindow => {

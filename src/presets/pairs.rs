@@ -1,9 +1,19 @@
-//! The cuts of `LangChain`'s middleware, and of related systems that search only a window of messages.
+//! The rules for pairs of `LangChain`'s middleware, and of related systems that search only a window of messages.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use crate::plan::pairs::Pairs;
 use crate::transcript::{CallPlace, Message, Role};
+
+/// Returns where a cut moves by the rule of another system. The strict rule is the planner's own.
+pub(crate) fn moved_cut(messages: &[Message<'_>], wanted: usize, pairs: Pairs) -> usize {
+    match pairs {
+        Pairs::Strict => wanted,
+        Pairs::LangChain => back_to_the_call(messages, wanted),
+        Pairs::Window(window) => back_to_a_whole_window(messages, wanted, window),
+    }
+}
 
 /// Whether `LangChain` recognizes a message as a result: it holds nothing but results.
 fn is_result(message: &Message<'_>) -> bool {
@@ -24,7 +34,7 @@ fn answered_ids<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = Cow<'a
 /// Moves a cut by `LangChain`'s rule. Where results begin at `wanted`, the cut moves back to the last message before
 /// them that calls one of them, so that more is kept; without such a message, it moves past the results. The rule
 /// considers only the run of results at the cut, so it can split a result elsewhere from its call.
-pub(super) fn back_to_the_call(messages: &[Message<'_>], wanted: usize) -> usize {
+fn back_to_the_call(messages: &[Message<'_>], wanted: usize) -> usize {
     let run = messages[wanted..].iter().take_while(|message| is_result(message)).count();
     if run == 0 {
         return wanted;
@@ -38,7 +48,7 @@ pub(super) fn back_to_the_call(messages: &[Message<'_>], wanted: usize) -> usize
 
 /// Moves a cut by the rule of the window: to the last cut at or before `wanted` that splits no call in the `window`
 /// messages before it from a result. Earlier messages are ignored. The beginning is always such a cut.
-pub(super) fn back_to_a_whole_window(messages: &[Message<'_>], wanted: usize, window: usize) -> usize {
+fn back_to_a_whole_window(messages: &[Message<'_>], wanted: usize, window: usize) -> usize {
     let mut last_result: HashMap<Cow<'_, str>, usize> = HashMap::new();
     for (index, message) in messages.iter().enumerate() {
         last_result.extend(answered_ids(message).map(|id| (id, index)));

@@ -1,11 +1,35 @@
-//! Python's `str.format` with one field, `messages`, because `LangChain` and related systems fill prompts with it.
+//! How Python handles text: `str.strip`, and `str.format` with one field, `messages`, because `LangChain` and related
+//! systems fill prompts with it.
 //!
 //! `{messages}` may be converted (`!r`, `!s`, `!a`), indexed (`[0]`) and padded (`:>80`); `{{` and `}}` are braces.
 //! Errors are those of Python, with its messages.
 
 use crate::redact::beginning;
-use crate::tokens::python;
+use crate::tokens::python as notation;
 use crate::transcript::text::Text;
+
+/// Removes Python's white space at both ends of a text.
+pub(crate) fn strip(text: &str) -> &str {
+    text.trim_matches(is_space)
+}
+
+/// Removes Python's white space at the end of a text.
+pub(crate) fn rstrip(text: &str) -> &str {
+    text.trim_end_matches(is_space)
+}
+
+/// Whether a character is white space for Python's `str.isspace`: that of Unicode, and four separators of ASCII.
+pub(crate) fn is_space(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
+}
+
+/// Fills a template as [`format`] does, and removes the white space at its end.
+///
+/// # Errors
+/// Those of [`format`].
+pub(crate) fn format_stripped(template: &str, messages: &str) -> Result<String, String> {
+    format(template, messages).map(|filled| rstrip(&filled).to_owned())
+}
 
 /// Fills each field of the template with the text.
 ///
@@ -72,7 +96,7 @@ fn fill_field(field: &str, messages: &str) -> Result<String, String> {
         _ if name.contains('{') => return Err("unexpected '{' in field name".to_owned()),
         _ => {
             let mut repr = String::new();
-            python::string(Text::plain(name), &mut repr);
+            notation::string(Text::plain(name), &mut repr);
             return Err(repr);
         }
     }
@@ -113,7 +137,7 @@ fn convert(value: &str, kind: char) -> Result<String, String> {
     let mut repr = String::new();
     match kind {
         's' => return Ok(value.to_owned()),
-        'r' | 'a' => python::string(Text::plain(value), &mut repr),
+        'r' | 'a' => notation::string(Text::plain(value), &mut repr),
         _ => return Err(format!("Unknown conversion specifier {kind}")),
     }
     if kind == 'r' {
@@ -180,6 +204,12 @@ fn pad(value: &str, spec: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn white_space_is_python_s() {
+        assert_eq!(strip("\u{1c}\u{3000} a\u{200b} \u{85}\n"), "a\u{200b}");
+        assert_eq!(rstrip(" a\u{1f}\u{a0}"), " a");
+    }
 
     /// The expected texts are from `python3.11`: `template.format(messages="it's é")`.
     #[test]

@@ -69,10 +69,10 @@ fn check_fields(role: Role, object: &Object<'_>) -> Option<String> {
         value.is_some_and(|value| value.kind() != Kind::Object)
     };
     if object.get("id").is_some_and(|id| !matches!(id.kind(), Kind::Null | Kind::String | Kind::Number)) {
-        return Some("has an id that is no text".to_owned());
+        return Some("has an id that is not a text".to_owned());
     }
     if let Some(key) = ["additional_kwargs", "response_metadata"].into_iter().find(object_or_none) {
-        return Some(format!("has {key} that are no object"));
+        return Some(format!("has {key} that are not an object"));
     }
     let name = object.get("name").filter(|name| name.kind() != Kind::Null);
     if let Some(name) = name.filter(|name| name.kind() != Kind::String) {
@@ -87,7 +87,7 @@ fn check_fields(role: Role, object: &Object<'_>) -> Option<String> {
                 |status: Json<'_>| status.text().is_some_and(|status| status.is("success") || status.is("error"));
             match id.map(|id| id.kind()) {
                 None => Some("is a result and has no tool_call_id".to_owned()),
-                Some(Kind::Array | Kind::Object) => Some("has a tool_call_id that is no text".to_owned()),
+                Some(Kind::Array | Kind::Object) => Some("has a tool_call_id that is not a text".to_owned()),
                 Some(_) => status
                     .filter(|status| !known(*status))
                     .map(|_| "has a status that is neither success nor error".to_owned()),
@@ -96,7 +96,7 @@ fn check_fields(role: Role, object: &Object<'_>) -> Option<String> {
         Role::Assistant => {
             let calls = object.get("tool_calls");
             if calls.is_some_and(|calls| !calls.is_falsy() && calls.kind() != Kind::Array) {
-                return Some("has tool_calls that are no list".to_owned());
+                return Some("has tool_calls that are not a list".to_owned());
             }
             let calls = calls.into_iter().flat_map(|calls| calls.items());
             calls.enumerate().find_map(|(index, call)| check_call(index, call))
@@ -105,14 +105,14 @@ fn check_fields(role: Role, object: &Object<'_>) -> Option<String> {
     }
 }
 
-const NO_OBJECT: &str = "has arguments that are no JSON object";
+const NO_OBJECT: &str = "has arguments that are not a JSON object";
 
 fn check_call(index: usize, call: Json<'_>) -> Option<String> {
     let no_name = || Some("has no name".to_owned());
     let is_wrong_id = |id: Json<'_>| !matches!(id.kind(), Kind::Null | Kind::String);
     let what = match call.get("function") {
         _ if call.kind() != Kind::Object => Some(format!("is {}", call.kind().noun())),
-        _ if call.get("id").is_some_and(is_wrong_id) => Some("has an id that is no text".to_owned()),
+        _ if call.get("id").is_some_and(is_wrong_id) => Some("has an id that is not a text".to_owned()),
         Some(_) if call.get("id").is_none() => Some("has no id".to_owned()),
         Some(function) if function.get_text("name").is_none() => no_name(),
         Some(function) => check_arguments(function.get("arguments")),
@@ -172,31 +172,34 @@ mod tests {
             (r#"{"role":"tool","content":"","tool_call_id":"a","status":3}"#, "neither success nor error"),
             (r#"{"role":"tool","content":"","tool_call_id":"a","status":"odd"}"#, "neither success nor error"),
             (r#"{"role":"user","content":"","message_type":"a"}"#, "a message_type"),
-            (r#"{"role":"user","content":"","additional_kwargs":null}"#, "additional_kwargs that are no object"),
-            (r#"{"role":"user","content":"","response_metadata":"s"}"#, "response_metadata that are no object"),
-            (r#"{"role":"user","content":"","id":true}"#, "an id that is no text"),
-            (r#"{"role":"assistant","content":"","tool_calls":"s"}"#, "no list"),
+            (r#"{"role":"user","content":"","additional_kwargs":null}"#, "additional_kwargs that are not an object"),
+            (r#"{"role":"user","content":"","response_metadata":"s"}"#, "response_metadata that are not an object"),
+            (r#"{"role":"user","content":"","id":true}"#, "an id that is not a text"),
+            (r#"{"role":"assistant","content":"","tool_calls":"s"}"#, "not a list"),
             (r#"{"role":"assistant","content":"","tool_calls":["s"]}"#, "is a string"),
             (
                 r#"{"role":"assistant","content":"","tool_calls":[{"id":3,"name":"f","args":{}}]}"#,
-                "an id that is no text",
+                "an id that is not a text",
             ),
             (r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","name":null,"args":{}}]}"#, "has no name"),
-            (r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","name":"f","args":"{}"}]}"#, "no JSON object"),
+            (
+                r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","name":"f","args":"{}"}]}"#,
+                "not a JSON object",
+            ),
             (
                 r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"arguments":"{}"}}]}"#,
                 "has no name",
             ),
-            (r#"{"role":"tool","content":"","tool_call_id":{}}"#, "a tool_call_id that is no text"),
+            (r#"{"role":"tool","content":"","tool_call_id":{}}"#, "a tool_call_id that is not a text"),
             (r#"{"role":"exit","content":""}"#, "a role that LangChain does not know"),
             (r#"{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}"#, "no id"),
             (
                 r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{"}}]}"#,
-                "no JSON object",
+                "not a JSON object",
             ),
             (
                 r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"name":"f","arguments":"[]"}}]}"#,
-                "no JSON object",
+                "not a JSON object",
             ),
             (r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","custom":{"name":"f"}}]}"#, "nor name"),
         ] {

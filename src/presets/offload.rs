@@ -144,9 +144,10 @@ fn note(id: &str, path: &str, text: &str) -> String {
     };
     let lines = split_lines(text);
     let all = lines.len() <= 2 * SHOWN_LINES;
-    let (head, tail) = match all {
-        true => (lines.as_slice(), [].as_slice()),
-        false => (&lines[..SHOWN_LINES], &lines[lines.len() - SHOWN_LINES..]),
+    let (head, tail) = if all {
+        (lines.as_slice(), [].as_slice())
+    } else {
+        (&lines[..SHOWN_LINES], &lines[lines.len() - SHOWN_LINES..])
     };
     let clipped = head.iter().chain(tail).any(|line| line.chars().count() > SHOWN_CHARS);
     let mut about = if all {

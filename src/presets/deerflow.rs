@@ -6,19 +6,17 @@
 
 use std::ffi::OsString;
 
-use anyhow::Result;
 use serde_json::{Map, Value as Json};
 
 use crate::exit::Failure;
-use crate::llm::providers;
-use crate::settings::value::{ConfigFile, FlagValue, Origin, SettingValue, found};
 use crate::tokens::models::{self, Model};
+use crate::wording::found;
 
 /// The key that identifies the file.
-pub(super) const SECTION: &str = "summarization";
+pub(crate) const SECTION: &str = "summarization";
 
 /// The key of the list of models, whose names `model_name` can be.
-pub(super) const MODELS: &str = "models";
+pub(crate) const MODELS: &str = "models";
 
 const TRIM_DEFAULT: i128 = 4_000;
 const SKILL_COUNTS: [&str; 3] =
@@ -40,17 +38,52 @@ const FAMILIES: [(&str, &str); 13] = [
     ("qwq", "dashscope"),
 ];
 
+/// The section, and what gives it its meaning.
+pub(crate) struct Section<'s> {
+    /// The path of the file.
+    pub(crate) file: &'s str,
+    /// The members of the section.
+    pub(crate) keys: &'s Map<String, Json>,
+    /// The list of models beside the section.
+    pub(crate) models: Option<&'s Json>,
+    /// Returns an environment variable.
+    pub(crate) variable: &'s dyn Fn(&str) -> Option<OsString>,
+    /// Whether requests can be sent to the provider with this name.
+    pub(crate) is_provider: fn(&str) -> bool,
+}
+
+/// What the section says, as flags.
+#[derive(Debug, Default)]
+pub(crate) struct Config {
+    /// The flags.
+    pub(crate) flags: Vec<FlagOfConfig>,
+    /// The text of the prompt, and its name for errors.
+    pub(crate) summary_prompt: Option<(String, String)>,
+    /// Why compaction is disabled.
+    pub(crate) disabled: Option<String>,
+    /// Why compaction is disabled unless a flag gives a trigger.
+    pub(crate) never: Option<String>,
+}
+
+/// A flag that the section gives.
+#[derive(Debug)]
+pub(crate) struct FlagOfConfig {
+    /// The long name of the flag.
+    pub(crate) flag: &'static str,
+    /// Its values, one for each time that it is given.
+    pub(crate) values: Vec<String>,
+    /// A note for the user if the flag is used.
+    pub(crate) note: Option<String>,
+    /// Why the flag cannot be used; an error unless another one overrides it.
+    pub(crate) unusable: Option<String>,
+}
+
 /// Reads the section.
 ///
 /// # Errors
 /// The first value that `DeerFlow` would refuse too, with its key.
-pub(super) fn read(
-    file: &str,
-    keys: &Map<String, Json>,
-    models: Option<&Json>,
-    variable: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<ConfigFile, Failure> {
-    let section = Section { file, keys, models, variable };
+pub(crate) fn read(section: &Section<'_>) -> Result<Config, Failure> {
+    let Section { file, keys, .. } = section;
     let enabled = section.get("enabled", "true or false", boolean)?.unwrap_or(false);
     let model = section.get("model_name", "a string or null", or_null(text))?.flatten();
     let triggers = section.triggers()?;
@@ -64,38 +97,27 @@ pub(super) fn read(
     if !enabled {
         // The other values have no effect then, so none can be out of range.
         let disabled = Some(format!("summarization is not enabled in {file}"));
-        return Ok(ConfigFile { disabled, ..ConfigFile::default() });
+        return Ok(Config { disabled, ..Config::default() });
     }
     let sizes = triggers.iter().map(|amount| section.size(amount, At::Least)).collect::<Result<Vec<_>, _>>()?;
     let kept = keep.as_ref().map_or(Ok("messages:20".to_owned()), |amount| section.size(amount, At::Most))?;
     let of_window = triggers.iter().chain(&keep).any(|amount| amount.unit == "fraction");
-    let mut values = vec![
-        section.given("preset", vec!["deerflow".to_owned()]),
-        section.given("keep", vec![kept]),
-        section.trim_tokens(trim)?,
-    ];
+    let mut flags =
+        vec![given("preset", vec!["deerflow".to_owned()]), given("keep", vec![kept]), section.trim_tokens(trim)?];
     if !sizes.is_empty() {
-        values.push(section.given("trigger", sizes));
+        flags.push(given("trigger", sizes));
     }
     if let Some(name) = model.filter(|name| !name.is_empty()) {
-        values.extend(section.model(&name, of_window));
+        flags.extend(section.model(&name, of_window));
     }
-    Ok(ConfigFile {
-        values,
+    Ok(Config {
+        flags,
         summary_prompt: prompt.map(|text| (text, format!("{file}: {SECTION}.summary_prompt"))),
         disabled: None,
         never: triggers
             .is_empty()
             .then(|| format!("{file} has no trigger, so that nothing is summarized; --trigger gives one")),
     })
-}
-
-/// The section, and the file that contains it.
-struct Section<'s> {
-    file: &'s str,
-    keys: &'s Map<String, Json>,
-    models: Option<&'s Json>,
-    variable: &'s dyn Fn(&str) -> Option<OsString>,
 }
 
 /// A size as the file has it.
@@ -129,10 +151,6 @@ impl Section<'_> {
     fn get<T>(&self, key: &str, wanted: &str, read: impl Fn(&Json) -> Option<T>) -> Result<Option<T>, Failure> {
         let json = self.keys.get(key);
         json.map(|json| read(json).ok_or_else(|| self.wrong(key, &found(json), wanted))).transpose()
-    }
-
-    fn given(&self, flag: &str, texts: Vec<String>) -> SettingValue {
-        SettingValue::new(flag, FlagValue::Texts(texts), Origin::File(self.file.to_owned()))
     }
 
     fn triggers(&self) -> Result<Vec<Amount>, Failure> {
@@ -178,11 +196,11 @@ impl Section<'_> {
         }
     }
 
-    fn trim_tokens(&self, trim: Option<Option<i128>>) -> Result<SettingValue, Failure> {
+    fn trim_tokens(&self, trim: Option<Option<i128>>) -> Result<FlagOfConfig, Failure> {
         const KEY: &str = "trim_tokens_to_summarize";
         let tokens = trim.flatten().unwrap_or(TRIM_DEFAULT);
         // A negative number means the same as 0: no message fits.
-        let mut given = self.given("trim-tokens", vec![tokens.max(0).to_string()]);
+        let mut given = given("trim-tokens", vec![tokens.max(0).to_string()]);
         if trim == Some(None) {
             given.note = Some(format!(
                 "{}: DeerFlow does not pass on {KEY}: null, so that {TRIM_DEFAULT} tokens are sent as by default; --trim-tokens none sends all",
@@ -193,15 +211,15 @@ impl Section<'_> {
     }
 
     /// Returns the model as flags. If a size is a fraction, the model's context window counts, whoever summarizes.
-    fn model(&self, name: &str, of_window: bool) -> Vec<SettingValue> {
+    fn model(&self, name: &str, of_window: bool) -> Vec<FlagOfConfig> {
         let entry = self.entry(name);
-        let Some(full) = entry.and_then(full_name_of).or_else(|| full_name(name)) else {
+        let Some(full) = entry.and_then(|entry| self.full_name_of(entry)).or_else(|| self.full_name(name)) else {
             let why = format!("{SECTION}.model_name = {name:?}: no such model is known; give --model PROVIDER:MODEL");
-            return vec![SettingValue { unusable: Some(why), ..self.given("model", vec![name.to_owned()]) }];
+            return vec![FlagOfConfig { unusable: Some(why), ..given("model", vec![name.to_owned()]) }];
         };
         let known = of_window && models::find(&full).is_some();
-        let reader = known.then(|| self.given("for", vec![full.clone()]));
-        let mut values: Vec<SettingValue> = [self.given("model", vec![full])].into_iter().chain(reader).collect();
+        let reader = known.then(|| given("for", vec![full.clone()]));
+        let mut values: Vec<FlagOfConfig> = [given("model", vec![full])].into_iter().chain(reader).collect();
         let of_entry = |key: &str| entry.and_then(|entry| entry.get(key)?.as_str());
         let key = of_entry("api_key");
         let variable = key.and_then(variable_name);
@@ -217,10 +235,10 @@ impl Section<'_> {
                 })
             };
             let address = address.unwrap_or_else(|| url.to_owned());
-            values.push(SettingValue { unusable, ..self.given("base-url", vec![address]) });
+            values.push(FlagOfConfig { unusable, ..given("base-url", vec![address]) });
         }
         if let Some(variable) = variable {
-            values.push(self.given("api-key-env", vec![variable.to_owned()]));
+            values.push(given("api-key-env", vec![variable.to_owned()]));
         }
         values
     }
@@ -238,6 +256,40 @@ impl Section<'_> {
         let models = self.models?.as_array()?;
         models.iter().find(|model| model.get("name").and_then(Json::as_str) == Some(name))
     }
+
+    /// Returns the full name of a model of the list. Its provider follows from its class, as in
+    /// `langchain_openai:ChatOpenAI`, or else from its name.
+    fn full_name_of(&self, entry: &Json) -> Option<String> {
+        const CLASSES: [(&str, &str); 6] = [
+            ("langchain_openai", "openai"),
+            ("langchain_deepseek", "deepseek"),
+            ("langchain_anthropic", "anthropic"),
+            ("langchain_google_genai", "google"),
+            ("langchain_groq", "groq"),
+            ("langchain_mistralai", "mistral"),
+        ];
+        let model = entry.get("model")?.as_str()?;
+        let class = entry.get("use").and_then(Json::as_str).unwrap_or_default();
+        let provider = CLASSES.iter().find(|(module, _)| class.split([':', '.']).next() == Some(module));
+        provider.map(|(_, provider)| format!("{provider}:{model}")).or_else(|| self.full_name(model))
+    }
+
+    /// Returns the full name of a model, as `--model` takes it.
+    fn full_name(&self, name: &str) -> Option<String> {
+        if name.split_once(':').is_some_and(|(provider, model)| (self.is_provider)(provider) && !model.is_empty()) {
+            return Some(name.to_owned());
+        }
+        let family = FAMILIES.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, provider)| *provider);
+        let all: Vec<Model> = models::all().filter(|model| model.name == name).collect();
+        let own = all.iter().find(|model| family == Some(model.provider));
+        let model = own.or_else(|| all.iter().find(|model| (self.is_provider)(model.provider)))?;
+        Some(format!("{}:{name}", model.provider))
+    }
+}
+
+/// Returns a flag with values that can be used.
+fn given(flag: &'static str, values: Vec<String>) -> FlagOfConfig {
+    FlagOfConfig { flag, values, note: None, unusable: None }
 }
 
 /// Returns the name in `$NAME`.
@@ -245,36 +297,6 @@ fn variable_name(text: &str) -> Option<&str> {
     let name = text.strip_prefix('$')?;
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     (starts && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')).then_some(name)
-}
-
-/// Returns the full name of a model of the list. Its provider follows from its class, as in
-/// `langchain_openai:ChatOpenAI`, or else from its name.
-fn full_name_of(entry: &Json) -> Option<String> {
-    const CLASSES: [(&str, &str); 6] = [
-        ("langchain_openai", "openai"),
-        ("langchain_deepseek", "deepseek"),
-        ("langchain_anthropic", "anthropic"),
-        ("langchain_google_genai", "google"),
-        ("langchain_groq", "groq"),
-        ("langchain_mistralai", "mistral"),
-    ];
-    let model = entry.get("model")?.as_str()?;
-    let class = entry.get("use").and_then(Json::as_str).unwrap_or_default();
-    let provider = CLASSES.iter().find(|(module, _)| class.split([':', '.']).next() == Some(module));
-    provider.map(|(_, provider)| format!("{provider}:{model}")).or_else(|| full_name(model))
-}
-
-/// Returns the full name of a model, as `--model` takes it.
-fn full_name(name: &str) -> Option<String> {
-    if name.split_once(':').is_some_and(|(provider, model)| providers::by_name(provider).is_some() && !model.is_empty())
-    {
-        return Some(name.to_owned());
-    }
-    let family = FAMILIES.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, provider)| *provider);
-    let all: Vec<Model> = models::all().filter(|model| model.name == name).collect();
-    let own = all.iter().find(|model| family == Some(model.provider));
-    let model = own.or_else(|| all.iter().find(|model| providers::by_name(model.provider).is_some()))?;
-    Some(format!("{}:{name}", model.provider))
 }
 
 fn or_null<T>(read: fn(&Json) -> Option<T>) -> impl Fn(&Json) -> Option<Option<T>> {
