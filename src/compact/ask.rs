@@ -16,7 +16,7 @@ use crate::transcript::fence;
 use crate::compact::event::CompactionEvent;
 use crate::compact::no_summary::NoSummary;
 use crate::compact::policy::{Accept, SummarizerModel};
-use crate::compact::summarize::Summarization;
+use crate::compact::summarize::{Session, Summarization};
 
 /// The smallest part of a history that is sent, in tokens.
 const SMALLEST_PART: u64 = 64;
@@ -62,6 +62,7 @@ impl Summarization<'_, '_> {
     /// The inner error is the summarizer's. The outer one is final: the prompt cannot be filled.
     pub(super) fn ask(
         &self,
+        session: &mut Session,
         history: &str,
         terms: &Terms<'_>,
         for_all: bool,
@@ -78,24 +79,25 @@ impl Summarization<'_, '_> {
             Ok(()) => true,
             Err(refusal) => !for_all && refusal.has_begun(),
         };
-        let mut ask = || self.ask_again_if_refused(&request, terms, for_all);
-        Ok(self.backend.remembered(&request, &is_usable, &mut ask).map(|Remembered { reply, is_kept }| {
-            self.bill.borrow_mut().cached += u64::from(is_kept);
+        let mut ask = || self.ask_again_if_refused(session, &request, terms, for_all);
+        let answer = self.backend.remembered(&request, &is_usable, &mut ask);
+        Ok(answer.map(|Remembered { reply, is_kept }| {
+            session.bill.cached += u64::from(is_kept);
             reply
         }))
     }
 
     /// Returns the answer to a request. Where that is refused, the same request is sent again with the reason.
-    fn ask_again_if_refused(&self, request: &Request, terms: &Terms<'_>, for_all: bool) -> Result<Reply, NoAnswer> {
-        let policy = &self.policy.summary;
-        let answer = |request: &Request| {
-            let reply = self.backend.answer(request, &mut self.bill.borrow_mut())?;
-            let text = if policy.recipe.unwraps { fence::strip_wrapping(&reply.text) } else { &reply.text };
-            Ok(Reply { text: self.mask(text.to_owned()), ..reply })
-        };
-        let reply = answer(request)?;
+    fn ask_again_if_refused(
+        &self,
+        session: &mut Session,
+        request: &Request,
+        terms: &Terms<'_>,
+        for_all: bool,
+    ) -> Result<Reply, NoAnswer> {
+        let reply = self.answer(session, request)?;
         let Err(refusal) = self.judge(&reply, &terms.template, for_all) else { return Ok(reply) };
-        if policy.accept == Accept::Any {
+        if self.policy.summary.accept == Accept::Any {
             // The presets of known systems do not ask again.
             return Ok(reply);
         }
@@ -104,15 +106,23 @@ impl Summarization<'_, '_> {
         let most = terms.model.most_tokens.map_or(u64::MAX, |most| most.saturating_sub(request.limit));
         let thoughts = thoughts.max(request.thoughts).min(most);
         let prompt = format!("{}\n\n{correction}", request.prompt);
-        answer(&Request { prompt, thoughts, ..request.clone() }).map_err(|none: NoAnswer| NoAnswer {
+        self.answer(session, &Request { prompt, thoughts, ..request.clone() }).map_err(|none| NoAnswer {
             message: format!("{} (asked once more, since {refusal})", none.message),
             ..none
         })
     }
 
+    /// Returns the answer to a request as it may be shown.
+    fn answer(&self, session: &mut Session, request: &Request) -> Result<Reply, NoAnswer> {
+        let reply = self.backend.answer(request, &mut session.bill)?;
+        let unwraps = self.policy.summary.recipe.unwraps;
+        let text = if unwraps { fence::strip_wrapping(&reply.text) } else { &reply.text };
+        Ok(Reply { text: session.mask(text.to_owned()), ..reply })
+    }
+
     /// Summarizes messages: at once where they fit, else in parts, in order, each with the notes on the parts before
     /// it. Where the provider finds a part too long, the next one fits the window that it names, or has half the size.
-    pub(super) fn in_parts(&self, indices: &[usize]) -> Result<Reply, NoSummary> {
+    pub(super) fn in_parts(&self, session: &mut Session, indices: &[usize]) -> Result<Reply, NoSummary> {
         let connected: Vec<(usize, usize)> =
             self.history.groups.iter().chain(&self.history.pairing.pairs).copied().collect();
         let groups = indivisible_runs(indices, &connected);
@@ -128,7 +138,7 @@ impl Summarization<'_, '_> {
                 let part = rest[..groups].concat().len();
                 self.report(CompactionEvent::Part { messages: indices.len(), part });
             }
-            match self.ask(&history, &terms, for_all)? {
+            match self.ask(session, &history, &terms, for_all)? {
                 Err(none) if none.too_long() => match none.window.filter(|_| terms.model.window != none.window) {
                     Some(window) => {
                         terms = self.terms(Some(window));

@@ -25,17 +25,6 @@ pub(crate) struct Compaction<'t> {
     pub(crate) edits: Vec<Edit>,
     /// The removed content, for the archive.
     pub(crate) archived: Archived,
-    /// The costs and the savings.
-    pub(crate) account: Account,
-    /// Masked the secrets of the history; texts that are shown later get the same placeholders.
-    pub(crate) redactor: Option<Redactor>,
-    /// Why there is no result.
-    pub(crate) failure: Option<anyhow::Error>,
-}
-
-/// The costs and the savings of a compaction.
-#[derive(Debug, Default)]
-pub(crate) struct Account {
     /// The requests, and what they cost.
     pub(crate) bill: Bill,
     /// Tokens of the conversation before, where they are counted.
@@ -46,18 +35,22 @@ pub(crate) struct Account {
     pub(crate) economy: Option<Economy>,
     /// The number of masked secrets of each kind, with `--redact`.
     pub(crate) redacted: Option<BTreeMap<&'static str, u64>>,
+    /// Why the history stays although the plan cuts it, where nothing went wrong.
+    pub(crate) left: Option<String>,
     /// What went wrong, whether or not `--on-error` helped.
     pub(crate) error: Option<String>,
+    /// Masked the secrets of the history; texts that are shown later get the same placeholders.
+    pub(crate) redactor: Option<Redactor>,
+    /// Why there is no result.
+    pub(crate) failure: Option<anyhow::Error>,
 }
 
-impl Account {
+impl Compaction<'_> {
     /// Returns the tokens that the conversation lost.
     pub(crate) fn lost(&self) -> u64 {
         self.tokens_before.zip(self.tokens_after).map_or(0, |(before, after)| before.saturating_sub(after))
     }
-}
 
-impl Compaction<'_> {
     /// Whether messages that stay were pruned.
     pub(crate) fn is_pruned(&self) -> bool {
         let stays = self.failure.is_none() && (self.summary.is_some() || self.plan.cutoff == 0);

@@ -133,7 +133,7 @@ impl<'t> FittedPlan<'t> {
     pub(crate) fn check(&self, source: &str, policy: &CompactionPolicy) -> Result<()> {
         match self.fit {
             Some(Fit { limit, unmet: Some(unmet), .. }) => {
-                let least = self.least_limit(policy, limit, unmet.least());
+                let least = self.least_limit(policy, limit);
                 let without_pins = unmet.pinned > 0 && unmet.least() - unmet.pinned <= limit && {
                     let cut = Policy { pins: Vec::new(), ..policy.cut.clone() };
                     self.can_be_met(&CompactionPolicy { cut, ..policy.clone() })
@@ -145,23 +145,13 @@ impl<'t> FittedPlan<'t> {
     }
 
     /// Returns the least limit that can be met, of those above one that cannot. It is found by trying, since with a
-    /// larger limit more stays: first from an estimate upwards, then back. The size of the whole conversation is one.
-    fn least_limit(&self, policy: &CompactionPolicy, unmet: u64, estimate: u64) -> u64 {
-        let can_be_met =
-            |limit: u64| self.can_be_met(&CompactionPolicy { fit: Some(Size::Tokens(limit)), ..policy.clone() });
-        let (mut unmet, mut met) = (unmet, self.tokens(policy));
-        let mut tried = estimate.max(unmet + 1);
-        while tried < met {
-            if can_be_met(tried) {
-                met = tried;
-            } else {
-                unmet = tried;
-                tried += tried / 10 + 1;
-            }
-        }
-        while met - unmet > 1 {
+    /// larger limit more stays. The size of the whole conversation is one that can.
+    fn least_limit(&self, policy: &CompactionPolicy, mut unmet: u64) -> u64 {
+        let mut met = self.tokens(policy);
+        while met > unmet + 1 {
             let middle = unmet.midpoint(met);
-            if can_be_met(middle) {
+            let larger = CompactionPolicy { fit: Some(Size::Tokens(middle)), ..policy.clone() };
+            if self.can_be_met(&larger) {
                 met = middle;
             } else {
                 unmet = middle;
@@ -254,12 +244,13 @@ impl<'t> FittedPlan<'t> {
         self.thinking_sizes = OnceCell::new();
     }
 
-    /// Falls back on the pruning alone, where that meets the limit.
-    pub(crate) fn fall_back_on_pruning(&mut self, policy: &CompactionPolicy) {
+    /// Returns the plan that only prunes, where that meets the limit; else this plan.
+    pub(crate) fn pruned_alone(mut self, policy: &CompactionPolicy) -> Self {
         if let Some((plan, pruned)) = self.pruned_alone.take() {
             (self.plan, self.pruned) = (plan, pruned);
             self.find_thinking(policy);
         }
+        self
     }
 
     /// Returns the edits with which the summarizer reads the history.
@@ -299,15 +290,16 @@ impl<'t> FittedPlan<'t> {
         self.kept_from = 0;
     }
 
-    /// Uses a trial summary of this plan, with the tokens of its message. Where it leaves room, more messages stay behind
-    /// the summary, and less of them is pruned. Else the summary is kept as the draft.
-    pub(crate) fn use_trial(&mut self, policy: &CompactionPolicy, text: String, tokens: u64) {
+    /// Returns the plan for a draft of its summary, with the tokens of its message. Where that leaves room, more messages
+    /// stay behind the summary, and less of them is pruned. Else the draft is kept.
+    pub(crate) fn with_draft(mut self, policy: &CompactionPolicy, draft: String, tokens: u64) -> Self {
         if self.use_room_beside(policy, tokens) {
             self.find_thinking(policy);
         } else if !policy.redact {
             // With --redact, the secrets in it are counted when it is written.
-            self.draft = Some(text);
+            self.draft = Some(draft);
         }
+        self
     }
 
     /// Uses the room that a summary of so many tokens leaves. Returns whether that changes the plan.

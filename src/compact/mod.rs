@@ -24,27 +24,23 @@ mod offload;
 mod policy;
 mod pruned;
 mod reading;
+mod rewriting;
 mod summarize;
 
 use anyhow::Result;
 
-use crate::exit::{Exit, Failure};
-use crate::plan::Plan;
-use crate::presets::reasoning;
-use crate::redact::Masked;
-use crate::rewrite::thinking::Removal;
-use crate::rewrite::{self, Edit, thinking};
+use crate::plan::economy::Economy;
+use crate::redact::{Masked, Redactor};
 use crate::transcript::Transcript;
 use crate::transcript::view::Arena;
-use crate::wording::readable_source;
 
 pub(crate) use archive::{Archived, ChangedConversation, Section, archive_contents};
-pub(crate) use compaction::{Account, Compaction};
+pub(crate) use compaction::Compaction;
 pub use compactor::{CompactedText, Compactor, restore};
 pub(crate) use context::CompactionContext;
 pub(crate) use decide::{Decision, decide};
 pub(crate) use event::CompactionEvent;
-pub(crate) use fit::{Fit, FittedPlan, fit, limit_name};
+pub(crate) use fit::{FittedPlan, fit};
 pub(crate) use masking::{masked, redactor};
 pub(crate) use offload::certain_files;
 pub use policy::{Accept, CompactionPolicy, OnError, Pruning, SummaryPolicy};
@@ -52,6 +48,7 @@ pub(crate) use policy::{EXTRACTIVE, Emit, NOBODY, SummarizerKind, SummarizerMode
 pub(crate) use reading::read;
 pub(crate) use summarize::{Summary, SummarySource};
 
+use rewriting::Edits;
 use summarize::{Attempt, summarize};
 
 impl CompactionContext<'_> {
@@ -60,219 +57,119 @@ impl CompactionContext<'_> {
     /// # Errors
     /// The conversation cannot be read with the early edits.
     pub(crate) fn plan<'t>(&self, transcript: &'t Transcript<'t>, arena: &'t Arena<'t>) -> Result<FittedPlan<'t>> {
-        let mut fitted = fit(decide(transcript, self.policy, arena)?, self.policy);
-        // The embedded summarizer can need less room than planned. Only a trial summary shows how much, and the room
-        // that it leaves is for the messages behind it.
+        let fitted = fit(decide(transcript, self.policy, arena)?, self.policy);
+        // The embedded summarizer can need less room than planned. Only its text shows how much, and the room that it
+        // leaves is for the messages behind it.
         if self.policy.summary.is_embedded() && fitted.fit.is_some() && fitted.plan.cutoff > 0 {
             let silent = CompactionContext { listen: &|_, _| (), ..*self };
             if let Some(summary) = summarize(&silent, "", &fitted).summary {
-                fitted.use_trial(self.policy, summary.text, summary.tokens);
+                return Ok(fitted.with_draft(self.policy, summary.text, summary.tokens));
             }
         }
         Ok(fitted)
     }
 
     /// Carries a plan out: asks for the summary, and makes the edits.
-    pub(crate) fn carry_out<'t>(&self, source: &str, mut fitted: FittedPlan<'t>) -> Compaction<'t> {
+    pub(crate) fn carry_out<'t>(&self, source: &str, fitted: FittedPlan<'t>) -> Compaction<'t> {
         let attempt = match fitted.check(source, self.policy) {
             Err(failure) => Attempt { failure: Some(failure), ..Attempt::default() },
             Ok(()) if fitted.plan.cutoff > 0 => summarize(self, source, &fitted),
             Ok(()) => Attempt::default(),
         };
-        if self.policy.summary.is_embedded() && attempt.summary.is_none() && attempt.failure.is_none() {
-            fitted.fall_back_on_pruning(self.policy);
-        }
-        self.rewrite(source, fitted, attempt)
+        let has_none = self.policy.summary.is_embedded() && attempt.summary.is_none() && attempt.failure.is_none();
+        self.finish(source, if has_none { fitted.pruned_alone(self.policy) } else { fitted }, attempt)
     }
 
     /// Returns the compaction of a plan that is not carried out, because of a failure.
     pub(crate) fn refused<'t>(&self, fitted: FittedPlan<'t>, failure: anyhow::Error) -> Compaction<'t> {
-        self.rewrite("", fitted, Attempt { failure: Some(failure), ..Attempt::default() })
+        self.finish("", fitted, Attempt { failure: Some(failure), ..Attempt::default() })
     }
 
-    /// The last step: makes the edits and the account.
-    fn rewrite<'t>(&self, source: &str, fitted: FittedPlan<'t>, attempt: Attempt) -> Compaction<'t> {
-        let Attempt { summary, archived, bill, redactor, error, failure } = attempt;
-        let account = Account {
-            bill,
-            tokens_before: self.counts.then(|| fitted.tokens(self.policy)),
-            error,
-            ..Account::default()
+    /// The last step: makes the edits, and counts what they cost and save.
+    fn finish<'t>(&self, source: &str, fitted: FittedPlan<'t>, attempt: Attempt) -> Compaction<'t> {
+        let Attempt { summary, mut archived, session, left, error, failure } = attempt;
+        let rewritten = failure.map_or_else(|| self.rewrite(source, &fitted, summary.as_ref()), Err);
+        let (edits, failure) = match rewritten {
+            Ok(edits) => (edits, None),
+            Err(failure) => (Edits { plan: fitted.plan.clone(), ..Edits::default() }, Some(failure)),
         };
-        let plan = fitted.plan.clone();
-        let edits = Vec::new();
-        let mut done = Compaction { fitted, plan, summary, edits, archived, account, redactor, failure };
-        if done.failure.is_none()
-            && let Err(failure) = self.edit(source, &mut done)
-        {
-            done.failure = Some(failure);
+        let masks = self.count_masks(source, &fitted, session.redactor, &edits);
+        let redacted = masks.as_ref().map(|masks| masks.counts().clone());
+        let placed = summary.as_ref().map(|summary| &summary.placed);
+        let is_change = failure.is_none() && (summary.is_some() || !edits.edits.is_empty());
+        let result_tokens = || offload::result_tokens(self.policy, fitted.transcript, &edits, placed);
+        let tokens_after = (self.counts && is_change).then(result_tokens);
+        if failure.is_none() {
+            self.check_window(source, &fitted, tokens_after, result_tokens);
         }
-        self.count_masks(source, &mut done);
-        self.complete_account(source, &mut done);
+        archived.files.extend(edits.files);
+        archived.sections.extend(edits.sections);
+        let mut done = Compaction {
+            plan: edits.plan,
+            summary,
+            edits: edits.edits,
+            archived,
+            bill: session.bill,
+            tokens_before: self.counts.then(|| fitted.tokens(self.policy)),
+            tokens_after,
+            economy: None,
+            redacted,
+            left,
+            error: failure.as_ref().map(ToString::to_string).or(error),
+            redactor: masks,
+            failure,
+            fitted,
+        };
+        done.economy = self.economy(source, &done);
+        if self.policy.redact
+            && let Some(error) = &done.error
+        {
+            // An error message of a server or a command can quote the conversation.
+            let masks = done.redactor.get_or_insert_with(|| redactor(done.fitted.transcript));
+            done.error = Some(masks.mask(error).into_owned());
+        }
         done
     }
 
-    fn edit(&self, source: &str, done: &mut Compaction<'_>) -> Result<()> {
-        match (&done.summary, done.plan.cutoff) {
-            (Some(_), _) => {
-                self.edit_kept(source, done);
-                offload::fit_results(self.policy, source, done)?;
-                self.report_pruning(source, done);
-                self.check_fit(source, done)
-            }
-            (None, 0) if !done.fitted.pruned.is_empty() => {
-                self.prune(source, done);
-                self.report_pruning(source, done);
-                self.check_fit(source, done)
-            }
-            (None, 0) => {
-                self.shorten(source, done);
-                if done.plan.triggered {
-                    offload::fit_results(self.policy, source, done)?;
-                }
-                let (arguments, results) = (!done.fitted.edits.is_empty(), !done.archived.files.is_empty());
-                self.report(source, CompactionEvent::NotSummarized { arguments, results });
-                Ok(())
-            }
-            // Without a summary, the history stays unchanged.
-            (None, _) => {
-                self.report_over_limit(source, done);
-                Ok(())
-            }
-        }
-    }
-
-    /// Edits a conversation that is pruned and not summarized.
-    fn prune(&self, source: &str, done: &mut Compaction<'_>) {
-        let FittedPlan { transcript, edits, pruned, thinking, .. } = &done.fitted;
-        self.report(source, CompactionEvent::Thinking(thinking));
-        let mut emptied: Vec<usize> = pruned.emptied.iter().chain(&thinking.emptied).copied().collect();
-        emptied.sort_unstable();
-        done.plan.emptied.clone_from(&emptied);
-        let mut edits: Vec<Edit> = edits.iter().chain(&pruned.edits).chain(&thinking.edits).cloned().collect();
-        rewrite::sort(&mut edits);
-        done.edits = Removal { edits, emptied, ..Removal::default() }.all_edits(transcript);
-        done.archived.extend(pruned::archived(self.policy, source, &done.fitted));
-    }
-
-    fn report_pruning(&self, source: &str, done: &Compaction<'_>) {
-        self.report(source, CompactionEvent::Pruned(&done.fitted.accounts()));
-        if let Some(tokens) = done.fitted.fit.and_then(|fit| fit.cap) {
-            self.report(source, CompactionEvent::Capped(tokens));
-        }
+    /// Counts the secrets that were masked: in the history, and in texts of the result that were cut.
+    fn count_masks(
+        &self,
+        source: &str,
+        fitted: &FittedPlan<'_>,
+        of_history: Option<Redactor>,
+        edits: &Edits,
+    ) -> Option<Redactor> {
+        let mut redactor = of_history.or_else(|| fitted.masked.as_ref().map(Masked::redactor))?;
+        edits.edits.iter().for_each(|edit| redactor.count_masks(&edit.text));
+        self.report(source, CompactionEvent::Redacted(redactor.counts()));
+        Some(redactor)
     }
 
     /// Reports a result that does not fit the window.
-    fn check_window(&self, source: &str, done: &Compaction<'_>) {
-        let Some(window) = self.policy.cut.context_window.filter(|_| done.failure.is_none()) else { return };
-        if done.fitted.tokens(self.policy) <= window {
-            return;
-        }
-        let tokens = done.account.tokens_after.unwrap_or_else(|| offload::result_tokens(self.policy, done));
-        if tokens > window {
-            self.report(source, CompactionEvent::TooLarge { tokens, window });
-        }
-    }
-
-    /// Reports a conversation that stays unchanged although it is larger than the limit of `--fit`.
-    fn report_over_limit(&self, source: &str, done: &Compaction<'_>) {
-        let tokens = done.fitted.tokens(self.policy);
-        if let Some(Fit { limit, .. }) = done.fitted.fit.filter(|fit| tokens > fit.limit) {
-            self.report(source, CompactionEvent::OverLimit { tokens, limit: &limit_name(self.policy, limit) });
-        }
-    }
-
-    /// Checks that the result meets the limit of `--fit`.
-    ///
-    /// # Errors
-    /// The result is larger.
-    fn check_fit(&self, source: &str, done: &Compaction<'_>) -> Result<()> {
-        let Some(Fit { limit, .. }) = done.fitted.fit else { return Ok(()) };
-        match offload::result_tokens(self.policy, done) {
-            tokens if tokens > limit => {
-                let source = readable_source(source);
-                let limit = limit_name(self.policy, limit);
-                let message = format!("{source}: the result would have {tokens} tokens, more than {limit}");
-                Err(Failure::new(Exit::SummaryRefused, message)
-                    .try_next(format!("tcompact --fit tokens:{tokens}"))
-                    .into())
+    fn check_window(
+        &self,
+        source: &str,
+        fitted: &FittedPlan<'_>,
+        tokens_after: Option<u64>,
+        result_tokens: impl FnOnce() -> u64,
+    ) {
+        let Some(window) = self.policy.cut.context_window else { return };
+        if fitted.tokens(self.policy) > window {
+            let tokens = tokens_after.unwrap_or_else(result_tokens);
+            if tokens > window {
+                self.report(source, CompactionEvent::TooLarge { tokens, window });
             }
-            _ => Ok(()),
         }
     }
 
-    /// Edits a conversation that is not summarized. Thinking behind the first edit can be removed.
-    fn shorten(&self, source: &str, done: &mut Compaction<'_>) {
-        let transcript = done.fitted.transcript;
-        done.edits.clone_from(&done.fitted.edits);
-        let messages = transcript.messages.len();
-        let behind = done.edits.first().map_or(messages, |edit| thinking::message_at(transcript, edit) + 1);
-        let reader = self.policy.reader_name();
-        let removal = thinking::removal(transcript, behind..messages, self.policy.thinking, reader);
-        self.report(source, CompactionEvent::Thinking(&removal));
-        done.plan.emptied.clone_from(&removal.emptied);
-        done.edits.extend(removal.all_edits(transcript));
-        rewrite::sort(&mut done.edits);
-    }
-
-    /// Edits the messages that stay beside a summary.
-    fn edit_kept(&self, source: &str, done: &mut Compaction<'_>) {
-        let FittedPlan { transcript, edits, pruned, thinking, .. } = &done.fitted;
-        let edits = edits.iter().chain(&pruned.edits).filter(|edit| stays(transcript, &done.plan, edit));
-        done.edits = edits.cloned().collect();
-        self.report(source, CompactionEvent::Thinking(thinking));
-        // DeepAgents removes the reasoning that it knows to be bound to the history, for any model.
-        let is_unbound = self.policy.habits.files && thinking.is_empty();
-        let removed = if is_unbound { reasoning::remove_bound(transcript, &done.plan) } else { thinking.edits.clone() };
-        done.edits.extend(removed);
-        rewrite::sort(&mut done.edits);
-        let cutoff = done.plan.cutoff;
-        let emptied = pruned.emptied.iter().filter(|index| **index >= cutoff).chain(&thinking.emptied);
-        done.plan.emptied = emptied.copied().collect();
-        done.plan.emptied.sort_unstable();
-        done.archived.files.extend(pruned::files(self.policy, &done.fitted));
-    }
-
-    /// Counts the secrets that were masked: in the history, and in texts of the result that were cut.
-    fn count_masks(&self, source: &str, done: &mut Compaction<'_>) {
-        let masked = done.fitted.masked.as_ref().map(Masked::redactor);
-        let Some(redactor) = done.redactor.take().or(masked) else { return };
-        let redactor = done.redactor.insert(redactor);
-        done.edits.iter().for_each(|edit| redactor.count_masks(&edit.text));
-        self.report(source, CompactionEvent::Redacted(redactor.counts()));
-        done.account.redacted = Some(redactor.counts().clone());
-    }
-
-    /// Completes the account: tokens, money, and what went wrong.
-    fn complete_account(&self, source: &str, done: &mut Compaction<'_>) {
-        match &done.failure {
-            Some(failure) => done.account.error = Some(failure.to_string()),
-            None if self.counts && done.is_change() => {
-                done.account.tokens_after = Some(offload::result_tokens(self.policy, done));
-            }
-            None => {}
-        }
-        self.check_window(source, done);
+    /// Returns what a compaction is worth, and reports it.
+    fn economy(&self, source: &str, done: &Compaction<'_>) -> Option<Economy> {
+        let (before, after) = done.tokens_before.zip(done.tokens_after)?;
         let has_saved = done.summary.is_some() || done.is_pruned();
-        let Compaction { account, redactor: masks, fitted, .. } = done;
-        if let (Some((before, after)), true) = (account.tokens_before.zip(account.tokens_after), has_saved) {
-            let economy = economy::actual(self.policy, before, after, &account.bill);
-            self.report(source, CompactionEvent::Economy(&economy));
-            account.economy = Some(economy);
-        }
-        if let Some(error) = account.error.take_if(|_| self.policy.redact) {
-            // An error message of a server or a command can quote the conversation.
-            let masks = masks.get_or_insert_with(|| redactor(fitted.transcript));
-            account.error = Some(masks.mask(&error).into_owned());
-        }
+        let economy = has_saved.then(|| economy::actual(self.policy, before, after, &done.bill))?;
+        self.report(source, CompactionEvent::Economy(&economy));
+        Some(economy)
     }
-}
-
-/// Whether an edit is in a message that stays.
-fn stays(transcript: &Transcript<'_>, plan: &Plan, edit: &Edit) -> bool {
-    let after = transcript.messages.partition_point(|message| message.span().start <= edit.range.start);
-    let index = after.saturating_sub(1);
-    index >= plan.cutoff || plan.pinned.binary_search(&index).is_ok()
 }
 
 #[cfg(test)]

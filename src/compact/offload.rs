@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::plan::{Plan, total};
 use crate::presets::offload;
 use crate::redact::Masked;
-use crate::rewrite::{self, Edit};
+use crate::rewrite::{self, Edit, Placed};
 use crate::tokens::Tally;
 use crate::transcript::source::Source;
 use crate::transcript::view::list;
@@ -14,25 +14,33 @@ use crate::transcript::{Transcript, framing};
 use crate::wording::readable_source;
 
 use crate::compact::archive::{self, Files, RESULTS, shown};
-use crate::compact::compaction::Compaction;
 use crate::compact::fit::FittedPlan;
 use crate::compact::policy::CompactionPolicy;
+use crate::compact::rewriting::Edits;
 
-/// Moves the results at the end to files where the result is larger than the budget for the model.
+/// Adds to the edits those that move the results at the end to files, where the result is larger than the budget for the
+/// model.
 ///
 /// # Errors
 /// The result is still too large.
-pub(super) fn fit_results(policy: &CompactionPolicy, source: &str, done: &mut Compaction<'_>) -> Result<()> {
-    if !policy.habits.files {
-        return Ok(());
-    }
-    let Some(budget) = policy.cut.budget.filter(|budget| result_tokens(policy, done) > *budget) else { return Ok(()) };
-    let FittedPlan { transcript, masked, .. } = &done.fitted;
-    let (moved, files) = large_results(policy, transcript, masked.as_ref(), &done.plan);
-    done.edits.extend(moved);
-    rewrite::sort(&mut done.edits);
-    done.archived.files.extend(files);
-    match result_tokens(policy, done) {
+pub(super) fn fit_results(
+    policy: &CompactionPolicy,
+    source: &str,
+    fitted: &FittedPlan<'_>,
+    placed: Option<&Placed>,
+    edits: Edits,
+) -> Result<Edits> {
+    let FittedPlan { transcript, masked, .. } = fitted;
+    let budget = policy.cut.budget.filter(|_| policy.habits.files);
+    let is_larger = |budget: &u64, edits: &Edits| result_tokens(policy, transcript, edits, placed) > *budget;
+    let Some(budget) = budget.filter(|budget| is_larger(budget, &edits)) else { return Ok(edits) };
+    let (moved, moved_files) = large_results(policy, transcript, masked.as_ref(), &edits.plan);
+    let Edits { edits: mut all, mut files, .. } = edits;
+    all.extend(moved);
+    rewrite::sort(&mut all);
+    files.extend(moved_files);
+    let edits = Edits { edits: all, files, plan: edits.plan, sections: edits.sections };
+    match result_tokens(policy, transcript, &edits, placed) {
         tokens if tokens > budget => {
             let message = format!(
                 "{}: what would be left has {tokens} tokens, more than the {budget} that may be sent to a model with this context window; keep less",
@@ -40,7 +48,7 @@ pub(super) fn fit_results(policy: &CompactionPolicy, source: &str, done: &mut Co
             );
             Err(Failure::new(Exit::SummaryRefused, message).into())
         }
-        _ => Ok(()),
+        _ => Ok(edits),
     }
 }
 
@@ -69,10 +77,13 @@ pub(crate) fn certain_files(policy: &CompactionPolicy, fitted: &FittedPlan<'_>) 
 }
 
 /// Returns the tokens of the result.
-pub(super) fn result_tokens(policy: &CompactionPolicy, done: &Compaction<'_>) -> u64 {
-    let transcript = done.fitted.transcript;
-    let placed = done.summary.as_ref().map(|summary| &summary.placed);
-    let messages = list(rewrite::remaining(transcript, &done.plan, placed, &done.edits));
+pub(super) fn result_tokens(
+    policy: &CompactionPolicy,
+    transcript: &Transcript<'_>,
+    edits: &Edits,
+    placed: Option<&Placed>,
+) -> u64 {
+    let messages = list(rewrite::remaining(transcript, &edits.plan, placed, &edits.edits));
     let source = Source::of(&messages).ok();
     let document = source.as_ref().and_then(|source| framing::read(source, Some(transcript.format), None).ok());
     let read = document.and_then(|document| document.transcripts.into_iter().next());

@@ -4,17 +4,17 @@ use std::path::PathBuf;
 
 use crate::presets::buffer::Buffer;
 
-use crate::compact::archive::{self, Archived, Files, MEDIA, Section};
+use crate::compact::archive::{self, Files, MEDIA, Section};
 use crate::compact::fit::FittedPlan;
 use crate::compact::policy::{CompactionPolicy, is_lines};
 
 /// Returns the content for the archive of a conversation that was only pruned: the pruned messages as they were, where
 /// the archive is for reading. An archive of records gets them with the changes that restoring undoes.
-pub(super) fn archived(policy: &CompactionPolicy, source: &str, fitted: &FittedPlan<'_>) -> Archived {
+pub(super) fn sections(policy: &CompactionPolicy, source: &str, fitted: &FittedPlan<'_>) -> Vec<Section> {
     let for_reading = policy.archive.as_deref().filter(|file| !is_lines(file));
     let touched = fitted.pruned.sizes.keys().map(|&index| &fitted.transcript.messages[index]);
     let section = for_reading.map(|_| Section::Text(format!("From {source}:\n\n{}", Buffer::Own.write(touched))));
-    Archived { sections: section.into_iter().collect(), files: files(policy, fitted) }
+    section.into_iter().collect()
 }
 
 /// Returns the files with the bytes of pruned media.

@@ -6,8 +6,6 @@ mod facts;
 mod on_error;
 mod sent;
 
-use std::cell::RefCell;
-
 use anyhow::Result;
 
 use crate::plan::carried::{self, Carried, carried};
@@ -37,6 +35,8 @@ use crate::compact::no_summary::NoSummary;
 use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind, is_lines};
 use crate::digest;
 
+use on_error::Instead;
+
 /// The summarization of one conversation.
 pub(super) struct Summarization<'w, 't> {
     pub(super) policy: &'w CompactionPolicy,
@@ -59,10 +59,25 @@ pub(super) struct Summarization<'w, 't> {
     archive: Option<&'w ArchivePlace>,
     /// The place of the summary.
     place: InsertionPoint<'w, 't>,
-    /// Masks secrets, with `--redact`.
-    redactor: Option<&'w RefCell<Redactor>>,
+}
+
+/// What one summarization adds up.
+#[derive(Default)]
+pub(super) struct Session {
     /// The requests so far, and what they cost.
-    pub(super) bill: RefCell<Bill>,
+    pub(super) bill: Bill,
+    /// Masks secrets, with `--redact`, and counts them; texts that are shown later get the same placeholders.
+    pub(super) redactor: Option<Redactor>,
+}
+
+impl Session {
+    /// Masks the secrets in a text, with `--redact`.
+    pub(super) fn mask(&mut self, text: String) -> String {
+        match &mut self.redactor {
+            Some(redactor) => redactor.mask(&text).into_owned(),
+            None => text,
+        }
+    }
 }
 
 /// An accepted summary, and where it is put.
@@ -86,10 +101,10 @@ pub(super) struct Attempt {
     pub(super) summary: Option<Summary>,
     /// The removed messages, for the archive.
     pub(super) archived: Archived,
-    /// The requests, and what they cost.
-    pub(super) bill: Bill,
-    /// Masked the secrets; texts that are shown later get the same placeholders.
-    pub(super) redactor: Option<Redactor>,
+    /// The requests, and the masked secrets.
+    pub(super) session: Session,
+    /// Why there is no summary, where that is expected.
+    pub(super) left: Option<String>,
     /// What went wrong, whether or not `--on-error` helped.
     pub(super) error: Option<String>,
     /// Why there is no result.
@@ -98,24 +113,19 @@ pub(super) struct Attempt {
 
 /// Asks for a summary of the messages that a plan removes.
 pub(super) fn summarize(context: &CompactionContext<'_>, source: &str, fitted: &FittedPlan<'_>) -> Attempt {
-    let CompactionContext { policy, .. } = *context;
     let masked = || fitted.masked.as_ref().map_or_else(|| redactor(fitted.transcript), Masked::redactor);
-    let redactor = policy.redact.then(|| RefCell::new(masked()));
-    let mut attempt = Attempt::default();
-    if let Err(failure) = run(context, source, fitted, redactor.as_ref(), &mut attempt) {
-        attempt.failure = Some(failure);
-    }
-    attempt.redactor = redactor.map(RefCell::into_inner);
-    attempt
+    let mut session = Session { redactor: context.policy.redact.then(masked), ..Session::default() };
+    let attempt = run(context, source, fitted, &mut session)
+        .unwrap_or_else(|failure| Attempt { failure: Some(failure), ..Attempt::default() });
+    Attempt { session, ..attempt }
 }
 
 fn run(
     context: &CompactionContext<'_>,
     source: &str,
     fitted: &FittedPlan<'_>,
-    redactor: Option<&RefCell<Redactor>>,
-    attempt: &mut Attempt,
-) -> Result<()> {
+    session: &mut Session,
+) -> Result<Attempt> {
     let CompactionContext { policy, backend, listen, .. } = *context;
     let FittedPlan { transcript, view, plan, .. } = fitted;
     let history_edits = fitted.history_edits(policy);
@@ -124,16 +134,20 @@ fn run(
     let (moved, files) = archive::media_moved_out(policy, view, &summarized, archive.as_ref());
     let arena = Arena::default();
     // A system that moves media to files prunes nothing else.
-    let unmasked = match history_edits.is_empty() {
-        true => edited(view, &moved, &arena)?,
-        false => edited(transcript, &history_edits, &arena)?,
+    let unmasked = if history_edits.is_empty() {
+        edited(view, &moved, &arena)?
+    } else {
+        edited(transcript, &history_edits, &arena)?
     };
-    let masks = redactor.map(|masks| masks.borrow_mut().edits(unmasked, &summarized)).unwrap_or_default();
-    if let Some(redactor) = redactor {
+    let mut masks = Vec::new();
+    if let Some(redactor) = &mut session.redactor {
+        masks = redactor.edits(unmasked, &summarized);
         let is_sent = |edit: &&Edit| summarized.binary_search(&message_at(transcript, edit)).is_ok();
-        history_edits.iter().filter(is_sent).for_each(|edit| redactor.borrow_mut().count_masks(&edit.text));
+        history_edits.iter().filter(is_sent).for_each(|edit| redactor.count_masks(&edit.text));
     }
     let history = edited(unmasked, &masks, &arena)?;
+    let earlier = carried(transcript, &policy.cut)
+        .map(|earlier| Carried { text: session.mask(earlier.text.into_owned()).into(), ..earlier });
     let summarization = Summarization {
         policy,
         source,
@@ -144,56 +158,41 @@ fn run(
         unmasked,
         tally: Tally::new(policy.counter, &history.messages),
         summarized,
-        earlier: carried(transcript, &policy.cut).map(|earlier| without_secrets(earlier, redactor)),
+        earlier,
         archive: archive.as_ref(),
         place: rewrite::summary_place(transcript, plan),
-        redactor,
-        bill: RefCell::default(),
     };
     let accepted = match policy.summary.summarizer {
         SummarizerKind::Off => Ok(summarization.note()),
-        _ => summarization.summary().and_then(|reply| summarization.accept(&reply)),
+        _ => summarization.summary(session).and_then(|reply| summarization.accept(session, &reply)),
     };
-    attempt.bill = *summarization.bill.borrow();
-    let accepted = match accepted {
-        Ok(accepted) => Some(accepted),
-        Err(failed) => {
-            attempt.error = Some(failed.message.clone());
-            summarization.fall_back(&failed)?
-        }
+    let (instead, error) = match accepted {
+        Ok(accepted) => (Instead::Text(accepted), None),
+        Err(failed) => (summarization.fall_back(session, &failed)?, Some(failed.message)),
     };
-    let Some(Accepted { text, by }) = accepted else { return Ok(()) };
+    let Accepted { text, by } = match instead {
+        Instead::Text(accepted) => accepted,
+        Instead::Nothing { left } => return Ok(Attempt { left, error, ..Attempt::default() }),
+    };
     let text = match by {
         SummarySource::Summarizer => summarization.with_facts(text),
         // A server can write what it likes into an error.
         SummarySource::ErrorText => digest::without_own_headings(&text),
         SummarySource::Embedded | SummarySource::Note => text,
     };
-    attempt.archived = summarization.archived();
-    attempt.archived.files.extend(files);
+    let mut archived = summarization.archived();
+    archived.files.extend(files);
     let tokens = summarization.message_tokens(&text);
     let saved = summarization.replaced_tokens().saturating_sub(tokens);
     summarization.report(CompactionEvent::Summarized {
         messages: plan.summarized().len(),
         tokens,
-        billed: attempt.bill.usage.map(|usage| policy.summary.model.billed(usage)),
-        cached: attempt.bill.cached > 0,
+        billed: session.bill.usage.map(|usage| policy.summary.model.billed(usage)),
+        cached: session.bill.cached > 0,
         is_note: by == SummarySource::Note,
     });
     let placed = summarization.placed(&text);
-    attempt.summary = Some(Summary { text, by, tokens, saved, placed });
-    Ok(())
-}
-
-/// Masks the secrets of an earlier summary.
-fn without_secrets<'a>(earlier: Carried<'a>, redactor: Option<&RefCell<Redactor>>) -> Carried<'a> {
-    match redactor {
-        Some(redactor) => {
-            let text = redactor.borrow_mut().mask(&earlier.text).into_owned();
-            Carried { text: text.into(), ..earlier }
-        }
-        None => earlier,
-    }
+    Ok(Attempt { summary: Some(Summary { text, by, tokens, saved, placed }), archived, error, ..Attempt::default() })
 }
 
 /// A summary that was accepted.
@@ -236,7 +235,7 @@ impl Summarization<'_, '_> {
     }
 
     /// Asks the summarizer for the summary.
-    fn summary(&self) -> Result<Reply, NoSummary> {
+    fn summary(&self, session: &mut Session) -> Result<Reply, NoSummary> {
         let policy = &self.policy.summary;
         let shorter = PartialMessage::default();
         let sent = self.sent(&shorter);
@@ -244,7 +243,7 @@ impl Summarization<'_, '_> {
             (true, Some(canned)) if sent.is_empty() && policy.recipe.trim == Trim::LangChain => Err(canned),
             (true, _) => return self.extractive(&sent),
             (false, _) if policy.recipe.overflow == Overflow::Parts && !sent.is_empty() => {
-                return self.in_parts(self.last_messages());
+                return self.in_parts(session, self.last_messages());
             }
             (false, canned) => self.text(&sent).ok_or(canned.unwrap_or_default()),
         };
@@ -256,10 +255,10 @@ impl Summarization<'_, '_> {
             }
         };
         let terms = self.terms(None);
-        match self.ask(&text, &terms, true)? {
+        match self.ask(session, &text, &terms, true)? {
             Err(none) if none.too_long() && policy.recipe.overflow == Overflow::Middle => {
                 match middle::remove_middle(&text, self.policy.counter, policy.window) {
-                    Some(shorter) => Ok(self.ask(&shorter, &terms, true)??),
+                    Some(shorter) => Ok(self.ask(session, &shorter, &terms, true)??),
                     None => Err(none.into()),
                 }
             }
@@ -275,18 +274,10 @@ impl Summarization<'_, '_> {
     ///
     /// # Errors
     /// Why it is refused.
-    fn accept(&self, reply: &Reply) -> Result<Accepted, NoSummary> {
+    fn accept(&self, session: &mut Session, reply: &Reply) -> Result<Accepted, NoSummary> {
         self.judge(reply, &self.policy.summary.template, true).map_err(NoSummary::from)?;
         let text = if self.policy.summary.recipe.strips { python::strip(&reply.text) } else { &reply.text };
-        Ok(Accepted { text: self.mask(text.to_owned()), by: SummarySource::Summarizer })
-    }
-
-    /// Masks the secrets in a text, with `--redact`.
-    pub(super) fn mask(&self, text: String) -> String {
-        match self.redactor {
-            Some(redactor) => redactor.borrow_mut().mask(&text).into_owned(),
-            None => text,
-        }
+        Ok(Accepted { text: session.mask(text.to_owned()), by: SummarySource::Summarizer })
     }
 
     /// Judges a reply: as the summary (`for_all`), or as the notes on a part of the history.

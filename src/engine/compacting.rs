@@ -1,7 +1,6 @@
 //! The compaction of the conversations of one input, and the report row of each.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -108,12 +107,7 @@ impl Task<'_> {
     ) -> Result<Compaction<'t>> {
         let began = Instant::now();
         let reader = self.policy.reader_name();
-        // Why there is no summary, if that is expected and thus not reported at once.
-        let left = RefCell::new(None);
         let listen = |source: &str, what: CompactionEvent<'_>| {
-            if let CompactionEvent::Left { why, unexpected: false } = what {
-                left.replace(Some(why.to_owned()));
-            }
             self.notify(Event::Compacting { source, what, reader });
         };
         let context = self.context(&listen);
@@ -133,13 +127,13 @@ impl Task<'_> {
             Err(error) => context.refused(fitted, error),
         };
         if compaction.failure.is_none() && !compaction.is_change() {
-            self.note_idle(document, source, &compaction.fitted, left.take(), &mut result.totals.idle);
+            self.note_idle(document, source, &compaction.fitted, compaction.left.take(), &mut result.totals.idle);
         }
         let page = self.draw_page(source, &mut compaction);
         let row = self.row(source, &compaction, began.elapsed());
         let saving = saving.map(|one| Saving { saved: row.saved, ..one });
         let is_alone = !self.input.as_lines && document.transcripts.len() == 1;
-        let sizes = compaction.account.tokens_before.zip(row.tokens_after);
+        let sizes = compaction.tokens_before.zip(row.tokens_after);
         let sizes = sizes.filter(|_| self.settings.stderr.closes && is_alone && row.status == Status::Compacted);
         let cutoff = if row.summary_tokens.is_some() { compaction.plan.cutoff } else { 0 };
         let ending = sizes.map(|sizes| Ending { source: source.to_owned(), sizes, cutoff });
@@ -154,7 +148,7 @@ impl Task<'_> {
 
     /// Draws a conversation for the page, if the page has room for it.
     fn draw_page(&self, source: &str, compaction: &mut Compaction<'_>) -> Option<Arc<Drawn>> {
-        self.page.filter(|page| compaction.failure.is_none() && page.may_draw(compaction.account.lost()))?;
+        self.page.filter(|page| compaction.failure.is_none() && page.may_draw(compaction.lost()))?;
         // A bug in the drawing must not cost the result.
         fault::caught(Part::Page, || page::draw(self.policy, source, compaction)).unwrap_or_else(|fault| {
             self.notify(Event::NotDrawn { source, fault: &fault });
@@ -165,8 +159,8 @@ impl Task<'_> {
     /// Returns the report row of a compaction that took `elapsed`.
     fn row(&self, source: &str, compaction: &Compaction<'_>, elapsed: Duration) -> Conversation {
         let policy = self.policy;
-        let Compaction { account, summary, failure, .. } = compaction;
-        let (bill, has_failed) = (&account.bill, failure.is_some());
+        let Compaction { bill, summary, failure, .. } = compaction;
+        let has_failed = failure.is_some();
         let asked = bill.requests > 0 || bill.cached > 0;
         let name = policy.summary.name.as_str();
         let by = summary.as_ref().map(|summary| summary.by);
@@ -187,17 +181,17 @@ impl Task<'_> {
             status,
             skipped_lines: 0,
             summary_tokens: summary.as_ref().map(|summary| summary.tokens),
-            tokens_after: account.tokens_after.or(account.tokens_before).filter(|_| !has_failed),
+            tokens_after: compaction.tokens_after.or(compaction.tokens_before).filter(|_| !has_failed),
             provider: provider.map(str::to_owned),
             usage: bill.usage.map(|usage| policy.summary.model.billed(usage)),
             requests: bill.requests,
             retries: bill.retries,
             cached: bill.cached,
-            economy: account.economy.filter(|_| !has_failed),
-            redacted: account.redacted.clone(),
+            economy: compaction.economy.filter(|_| !has_failed),
+            redacted: compaction.redacted.clone(),
             repaired: None,
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
-            error: account.error.clone(),
+            error: compaction.error.clone(),
             saved: summary.as_ref().map_or(0, |summary| summary.saved) + compaction.pruned_tokens(),
             ending: None,
             saving: None,

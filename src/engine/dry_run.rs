@@ -56,7 +56,7 @@ impl Task<'_> {
             let compaction = self.preview(&source, fitted)?;
             let summary = compaction.summary.as_ref().map(|summary| summary.text.as_str());
             if let Some(summary) = summary {
-                worth = compaction.account.economy.or(worth);
+                worth = compaction.economy.or(worth);
                 self.notify(Event::Previewed { source: &source, summary });
             }
             text.push_str(&line(&compaction.fitted, worth, summary));

@@ -88,7 +88,7 @@ fn draw_compaction(
     let FittedPlan { transcript, tally, .. } = &compaction.fitted;
     let plan = match compaction.summary {
         Some(_) => compaction.plan.clone(),
-        None => plan_without_summary(&compaction.fitted.plan, compaction.account.error.as_deref()),
+        None => plan_without_summary(&compaction.fitted.plan, compaction.error.as_deref()),
     };
     let summary = compaction.summary.as_ref().map(|summary| &summary.placed);
     let archive = policy.archive.as_deref().filter(|_| !compaction.archived.sections.is_empty());

@@ -215,6 +215,6 @@ fn sizes_are_without_removed_thinking() {
         let without_summary = fitted.tokens_without_summary(&policy);
         let done = context.carry_out("", fitted);
         let summary = done.summary.as_ref().map_or(0, |summary| summary.tokens);
-        assert_eq!(done.account.tokens_after, Some(without_summary + summary), "{summarizer:?}");
+        assert_eq!(done.tokens_after, Some(without_summary + summary), "{summarizer:?}");
     }
 }

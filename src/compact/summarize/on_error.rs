@@ -9,28 +9,37 @@ use crate::wording::readable_source;
 use crate::compact::event::CompactionEvent;
 use crate::compact::no_summary::{NoSummary, PASSTHROUGH};
 use crate::compact::policy::{Accept, OnError};
-use crate::compact::summarize::{Accepted, Summarization, SummarySource};
+use crate::compact::summarize::{Accepted, Session, Summarization, SummarySource};
+
+/// What takes the place of a summary that failed.
+pub(super) enum Instead {
+    Text(Accepted),
+    /// Nothing: the conversation stays unchanged. `left` says why, where that is expected.
+    Nothing {
+        left: Option<String>,
+    },
+}
 
 impl Summarization<'_, '_> {
-    /// Returns what `--on-error` puts in the place of a summary; nothing where the conversation stays unchanged.
+    /// Returns what `--on-error` puts in the place of a summary.
     ///
     /// # Errors
     /// The failure, where `--on-error` is `fail` or cannot help.
-    pub(super) fn fall_back(&self, failed: &NoSummary) -> Result<Option<Accepted>> {
+    pub(super) fn fall_back(&self, session: &mut Session, failed: &NoSummary) -> Result<Instead> {
         let policy = &self.policy.summary;
         let source = self.source;
         // The user must correct a prompt that cannot be filled, whatever `--on-error` says of a summarizer that fails.
         let is_prompt_wrong = failed.exit == Exit::Usage;
         // An error message of a server or a command can quote the conversation.
-        let message = self.mask(failed.readable());
+        let message = session.mask(failed.readable());
         let is_known = failed.kind == Some(FailureKind::Stopped);
         if self.is_embedded() && failed.exit != Exit::SummarizerFailed {
             // That is no error: some histories have nothing to summarize.
-            match self.fitted.pruned_alone {
-                Some(_) => self.report(CompactionEvent::PrunedAlone { message: &message }),
-                None => self.report_left(&failed.message),
+            if self.fitted.pruned_alone.is_none() {
+                return Ok(self.left(&failed.message));
             }
-            return Ok(None);
+            self.report(CompactionEvent::PrunedAlone { message: &message });
+            return Ok(Instead::Nothing { left: None });
         }
         let failure = || {
             let failure = Failure::new(failed.exit, format!("{}: {message}", readable_source(source)));
@@ -47,30 +56,30 @@ impl Summarization<'_, '_> {
         let archived = self.policy.archive.is_some();
         self.report(CompactionEvent::Failed { message: &message, instead: policy.on_error, archived, is_known });
         match policy.on_error {
-            OnError::Fail | OnError::Passthrough => Ok(None),
+            OnError::Fail | OnError::Passthrough => Ok(Instead::Nothing { left: None }),
             OnError::Embed => {
-                let text = self.mask(format!("{}{}", policy.recipe.error, failed.message));
-                Ok(Some(Accepted { text, by: SummarySource::ErrorText }))
+                let text = session.mask(format!("{}{}", policy.recipe.error, failed.message));
+                Ok(Instead::Text(Accepted { text, by: SummarySource::ErrorText }))
             }
             OnError::Extractive => {
                 let messages: Vec<_> = self.messages(&self.summarized).collect();
-                Ok(match self.extractive(&messages).and_then(|reply| self.accept(&reply)) {
-                    Ok(accepted) => Some(Accepted { by: SummarySource::Embedded, ..accepted }),
+                Ok(match self.extractive(&messages).and_then(|reply| self.accept(session, &reply)) {
+                    Ok(accepted) => Instead::Text(Accepted { by: SummarySource::Embedded, ..accepted }),
                     Err(fault) if fault.exit == Exit::SummarizerFailed => {
                         let failure =
                             Failure::new(fault.exit, format!("{}: {}", readable_source(source), fault.message));
                         return Err(failure.try_next(PASSTHROUGH).into());
                     }
-                    Err(failed) => {
-                        self.report_left(&failed.message);
-                        None
-                    }
+                    Err(failed) => self.left(&failed.message),
                 })
             }
         }
     }
 
-    fn report_left(&self, why: &str) {
-        self.report(CompactionEvent::Left { why, unexpected: self.policy.summary.accept == Accept::Any });
+    /// Leaves the conversation unchanged, and reports why.
+    fn left(&self, why: &str) -> Instead {
+        let unexpected = self.policy.summary.accept == Accept::Any;
+        self.report(CompactionEvent::Left { why, unexpected });
+        Instead::Nothing { left: (!unexpected).then(|| why.to_owned()) }
     }
 }

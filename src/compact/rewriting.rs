@@ -1,0 +1,145 @@
+//! The last step: the edits of the messages that stay.
+
+use anyhow::Result;
+
+use crate::exit::{Exit, Failure};
+use crate::plan::Plan;
+use crate::presets::reasoning;
+use crate::rewrite::thinking::{self, Removal};
+use crate::rewrite::{self, Edit, Placed};
+use crate::transcript::Transcript;
+use crate::wording::readable_source;
+
+use crate::compact::archive::{Files, Section};
+use crate::compact::context::CompactionContext;
+use crate::compact::event::CompactionEvent;
+use crate::compact::fit::{Fit, FittedPlan, limit_name};
+use crate::compact::summarize::Summary;
+use crate::compact::{offload, pruned};
+
+/// The changes of a conversation beside its summary.
+#[derive(Default)]
+pub(super) struct Edits {
+    /// Where the conversation was cut, with the messages that the edits empty.
+    pub(super) plan: Plan,
+    /// The edits of messages that stay, in order.
+    pub(super) edits: Vec<Edit>,
+    /// What they remove, for an archive that is for reading.
+    pub(super) sections: Vec<Section>,
+    /// The files to which they move content.
+    pub(super) files: Files,
+}
+
+impl CompactionContext<'_> {
+    /// Returns the edits of a plan, with its summary or without one.
+    ///
+    /// # Errors
+    /// The result is larger than it may be.
+    pub(super) fn rewrite(&self, source: &str, fitted: &FittedPlan<'_>, summary: Option<&Summary>) -> Result<Edits> {
+        let plan = &fitted.plan;
+        if summary.is_none() && plan.cutoff > 0 {
+            // Without a summary, the history stays unchanged.
+            self.report_over_limit(source, fitted);
+            return Ok(Edits { plan: plan.clone(), ..Edits::default() });
+        }
+        if summary.is_none() && fitted.pruned.is_empty() {
+            let mut edits = self.shorten(source, fitted);
+            if plan.triggered {
+                edits = offload::fit_results(self.policy, source, fitted, None, edits)?;
+            }
+            let (arguments, results) = (!fitted.edits.is_empty(), !edits.files.is_empty());
+            self.report(source, CompactionEvent::NotSummarized { arguments, results });
+            return Ok(edits);
+        }
+        let placed = summary.map(|summary| &summary.placed);
+        let edits = match placed {
+            Some(_) => offload::fit_results(self.policy, source, fitted, placed, self.edit_kept(source, fitted))?,
+            None => self.prune(source, fitted),
+        };
+        self.report(source, CompactionEvent::Pruned(&fitted.accounts()));
+        if let Some(tokens) = fitted.fit.and_then(|fit| fit.cap) {
+            self.report(source, CompactionEvent::Capped(tokens));
+        }
+        self.check_fit(source, fitted, &edits, placed)?;
+        Ok(edits)
+    }
+
+    /// Edits a conversation that is pruned and not summarized.
+    fn prune(&self, source: &str, fitted: &FittedPlan<'_>) -> Edits {
+        let FittedPlan { transcript, pruned, thinking, .. } = fitted;
+        self.report(source, CompactionEvent::Thinking(thinking));
+        let mut emptied: Vec<usize> = pruned.emptied.iter().chain(&thinking.emptied).copied().collect();
+        emptied.sort_unstable();
+        let mut edits: Vec<Edit> = fitted.edits.iter().chain(&pruned.edits).chain(&thinking.edits).cloned().collect();
+        rewrite::sort(&mut edits);
+        let removal = Removal { edits, emptied: emptied.clone(), ..Removal::default() };
+        Edits {
+            plan: Plan { emptied, ..fitted.plan.clone() },
+            edits: removal.all_edits(transcript),
+            sections: pruned::sections(self.policy, source, fitted),
+            files: pruned::files(self.policy, fitted),
+        }
+    }
+
+    /// Edits a conversation that is not summarized. Thinking behind the first edit can be removed.
+    fn shorten(&self, source: &str, fitted: &FittedPlan<'_>) -> Edits {
+        let FittedPlan { transcript, edits: early, .. } = fitted;
+        let messages = transcript.messages.len();
+        let behind = early.first().map_or(messages, |edit| thinking::message_at(transcript, edit) + 1);
+        let reader = self.policy.reader_name();
+        let removal = thinking::removal(transcript, behind..messages, self.policy.thinking, reader);
+        self.report(source, CompactionEvent::Thinking(&removal));
+        let mut edits = early.clone();
+        let plan = Plan { emptied: removal.emptied.clone(), ..fitted.plan.clone() };
+        edits.extend(removal.all_edits(transcript));
+        rewrite::sort(&mut edits);
+        Edits { plan, edits, ..Edits::default() }
+    }
+
+    /// Edits the messages that stay beside a summary.
+    fn edit_kept(&self, source: &str, fitted: &FittedPlan<'_>) -> Edits {
+        let FittedPlan { transcript, pruned, thinking, plan, .. } = fitted;
+        let staying = fitted.edits.iter().chain(&pruned.edits).filter(|edit| stays(transcript, plan, edit));
+        let mut edits: Vec<Edit> = staying.cloned().collect();
+        self.report(source, CompactionEvent::Thinking(thinking));
+        // DeepAgents removes the reasoning that it knows to be bound to the history, for any model.
+        let is_unbound = self.policy.habits.files && thinking.is_empty();
+        edits.extend(if is_unbound { reasoning::remove_bound(transcript, plan) } else { thinking.edits.clone() });
+        rewrite::sort(&mut edits);
+        let emptied = pruned.emptied.iter().filter(|index| **index >= plan.cutoff).chain(&thinking.emptied);
+        let mut emptied: Vec<usize> = emptied.copied().collect();
+        emptied.sort_unstable();
+        let files = pruned::files(self.policy, fitted);
+        Edits { plan: Plan { emptied, ..plan.clone() }, edits, files, ..Edits::default() }
+    }
+
+    /// Reports a conversation that stays unchanged although it is larger than the limit of `--fit`.
+    fn report_over_limit(&self, source: &str, fitted: &FittedPlan<'_>) {
+        let tokens = fitted.tokens(self.policy);
+        if let Some(Fit { limit, .. }) = fitted.fit.filter(|fit| tokens > fit.limit) {
+            self.report(source, CompactionEvent::OverLimit { tokens, limit: &limit_name(self.policy, limit) });
+        }
+    }
+
+    /// Checks that the result meets the limit of `--fit`.
+    ///
+    /// # Errors
+    /// The result is larger.
+    fn check_fit(&self, source: &str, fitted: &FittedPlan<'_>, edits: &Edits, placed: Option<&Placed>) -> Result<()> {
+        let Some(Fit { limit, .. }) = fitted.fit else { return Ok(()) };
+        let tokens = offload::result_tokens(self.policy, fitted.transcript, edits, placed);
+        if tokens <= limit {
+            return Ok(());
+        }
+        let (source, limit) = (readable_source(source), limit_name(self.policy, limit));
+        let message = format!("{source}: the result would have {tokens} tokens, more than {limit}");
+        Err(Failure::new(Exit::SummaryRefused, message).try_next(format!("tcompact --fit tokens:{tokens}")).into())
+    }
+}
+
+/// Whether an edit is in a message that stays.
+fn stays(transcript: &Transcript<'_>, plan: &Plan, edit: &Edit) -> bool {
+    let after = transcript.messages.partition_point(|message| message.span().start <= edit.range.start);
+    let index = after.saturating_sub(1);
+    index >= plan.cutoff || plan.pinned.binary_search(&index).is_ok()
+}
