@@ -10,7 +10,7 @@ use crate::diagnostic::Diagnostic;
 pub enum Exit {
     /// Done, or nothing to do.
     Success = 0,
-    /// A file could not be read or written, or the input is no transcript.
+    /// A file could not be read or written, or is not a transcript.
     Unreadable = 1,
     /// Wrong usage or configuration.
     Usage = 2,
@@ -31,7 +31,7 @@ pub enum Exit {
 /// The meaning of each code, for `--help` and the manual page.
 pub(crate) const MEANINGS: [(Exit, &str); 9] = [
     (Exit::Success, "done, or nothing to do"),
-    (Exit::Unreadable, "a file could not be read or written, or the input is no transcript"),
+    (Exit::Unreadable, "a file could not be read or written, or is not a transcript"),
     (Exit::Usage, "wrong usage or configuration"),
     (Exit::NothingCompacted, "with --exit-status: nothing was compacted"),
     (Exit::SummarizerFailed, "the summarizer failed after its retries"),

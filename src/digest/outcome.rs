@@ -156,7 +156,7 @@ fn telling_lines(lines: &[&str], call: &Call<'_>, ended: Ended, most: usize) -> 
     const MOST_LINES: usize = 80;
     let Some(end) = lines.len().checked_sub(1) else { return String::new() };
     let tells = |line: &str| {
-        line.len() <= LONGEST && words::count(&line.to_lowercase(), WORDS) > 0 || ["ok", "OK", "PASS"].contains(&line)
+        line.len() <= LONGEST && words::has(&line.to_lowercase(), WORDS) || ["ok", "OK", "PASS"].contains(&line)
     };
     let hits: Vec<usize> = (0..lines.len()).filter(|&at| tells(lines[at])).collect();
     let mut wanted = match (ended, hits.as_slice()) {

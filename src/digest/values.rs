@@ -65,14 +65,17 @@ fn some_members(members: &Map<String, Value>, most: usize) -> String {
     format!("{} {GAP}", joined(parts.into_iter().map(|(_, part)| part), ", "))
 }
 
+fn is_number(value: &Value) -> bool {
+    value.is_number() || value.as_str().is_some_and(|text| text.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+fn holds_numbers(value: &Value) -> bool {
+    is_number(value) || value.as_object().is_some_and(|members| members.values().any(is_number))
+}
+
 /// Returns some columns of every row, or else the first rows: the first column, which names the row, and then numbers
 /// before texts.
 fn some_rows(rows: &[Value], most: usize) -> String {
-    let is_number = |value: &Value| {
-        value.is_number() || value.as_str().is_some_and(|text| text.starts_with(|c: char| c.is_ascii_digit()))
-    };
-    let holds_numbers =
-        |value: &Value| is_number(value) || value.as_object().is_some_and(|members| members.values().any(is_number));
     let mut rows = without_equal_columns(rows);
     for row in rows.iter_mut().filter_map(Value::as_object_mut) {
         let mut members: Vec<_> = std::mem::take(row).into_iter().enumerate().collect();

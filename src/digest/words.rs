@@ -8,6 +8,11 @@ pub(super) fn opens_with(text: &str, words: &str) -> bool {
     words.split('|').any(|word| start.starts_with(word))
 }
 
+/// Whether a text in lower case has one of the words.
+pub(super) fn has(lower: &str, words: &str) -> bool {
+    words.split('|').any(|word| lower.contains(word))
+}
+
 /// Returns how many of the words a text in lower case has.
 pub(super) fn count(lower: &str, words: &str) -> usize {
     words.split('|').filter(|word| lower.contains(word)).count()

@@ -315,17 +315,40 @@ fn thinking(marked: &str, with: bool) -> String {
     out
 }
 
-/// The writing model, the model of `--for`, the value of `--thinking`, and whether thinking is then removed: from
-/// messages that name their model, and from others.
-pub(crate) type Way = (&'static str, Option<&'static str>, Thinking, (bool, bool));
+/// A way in which thinking is kept or removed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Way {
+    /// The model that writes.
+    writer: &'static str,
+    /// What is done with thinking.
+    pub(crate) policy: ThinkingPolicy<'static>,
+    /// Whether thinking is then removed from messages that name their model.
+    from_named: bool,
+    /// Whether it is removed from others.
+    from_others: bool,
+}
+
+impl Way {
+    const fn new(writer: &'static str, reader: Option<&'static str>, mode: Thinking) -> Self {
+        Way { writer, policy: ThinkingPolicy { mode, reader }, from_named: false, from_others: false }
+    }
+
+    const fn removing_from_named(self) -> Self {
+        Way { from_named: true, ..self }
+    }
+
+    const fn removing(self) -> Self {
+        Way { from_named: true, from_others: true, ..self }
+    }
+}
 
 pub(crate) const WAYS: &[Way] = &[
-    ("claude-sonnet-5-5-20260915", None, Thinking::Auto, (true, false)),
-    ("claude-sonnet-5-5-20260915", Some("claude-opus-4-5"), Thinking::Auto, (false, false)),
-    ("claude-opus-4-5", None, Thinking::Auto, (false, false)),
-    ("claude-opus-4-5", Some("claude-fable-5-2"), Thinking::Auto, (true, true)),
-    ("claude-sonnet-5-5", Some("claude-sonnet-5-5"), Thinking::Keep, (false, false)),
-    ("claude-opus-4-5", None, Thinking::Drop, (true, true)),
+    Way::new("claude-sonnet-5-5-20260915", None, Thinking::Auto).removing_from_named(),
+    Way::new("claude-sonnet-5-5-20260915", Some("claude-opus-4-5"), Thinking::Auto),
+    Way::new("claude-opus-4-5", None, Thinking::Auto),
+    Way::new("claude-opus-4-5", Some("claude-fable-5-2"), Thinking::Auto).removing(),
+    Way::new("claude-sonnet-5-5", Some("claude-sonnet-5-5"), Thinking::Keep),
+    Way::new("claude-opus-4-5", None, Thinking::Drop).removing(),
 ];
 
 /// Checks what happens to the thinking in a generated conversation. Returns how many messages lost some.
@@ -335,17 +358,10 @@ pub(crate) fn assert_thinking(
     generated: &[Generated],
     layout: usize,
     rules: &VaryingRules,
-    (model, reader, thinking_mode, is_removed): Way,
+    way: Way,
 ) -> usize {
-    let (source, messages) = file_of(bricks, generated, layout, model);
+    let (source, messages) = file_of(bricks, generated, layout, way.writer);
     let expected: Vec<Option<String>> = messages.into_iter().map(|(_, expected)| expected).collect();
-    let is_removed = if bricks.names_models() { is_removed.0 } else { is_removed.1 };
-    assert_thinking_law(
-        &source,
-        Some(format),
-        &policy(rules),
-        ThinkingPolicy { mode: thinking_mode, reader },
-        &expected,
-        is_removed,
-    )
+    let is_removed = if bricks.names_models() { way.from_named } else { way.from_others };
+    assert_thinking_law(&source, Some(format), &policy(rules), way.policy, &expected, is_removed)
 }

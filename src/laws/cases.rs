@@ -107,7 +107,7 @@ fn check(case: &Case, number: u64, bricks: &Bricks, counts: &Counts) {
         format!("--keep={}", rules.keep),
         format!("--trigger={}", trigger.unwrap_or(Size::Messages(2))),
     ];
-    if thinking.2 == Thinking::Drop {
+    if thinking.policy.mode == Thinking::Drop {
         arguments.push("--thinking=drop".to_owned());
     }
     if let Some(preset) = preset {

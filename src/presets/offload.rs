@@ -87,6 +87,10 @@ fn untyped_text(block: Json<'_>) -> Option<Text<'_>> {
     if block.get("type").is_some() { None } else { block.get_text("text") }
 }
 
+fn is_text(json: Json<'_>) -> bool {
+    json.text().is_some() || untyped_text(json).is_some() || json.get_text("type").is_some_and(|kind| kind.is("text"))
+}
+
 /// Maps the id of each call to the file that it read, if it read one. Of repeated ids the last call counts.
 fn read_files(before: &[Message<'_>]) -> HashMap<String, Option<String>> {
     let calls = before.iter().flat_map(|message| &message.calls);
@@ -116,11 +120,6 @@ fn cut(text: &str, path: &str) -> String {
 fn beside_media(result: &Message<'_>, note: &str) -> String {
     let text = json!({"type": "text", "text": note}).to_string();
     let Content::Parts(parts) = &result.content else { return json!(note).to_string() };
-    let is_text = |json: Json<'_>| {
-        json.text().is_some()
-            || untyped_text(json).is_some()
-            || json.get_text("type").is_some_and(|kind| kind.is("text"))
-    };
     let media = parts.iter().map(|part| part.json).filter(|json| json.kind() == Kind::Object && !is_text(*json));
     let blocks: Vec<String> = [text].into_iter().chain(media.map(|json| json.raw().to_owned())).collect();
     if blocks.len() == 1 { json!(note).to_string() } else { format!("[{}]", blocks.join(", ")) }

@@ -153,13 +153,14 @@ fn cut_to(text: &str, bytes: usize) -> String {
 /// Describes how much is left out: lines, with those of an earlier cut, or characters of a single line.
 fn amount(middle: &str) -> String {
     let lines = middle.trim_matches('\n').lines();
-    let before = |line: &str| {
-        let inside =
-            is_pruned(line).then(|| line.strip_suffix(']')?.strip_suffix(LEFT_OUT)?.strip_suffix(" lines"))??;
-        inside.rsplit(' ').next()?.parse::<usize>().ok()
-    };
-    let count: usize = lines.map(|line| before(line).unwrap_or(1)).sum();
+    let count: usize = lines.map(|line| left_out_before(line).unwrap_or(1)).sum();
     if count > 1 { counted(count, "line") } else { counted(middle.chars().count(), "character") }
+}
+
+/// Returns how many lines an earlier cut left out where this line is.
+fn left_out_before(line: &str) -> Option<usize> {
+    let note = Some(line).filter(|line| is_pruned(line))?.strip_suffix(']')?;
+    note.strip_suffix(LEFT_OUT)?.strip_suffix(" lines")?.rsplit(' ').next()?.parse().ok()
 }
 
 /// Returns the end of a text's beginning of at most so many bytes.

@@ -87,14 +87,15 @@ fn open_loop(scene: &Scene<'_, '_>) -> usize {
     messages.iter().rposition(is_turn).unwrap_or(0)
 }
 
+fn is_signed(part: Json<'_>) -> bool {
+    ["thoughtSignature", "thought_signature"].iter().any(|key| part.get(key).is_some_and(|value| !value.is_falsy()))
+}
+
 /// Returns the edits that remove the thought parts of a Gemini message. Signed parts stay, and so does a message of
 /// thoughts alone.
 fn without_thoughts(source: &str, message: &Message<'_>) -> Vec<Edit> {
     let Content::Parts(parts) = &message.content else { return Vec::new() };
     let is_true = |json: Json<'_>| json.get("thought").is_some_and(|thought| thought.raw() == "true");
-    let is_signed = |json: Json<'_>| {
-        ["thoughtSignature", "thought_signature"].iter().any(|key| json.get(key).is_some_and(|value| !value.is_falsy()))
-    };
     let spans: Vec<_> = parts
         .iter()
         .filter(|part| matches!(part.kind, PartKind::Reasoning(_)) && is_true(part.json) && !is_signed(part.json))

@@ -257,16 +257,18 @@ fn is_of_other_maker(block: Json<'_>) -> bool {
 
 fn is_signed(block: Json<'_>) -> bool {
     let is_by_claude = |from: Json<'_>| ["anthropic", "bedrock"].iter().any(|own| from.get(own).is_some());
-    let is_signed_by_router = |from: Json<'_>| {
-        let details = from.at(&["openrouter", "reasoning_details"]).into_iter().flat_map(|details| details.items());
-        details.into_iter().any(|one| detail(one) == Some(Mark::Signed))
-    };
     let parts = block.get("details").into_iter().flat_map(|details| details.items());
     has_text(block, "signature")
         || block.get("extras").is_some_and(|extras| has_text(extras, "signature"))
         || block.get("redacted").is_some_and(|redacted| redacted.raw() == "true")
         || provider_fields(block).any(|from| is_by_claude(from) || is_signed_by_router(from))
         || parts.into_iter().any(|part| has_text(part, "signature") || is(part, "type", "redacted"))
+}
+
+/// Whether the fields that OpenRouter adds to a block hold a signature.
+fn is_signed_by_router(fields: Json<'_>) -> bool {
+    let details = fields.at(&["openrouter", "reasoning_details"]);
+    details.is_some_and(|details| details.items().any(|one| detail(one) == Some(Mark::Signed)))
 }
 
 /// Returns the provider's own fields, as the AI SDK keeps them.

@@ -306,17 +306,19 @@ fn copies(lines: &[Object<'_>], is_sent: &dyn Fn(&Object<'_>) -> bool) -> HashMa
     by_id.into_values().filter(|same| same.len() > 1).flat_map(of_one).collect()
 }
 
+/// Whether a line is a prompt of the user's, and not a result.
+fn is_prompt(line: &Object<'_>) -> bool {
+    let is = |json: Json<'_>, kind: &str| json.get_text("type").is_some_and(|own| own.is(kind));
+    let content = line.get("message").and_then(|message| message.get("content"));
+    is(line.json, "user")
+        && !is_sidechain(line)
+        && !is_true(line, "isMeta")
+        && content.is_some_and(|content| content.items().all(|block| !is(block, "tool_result")))
+}
+
 /// Returns for each line whether the user went back before it: of several prompts with the same parent, all lines from
 /// the first prompt to the last one. A prompt that was only written again is one prompt.
 fn is_undone(lines: &[Object<'_>], copied: &HashMap<usize, usize>) -> Vec<bool> {
-    let is_prompt = |line: &Object<'_>| {
-        line.get_text("type").is_some_and(|kind| kind.is("user"))
-            && !is_sidechain(line)
-            && !is_true(line, "isMeta")
-            && line.get("message").and_then(|message| message.get("content")).is_some_and(|content| {
-                content.items().all(|block| !block.get_text("type").is_some_and(|kind| kind.is("tool_result")))
-            })
-    };
     let prompts = || lines.iter().enumerate().filter(|(index, line)| !copied.contains_key(index) && is_prompt(line));
     let last: HashMap<_, usize> = prompts().filter_map(|(index, line)| Some((parent(line)?, index))).collect();
     let mut ends: Vec<usize> = vec![0; lines.len()];

@@ -35,12 +35,9 @@ impl Format for Inspect {
 impl MessageReader for Inspect {
     fn fit(&self, message: &Object<'_>) -> Fit {
         let Some(role) = role_of(&ROLES, message) else { return Fit::Mismatch };
-        let foreign = |kind: Option<Text<'_>>| {
-            kind.is_none_or(|kind| kind.is("tool_result") || blocks::UNREAD.iter().any(|unread| kind.is(unread)))
-        };
         if message.get("content").is_none()
             || has_any(message, &["parts", "function_call", "toolInvocations"])
-            || block_types(message).any(|(block, kind)| foreign(kind) && !blocks::is_foreign(block, kind))
+            || block_types(message).any(|(block, kind)| is_of_another(kind) && !blocks::is_foreign(block, kind))
         {
             return Fit::Mismatch;
         }
@@ -157,6 +154,11 @@ fn call(json: Json<'_>) -> Call<'_> {
         arguments: Arguments::of(json.get("arguments")),
         place: CallPlace::List,
     }
+}
+
+/// Whether a block of this type is one of another format.
+fn is_of_another(kind: Option<Text<'_>>) -> bool {
+    kind.is_none_or(|kind| kind.is("tool_result") || blocks::UNREAD.iter().any(|unread| kind.is(unread)))
 }
 
 fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {

@@ -172,11 +172,10 @@ fn is_exit(message: &Message<'_>) -> bool {
 /// Whether the second of two messages reports the result of the first one's action, as SWE-agent does in the user's
 /// name.
 fn is_observed(action: &Message<'_>, observation: &Message<'_>) -> bool {
-    let is_by_agent = |json: Json<'_>| {
-        json.get_text("message_type").is_some_and(|kind| kind.is("observation")) || json.get_text("agent").is_some()
-    };
+    let json = observation.json;
     (action.role, observation.role) == (Role::Assistant, Role::User)
-        && is_by_agent(observation.json)
+        && (json.get_text("message_type").is_some_and(|kind| kind.is("observation"))
+            || json.get_text("agent").is_some())
         && action.json.get_text("action").is_some()
 }
 
