@@ -15,6 +15,7 @@ use crate::compact::{Emit, is_no_model};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::exit::Failure;
 use crate::settings::keys::{FlagKind, Keys, kind};
+use crate::settings::names::wrong_name;
 use crate::settings::presets::PRESETS;
 use crate::settings::value::{ConfigFile, FlagValue, Origin, SettingValue, shown};
 use crate::settings::{environment, file};
@@ -193,13 +194,7 @@ impl CommandLine {
             let why = format!("there is no such preset; there are {}", names.join(", "));
             let diagnostic = Diagnostic::new(why).meant(nearest(name, names));
             return Err(match below.filter(|_| self.arguments.preset.is_none()) {
-                None => {
-                    let next = diagnostic
-                        .corrected(name)
-                        .map_or("--list presets".to_owned(), |corrected| format!("--preset {corrected}"));
-                    let failure = Failure::usage(format!("--preset {name}: {diagnostic}")).showing(name, &diagnostic);
-                    failure.try_next(format!("tcompact {next}"))
-                }
+                None => wrong_name("preset", name, &diagnostic, "--list presets"),
                 Some(given) => given.source.wrong("preset", name, &diagnostic),
             }
             .into());
