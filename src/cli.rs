@@ -10,7 +10,7 @@ mod values;
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Command, CommandFactory, Id, Parser, ValueHint};
+use clap::{ArgAction, ArgGroup, Command, CommandFactory, Id, Parser, ValueHint};
 
 use crate::compact::{Accept, Emit, OnError};
 use crate::plan::pairs::Pairs;
@@ -35,7 +35,10 @@ use values::{
 pub(crate) const NO_SUFFIX: &str = "\0";
 
 /// The arguments that `--restore` allows beside it: it makes no decisions, so it takes no rules.
-const ALLOWED_WITH_RESTORE: [&str; 8] = ["restore", "paths", "output", "quiet", "verbose", "color", "help", "version"];
+const ALLOWED_WITH_RESTORE: [&str; 6] = ["restore", "paths", "output", "quiet", "verbose", "color"];
+
+/// The group of the flags that do not determine a result.
+pub(crate) const ASIDE: &str = "aside";
 
 /// Returns the command that parses a command line.
 pub(crate) fn command() -> Command {
@@ -54,7 +57,8 @@ pub(crate) fn command() -> Command {
 /// output, to a directory (--output-dir), or in place (--in-place).
 #[derive(Debug, Parser)]
 #[command(
-    name = "tcompact", version, after_long_help = help::after_help(), max_term_width = 100
+    name = "tcompact", version, after_long_help = help::after_help(), max_term_width = 100,
+    group = ArgGroup::new(ASIDE).multiple(true)
 )]
 pub(crate) struct Arguments {
     /// A transcript, or a directory to search for transcripts; `-` or nothing is standard input.
@@ -168,7 +172,7 @@ pub(crate) struct Arguments {
     pub(crate) base_url: Option<String>,
 
     /// The environment variable that holds the key [default: the provider's own].
-    #[arg(long, value_name = "NAME", help_heading = "Summaries")]
+    #[arg(long, value_name = "NAME", group = ASIDE, help_heading = "Summaries")]
     pub(crate) api_key_env: Option<String>,
 
     /// Apply this JSON merge patch (RFC 7396; `null` removes a member) to the body of each request, for parameters that
@@ -234,28 +238,28 @@ pub(crate) struct Arguments {
     /// The most seconds that a request or a command may take.
     #[arg(
         long, value_name = "SECONDS", default_value = "120", value_parser = seconds, allow_negative_numbers = true,
-        help_heading = "Summaries"
+        group = ASIDE, help_heading = "Summaries"
     )]
     pub(crate) timeout: f64,
 
     /// How often to retry a request after a transport error or the status 408, 409, 429 or 5xx.
     #[arg(
         long, value_name = "N", default_value_t = 3, value_parser = number::<0, { u32::MAX }>, allow_negative_numbers = true,
-        help_heading = "Summaries"
+        group = ASIDE, help_heading = "Summaries"
     )]
     pub(crate) retries: u32,
 
     /// The most requests a minute [default: no limit].
     #[arg(
         long, value_name = "N", value_parser = number::<1, { u32::MAX }>, allow_negative_numbers = true,
-        help_heading = "Summaries"
+        group = ASIDE, help_heading = "Summaries"
     )]
     pub(crate) rate: Option<u32>,
 
     /// Keep summaries in DIR, so that none is requested twice: a file each, by the hash of the model, its address, the
     /// prompt and all parameters. With --dry-run and --model or --summarizer-cmd, tcompact also shows the summary, and
     /// requests it if DIR lacks it.
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Summaries")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, group = ASIDE, help_heading = "Summaries")]
     pub(crate) cache: Option<PathBuf>,
 
     /// What to do when the summarizer fails for good.
@@ -267,13 +271,13 @@ pub(crate) struct Arguments {
     pub(crate) accept: Accept,
 
     /// Write to FILE instead of standard output, whole or not at all.
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, group = ASIDE, help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
     /// Write the results of several files or of directories to the same tree under DIR; files that need nothing are copied.
     #[arg(
         short = 'O', long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "output",
-        help_heading = "Output"
+        group = ASIDE, help_heading = "Output"
     )]
     pub(crate) output_dir: Option<PathBuf>,
 
@@ -282,7 +286,7 @@ pub(crate) struct Arguments {
     #[arg(
         short, long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true,
         default_missing_value = NO_SUFFIX,
-        conflicts_with_all = ["output", "output_dir"], help_heading = "Output"
+        conflicts_with_all = ["output", "output_dir"], group = ASIDE, help_heading = "Output"
     )]
     pub(crate) in_place: Option<String>,
 
@@ -306,7 +310,7 @@ pub(crate) struct Arguments {
     /// afterwards, the provider's count and cost, and after how many turns that pays.
     #[arg(
         long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "dry_run",
-        help_heading = "Output"
+        group = ASIDE, help_heading = "Output"
     )]
     pub(crate) report: Option<PathBuf>,
 
@@ -315,52 +319,52 @@ pub(crate) struct Arguments {
     /// shrink most.
     #[arg(
         long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["dry_run", "check"],
-        help_heading = "Output"
+        group = ASIDE, help_heading = "Output"
     )]
     pub(crate) html: Option<PathBuf>,
 
     /// Only print the tokens of each conversation; with --json, also by role, tool, thinking and media. With --explain,
     /// draw these categories of all conversations together. On a terminal, the sum of several follows.
     #[arg(
-        long, help_heading = "Output",
+        long, group = ASIDE, help_heading = "Output",
         conflicts_with_all = ["dry_run", "check", "diff", "emit", "repair", "report", "html", "exit_status", "archive"]
     )]
     pub(crate) count: bool,
 
     /// The order of the lines of --count: `size` prints the largest conversation first [default: as the inputs are
     /// given].
-    #[arg(long, value_enum, value_name = "BY", requires = "count", conflicts_with_all = ["dry_run", "check", "diff"], help_heading = "Output")]
+    #[arg(long, value_enum, value_name = "BY", requires = "count", conflicts_with_all = ["dry_run", "check", "diff"], group = ASIDE, help_heading = "Output")]
     pub(crate) sort: Option<Sort>,
 
     /// Only print the cutoff index: no request, no file. 0 means that nothing would be replaced. Several files print
     /// the path, a tab and the index; conversations on lines print PATH:LINE. With --cache and --model (or
     /// --summarizer-cmd) on the same command line, tcompact also requests the summary, shows it on standard error, and
     /// keeps it for the real run.
-    #[arg(short = 'n', long, help_heading = "Output")]
+    #[arg(short = 'n', long, group = ASIDE, help_heading = "Output")]
     pub(crate) dry_run: bool,
 
     /// Draw the conversation on standard error: roles, sizes, pins, pairs, the wanted cut and the actual one. Several
     /// conversations get a table of those that shrink most.
-    #[arg(long, conflicts_with = "check", help_heading = "Output")]
+    #[arg(long, conflicts_with = "check", group = ASIDE, help_heading = "Output")]
     pub(crate) explain: bool,
 
     /// Print the removed and the added messages, for people, instead of the transcript; writes nothing, not even an
     /// archive, except for --html.
     #[arg(
         long, conflicts_with_all = ["output", "output_dir", "in_place", "emit", "dry_run", "check"],
-        help_heading = "Output"
+        group = ASIDE, help_heading = "Output"
     )]
     pub(crate) diff: bool,
 
     /// With --dry-run, --count or --emit summary: print a JSON object for each conversation.
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, group = ASIDE, help_heading = "Output")]
     pub(crate) json: bool,
 
     /// Only check the provider's rules for calls, results, turns and texts: print each violation with the index of its
     /// message, and exit with 6 if there is any.
     #[arg(
         long, conflicts_with_all = ["dry_run", "output", "output_dir", "in_place", "emit", "archive", "report", "exit_status", "repair"],
-        help_heading = "Output"
+        group = ASIDE, help_heading = "Output"
     )]
     pub(crate) check: bool,
 
@@ -373,34 +377,34 @@ pub(crate) struct Arguments {
     /// How many conversations to process at once [default: one for each core; 8 with a model or a command].
     #[arg(
         short, long, value_name = "N", value_parser = number::<1, 1024>, allow_negative_numbers = true,
-        help_heading = "Output"
+        group = ASIDE, help_heading = "Output"
     )]
     pub(crate) jobs: Option<u32>,
 
     /// Skip the files of a directory, or the summaries of a file, that an earlier run with the same input and rules
     /// finished.
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, group = ASIDE, help_heading = "Output")]
     pub(crate) resume: bool,
 
     /// Exit with 3 when nothing was compacted.
-    #[arg(short = 'e', long, help_heading = "Output")]
+    #[arg(short = 'e', long, group = ASIDE, help_heading = "Output")]
     pub(crate) exit_status: bool,
 
     /// Report only errors.
-    #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
+    #[arg(short, long, conflicts_with = "verbose", group = ASIDE, help_heading = "Output")]
     pub(crate) quiet: bool,
 
     /// Report decisions, and settings that differ from the defaults, on standard error.
-    #[arg(short, long, action = ArgAction::SetTrue, overrides_with = "verbose", help_heading = "Output")]
+    #[arg(short, long, action = ArgAction::SetTrue, overrides_with = "verbose", group = ASIDE, help_heading = "Output")]
     pub(crate) verbose: bool,
 
     /// When to color messages on standard error, and --diff; `auto`: on a terminal, unless `NO_COLOR` is set.
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", group = ASIDE, help_heading = "Output")]
     pub(crate) color: When,
 
     /// When progress is shown on standard error, which must be a terminal for it: `auto`, for several files and
     /// while a summarizer is asked, unless --quiet is given.
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", group = ASIDE, help_heading = "Output")]
     pub(crate) progress: When,
 
     /// Print a table and exit.

@@ -180,7 +180,7 @@ pub(crate) struct StderrSettings {
     pub(crate) explain: bool,
     /// Notes on the settings themselves, a line each.
     pub(crate) notices: Vec<String>,
-    /// The origins of settings that are no defaults, a line each; only with `--verbose`.
+    /// The origins of settings that are not defaults, a line each; only with `--verbose`.
     pub(crate) origins: Vec<String>,
 }
 
@@ -217,6 +217,16 @@ pub(crate) enum Destination {
     InPlace(Option<String>),
 }
 
+/// What is known of a run besides its arguments.
+struct RunFacts<'r> {
+    /// The names of the flags that any layer gives.
+    chosen: &'r [String],
+    /// Whether the summarizer may be asked.
+    asks: bool,
+    /// Whether a dry run shows the summary.
+    preview: bool,
+}
+
 impl Settings {
     /// Checks the resolved arguments, reads the prompt file, and reads the key from the environment by `variable`.
     ///
@@ -226,7 +236,8 @@ impl Settings {
         let Resolved { arguments, summary_prompt, disabled, notices, origins, given, rules, chosen } = resolved;
         let preview = is_preview(&arguments, &given);
         let asks = may_request(&arguments, preview) && disabled.is_none();
-        let settings = Self::checked(arguments, &chosen, (asks, preview), summary_prompt, variable);
+        let facts = RunFacts { chosen: &chosen, asks, preview };
+        let settings = Self::checked(arguments, &facts, summary_prompt, variable);
         let mut settings = settings.map_err(|error| layers::with_origin(&given, error))?;
         settings.rules = format!("{rules}{:?}\n{disabled:?}", settings.policy.summary.template);
         settings.policy.disabled = disabled;
@@ -289,8 +300,7 @@ impl Settings {
 
     fn checked(
         mut arguments: Arguments,
-        chosen: &[String],
-        (asks, preview): (bool, bool),
+        &RunFacts { chosen, asks, preview }: &RunFacts<'_>,
         summary_prompt: Option<(String, String)>,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self> {
@@ -346,20 +356,26 @@ impl Settings {
 }
 
 fn action(arguments: &Arguments, preview: bool) -> Action {
-    match (arguments.check, arguments.diff, arguments.dry_run) {
-        _ if arguments.count => Action::Count { json: arguments.json, sorted: arguments.sort.is_some() },
-        (true, ..) => Action::Check,
-        (_, true, _) => Action::Diff,
-        (.., true) => Action::DryRun { json: arguments.json, preview },
-        _ => Action::Compact,
+    if arguments.count {
+        Action::Count { json: arguments.json, sorted: arguments.sort.is_some() }
+    } else if arguments.check {
+        Action::Check
+    } else if arguments.diff {
+        Action::Diff
+    } else if arguments.dry_run {
+        Action::DryRun { json: arguments.json, preview }
+    } else {
+        Action::Compact
     }
 }
 
 fn volume(arguments: &Arguments) -> Volume {
-    match (arguments.quiet, arguments.verbose) {
-        (true, _) => Volume::Quiet,
-        (_, true) => Volume::Verbose,
-        _ => Volume::Usual,
+    if arguments.quiet {
+        Volume::Quiet
+    } else if arguments.verbose {
+        Volume::Verbose
+    } else {
+        Volume::Usual
     }
 }
 

@@ -243,7 +243,7 @@ fn attempt(flag: &str, value: Option<&str>, words: &[String]) -> String {
     let default = || arg.get_default_values().first().map(|value| value.to_string_lossy().into_owned());
     let listed = || arg.get_possible_values().first().map(|value| value.get_name().to_owned());
     let example = || EXAMPLES.iter().find(|(name, _)| *name == flag).map(|(_, value)| (*value).to_owned());
-    // The next word is no value of a flag whose value must follow `=`.
+    // The next word is not a value of a flag whose value must follow `=`.
     let value = value
         .filter(|value| !arg.is_require_equals_set() || words.iter().any(|word| word.ends_with(&format!("={value}"))));
     // A flag for each of several rules.
@@ -253,7 +253,7 @@ fn attempt(flag: &str, value: Option<&str>, words: &[String]) -> String {
         let flags: Vec<String> = parts.iter().map(|part| format!("{flag} {}", quoted(part))).collect();
         return format!("try: tcompact {beside}{}", flags.join(" "));
     }
-    // The default is no correction.
+    // The default is not a correction.
     let other = || {
         let (default, values) = (default()?, arg.get_possible_values());
         value.and_then(|_| values.iter().map(|value| value.get_name().to_owned()).find(|name| *name != default))
@@ -363,7 +363,7 @@ mod tests {
             let listed = arg.get_possible_values().last().map(|value| value.get_name().to_owned());
             let example = EXAMPLES.iter().find(|(name, _)| *name == flag).map(|(_, value)| (*value).to_owned());
             let mut values: Vec<String> = listed.or(default).or(example).into_iter().collect();
-            // A value that is a file is no input.
+            // A value that is a file is not an input.
             if matches!(arg.get_value_hint(), clap::ValueHint::FilePath | clap::ValueHint::DirPath) {
                 values.extend(["README.md".to_owned(), "src".to_owned()]);
             }

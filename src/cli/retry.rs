@@ -34,7 +34,7 @@ pub(crate) fn retry(line: &str, wrong: &str, words: &[String]) -> String {
             return None;
         }
         let typed = without(&flags, wrong, words.get(1..)?);
-        // A value that is a file is no input.
+        // A value that is a file is not an input.
         let files = inputs(&typed).into_iter().filter(|file| Path::new(file).exists() && !flags.contains(file));
         let files = files.collect::<Vec<_>>();
         let typed = Some(typed).filter(|typed| !may_hold_a_secret(typed));

@@ -100,10 +100,7 @@ impl Line {
             let text = if at == last { text.trim_end() } else { text };
             let shown = within(text, left);
             left -= width(shown);
-            match style.is_plain() {
-                true => out.push_str(shown),
-                false => out.push_str(&format!("{style}{shown}{style:#}")),
-            }
+            out.push_str(&format!("{style}{shown}{style:#}"));
             if shown.len() < text.len() {
                 break;
             }

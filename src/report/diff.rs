@@ -71,6 +71,8 @@ pub(crate) struct Diff<'d, 'a> {
 enum Step {
     /// A message is removed.
     Remove(usize),
+    /// A message is added, with its index in the conversation after.
+    Add(usize),
     /// A message stays unchanged.
     Keep(usize),
     /// A pinned message before the cut stays.
@@ -90,39 +92,56 @@ impl Step {
     fn lengths(&self) -> (usize, usize) {
         match self {
             Step::Remove(_) => (1, 0),
+            Step::Add(_) => (0, 1),
             Step::Summary(messages) => (0, *messages),
             _ => (1, 1),
         }
     }
 }
 
-impl Diff<'_, '_> {
-    /// Draws the diff, with its colours; nothing where nothing was changed.
-    pub(crate) fn draw(&self) -> String {
-        let steps = self.steps();
+/// What a diff draws: the steps from the messages before to those after, in hunks of changes and their neighbours.
+trait Steps {
+    /// Returns a note on the steps of a hunk, behind their numbers.
+    fn note(&self, hunk: &[Step]) -> String;
+
+    /// Draws a step.
+    fn step(&self, step: &Step, out: &mut String);
+
+    /// Draws the steps of the conversation `source`, with their colours; nothing where nothing is changed. `result`
+    /// says what happened to the conversation.
+    fn draw_steps(&self, source: &str, result: &str, steps: &[Step]) -> String {
         let mut out = String::new();
         if !steps.iter().any(Step::is_change) {
             return out;
         }
-        let source = sanitize_line(&readable_source(self.source));
+        let source = sanitize_line(&readable_source(source));
         push(&mut out, HEADER, "---", &format!(" {source}"));
-        push(&mut out, HEADER, "+++", &format!(" {source}, compacted"));
-        let shown: Vec<bool> = (0..steps.len())
-            .map(|at| {
-                let around = at.saturating_sub(CONTEXT)..(at + CONTEXT + 1).min(steps.len());
-                matches!(steps[at], Step::Pinned(_)) || steps[around].iter().any(Step::is_change)
-            })
-            .collect();
+        push(&mut out, HEADER, "+++", &format!(" {source}, {result}"));
+        let is_shown = |at: usize| {
+            let around = at.saturating_sub(CONTEXT)..(at + CONTEXT + 1).min(steps.len());
+            matches!(steps[at], Step::Pinned(_)) || steps[around].iter().any(Step::is_change)
+        };
         let (mut old, mut new) = (0, 0);
-        for at in 0..steps.len() {
-            if shown[at] && (at == 0 || !shown[at - 1]) {
-                let length = shown[at..].iter().take_while(|shown| **shown).count();
-                self.hunk(&steps[at..at + length], (old, new), &mut out);
+        for (at, step) in steps.iter().enumerate() {
+            if is_shown(at) && (at == 0 || !is_shown(at - 1)) {
+                let end = (at..steps.len()).find(|at| !is_shown(*at)).unwrap_or(steps.len());
+                let hunk = &steps[at..end];
+                let lengths = hunk.iter().map(Step::lengths);
+                let (before, after) = lengths.fold((0, 0), |sum, step| (sum.0 + step.0, sum.1 + step.1));
+                push(&mut out, HUNK, "@@", &format!(" -{old},{before} +{new},{after} @@{}", self.note(hunk)));
+                hunk.iter().for_each(|step| self.step(step, &mut out));
             }
-            let lengths = steps[at].lengths();
-            (old, new) = (old + lengths.0, new + lengths.1);
+            let (before, after) = step.lengths();
+            (old, new) = (old + before, new + after);
         }
         out
+    }
+}
+
+impl Diff<'_, '_> {
+    /// Draws the diff, with its colours; nothing where nothing was changed.
+    pub(crate) fn draw(&self) -> String {
+        self.draw_steps(self.source, "compacted", &self.steps())
     }
 
     fn steps(&self) -> Vec<Step> {
@@ -148,53 +167,22 @@ impl Diff<'_, '_> {
         steps
     }
 
-    /// Draws adjacent steps, which begin at these indices of the messages before and after.
-    fn hunk(&self, steps: &[Step], (old, new): (usize, usize), out: &mut String) {
-        let lengths = steps.iter().map(Step::lengths);
-        let (before, after) = lengths.fold((0, 0), |sum, step| (sum.0 + step.0, sum.1 + step.1));
-        let removed: Vec<usize> =
-            steps.iter().filter_map(|step| if let Step::Remove(index) = step { Some(*index) } else { None }).collect();
-        let tokens: u64 = self.tally.sum(&removed);
-        let removed = match removed.len() {
-            0 => String::new(),
-            1 => format!(" 1 message goes ({tokens} tokens)"),
-            count => format!(" {count} messages go ({tokens} tokens)"),
-        };
-        push(out, HUNK, "@@", &format!(" -{old},{before} +{new},{after} @@{removed}"));
-        for step in steps {
-            match step {
-                Step::Remove(index) => self.old(*index, self.removed(*index), out),
-                Step::Keep(index) => self.old(*index, KEPT_MESSAGE, out),
-                Step::Pinned(index) => self.old(*index, Look { note: ", pinned".into(), ..KEPT_MESSAGE }, out),
-                Step::Change(index, text) => {
-                    self.old(*index, REMOVED_MESSAGE, out);
-                    read_entry(self.transcript.format, text, |message| {
-                        let shown = self.masked.map_or(message, |(_, after)| &after.messages[*index]);
-                        let tokens = self.tally.counter().count(message);
-                        draw_message(*index, tokens, shown, self.shortened(*index), out);
-                    });
-                }
-                Step::Summary(_) => self.summary(out),
-            }
-        }
-    }
-
     /// Returns the look of a shortened message, with the rules that shortened it.
     fn shortened(&self, index: usize) -> Look {
         let rules: Vec<&str> = self.pruned.rules(index).collect();
-        match rules.is_empty() {
-            true => SHORTENED_MESSAGE,
-            false => Look { note: format!(", shortened by {}", rules.join(", ")).into(), ..SHORTENED_MESSAGE },
+        if rules.is_empty() {
+            return SHORTENED_MESSAGE;
         }
+        Look { note: format!(", shortened by {}", rules.join(", ")).into(), ..SHORTENED_MESSAGE }
     }
 
     /// Returns the look of a removed message, with the rules where these removed it.
     fn removed(&self, index: usize) -> Look {
         let rules: Vec<&str> = self.pruned.rules(index).collect();
-        match self.plan.emptied.binary_search(&index).is_ok() && !rules.is_empty() {
-            true => Look { note: format!(", removed by {}", rules.join(", ")).into(), ..REMOVED_MESSAGE },
-            false => REMOVED_MESSAGE,
+        if rules.is_empty() || self.plan.emptied.binary_search(&index).is_err() {
+            return REMOVED_MESSAGE;
         }
+        Look { note: format!(", removed by {}", rules.join(", ")).into(), ..REMOVED_MESSAGE }
     }
 
     /// Draws a message of the conversation before.
@@ -238,6 +226,38 @@ impl Diff<'_, '_> {
     }
 }
 
+impl Steps for Diff<'_, '_> {
+    fn note(&self, hunk: &[Step]) -> String {
+        let removed: Vec<usize> =
+            hunk.iter().filter_map(|step| if let Step::Remove(index) = step { Some(*index) } else { None }).collect();
+        let tokens: u64 = self.tally.sum(&removed);
+        match removed.len() {
+            0 => String::new(),
+            1 => format!(" 1 message goes ({tokens} tokens)"),
+            count => format!(" {count} messages go ({tokens} tokens)"),
+        }
+    }
+
+    fn step(&self, step: &Step, out: &mut String) {
+        match step {
+            Step::Remove(index) => self.old(*index, self.removed(*index), out),
+            Step::Keep(index) => self.old(*index, KEPT_MESSAGE, out),
+            Step::Pinned(index) => self.old(*index, Look { note: ", pinned".into(), ..KEPT_MESSAGE }, out),
+            Step::Change(index, text) => {
+                self.old(*index, REMOVED_MESSAGE, out);
+                read_entry(self.transcript.format, text, |message| {
+                    let shown = self.masked.map_or(message, |(_, after)| &after.messages[*index]);
+                    let tokens = self.tally.counter().count(message);
+                    draw_message(*index, tokens, shown, self.shortened(*index), out);
+                });
+            }
+            Step::Summary(_) => self.summary(out),
+            // Only a repair adds messages.
+            Step::Add(_) => {}
+        }
+    }
+}
+
 /// Draws a message: its role, its size in tokens and the beginning of its text.
 fn draw_message(index: usize, tokens: u64, message: &Message<'_>, look: Look, out: &mut String) {
     let mut add = |text: &str| push(out, look.style, look.sign, text);
@@ -262,10 +282,7 @@ fn draw_message(index: usize, tokens: u64, message: &Message<'_>, look: Look, ou
 
 /// Appends a line with its sign in a style.
 fn push(out: &mut String, style: Style, sign: &str, text: &str) {
-    match style.is_plain() {
-        true => out.push_str(&format!("{sign}{text}\n")),
-        false => out.push_str(&format!("{style}{sign}{text}{style:#}\n")),
-    }
+    out.push_str(&format!("{style}{sign}{text}{style:#}\n"));
 }
 #[cfg(test)]
 mod tests {

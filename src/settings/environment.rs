@@ -72,7 +72,7 @@ fn rules(flag: &str, text: &str) -> Vec<String> {
     rules.flatten().collect()
 }
 
-/// Splits the rules of a line at white space. A word that is no rule belongs to the rule before it where that takes
+/// Splits the rules of a line at white space. A word that is not a rule belongs to the rule before it where that takes
 /// white space, as in `match:a b`.
 fn rules_of_line(flag: &str, text: &str) -> Vec<String> {
     let flag = format!("--{flag}");
@@ -94,9 +94,11 @@ fn rules_of_line(flag: &str, text: &str) -> Vec<String> {
 
 fn switch(text: &str) -> Result<bool, &'static str> {
     let is_one_of = |words: [&str; 3]| words.iter().any(|word| word.eq_ignore_ascii_case(text.trim()));
-    match (is_one_of(["1", "true", "yes"]), is_one_of(["0", "false", "no"])) {
-        (true, _) => Ok(true),
-        (_, true) => Ok(false),
-        _ => Err("expected 1, true or yes, or 0, false or no"),
+    if is_one_of(["1", "true", "yes"]) {
+        Ok(true)
+    } else if is_one_of(["0", "false", "no"]) {
+        Ok(false)
+    } else {
+        Err("expected 1, true or yes, or 0, false or no")
     }
 }

@@ -87,14 +87,14 @@ pub(super) fn users_own(variable: impl Fn(&str) -> Option<OsString>) -> Option<P
     Some(config.join("tcompact").join("config.toml"))
 }
 
-/// Returns the text of a file, or why it is no config file.
+/// Returns the text of a file, or why it is not a config file.
 fn text(path: &Path) -> std::io::Result<Result<String, String>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Ok(Err(format!("this is no config file: it has more than {MOST_BYTES} bytes")));
+        return Ok(Err(format!("this is not a config file: it has more than {MOST_BYTES} bytes")));
     }
-    Ok(String::from_utf8(bytes).map_err(|_| "this is no config file: it is not UTF-8".to_owned()))
+    Ok(String::from_utf8(bytes).map_err(|_| "this is not a config file: it is not UTF-8".to_owned()))
 }
 
 /// Parses TOML. `wrong` adds the name of the file to an error, which shows the line if it is known.

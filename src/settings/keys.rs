@@ -8,6 +8,7 @@ use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
+use crate::cli::ASIDE;
 use crate::cli::errors::{corrected, diagnostic};
 use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::exit::Failure;
@@ -74,6 +75,12 @@ impl Keys {
     /// Parses a whole command line.
     pub(super) fn understand(&mut self, words: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
         self.command.try_get_matches_from_mut(words)
+    }
+
+    /// Whether a flag does not determine a result.
+    pub(super) fn is_aside(&self, arg: &Arg) -> bool {
+        let aside = self.command.get_groups().find(|group| group.get_id().as_str() == ASIDE);
+        aside.is_some_and(|group| group.get_args().any(|id| id == arg.get_id()))
     }
 
     /// Whether two flags exclude each other.

@@ -16,6 +16,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::exit::Failure;
 use crate::presets::PRESETS;
 use crate::settings::keys::{FlagKind, Keys, kind};
+use crate::settings::names::wrong_name;
 use crate::settings::value::{ConfigFile, FlagValue, Origin, SettingValue, shown};
 use crate::settings::{environment, file};
 
@@ -50,7 +51,7 @@ pub(crate) struct Resolved {
     pub(crate) disabled: Option<String>,
     /// Notes on the settings for the user.
     pub(crate) notices: Vec<String>,
-    /// The origin of each setting that is no default; only with `--verbose`.
+    /// The origin of each setting that is not a default; only with `--verbose`.
     pub(crate) origins: Vec<String>,
     /// The values that come from a layer, not from the command line.
     pub(super) given: Vec<SettingValue>,
@@ -59,34 +60,6 @@ pub(crate) struct Resolved {
     /// The flags that the command line or a layer gives.
     pub(super) chosen: Vec<String>,
 }
-
-/// The flags that do not determine a result.
-const NOT_RULES: [&str; 24] = [
-    "api-key-env",
-    "cache",
-    "check",
-    "color",
-    "count",
-    "diff",
-    "dry-run",
-    "exit-status",
-    "explain",
-    "html",
-    "in-place",
-    "jobs",
-    "json",
-    "output",
-    "output-dir",
-    "progress",
-    "quiet",
-    "rate",
-    "report",
-    "resume",
-    "retries",
-    "sort",
-    "timeout",
-    "verbose",
-];
 
 impl CommandLine {
     /// Parses the words of the command line, with the program's name first.
@@ -193,13 +166,7 @@ impl CommandLine {
             let why = format!("there is no such preset; there are {}", names.join(", "));
             let diagnostic = Diagnostic::new(why).meant(nearest(name, names));
             return Err(match below.filter(|_| self.arguments.preset.is_none()) {
-                None => {
-                    let next = diagnostic
-                        .corrected(name)
-                        .map_or("--list presets".to_owned(), |corrected| format!("--preset {corrected}"));
-                    let failure = Failure::usage(format!("--preset {name}: {diagnostic}")).showing(name, &diagnostic);
-                    failure.try_next(format!("tcompact {next}"))
-                }
+                None => wrong_name("preset", name, &diagnostic, "--list presets"),
                 Some(given) => given.source.wrong("preset", name, &diagnostic),
             }
             .into());
@@ -292,14 +259,14 @@ impl CommandLine {
 /// Returns the values of all flags that determine a result, and the version of the program.
 fn rules(keys: &Keys, matches: &ArgMatches) -> String {
     let mut rules = format!("tcompact {}\n", env!("CARGO_PKG_VERSION"));
-    for (name, arg) in keys.all().filter(|(name, _)| !NOT_RULES.contains(name)) {
+    for (name, arg) in keys.all().filter(|(_, arg)| !keys.is_aside(arg)) {
         let values: Vec<_> = matches.get_raw(arg.get_id().as_str()).into_iter().flatten().collect();
         rules.push_str(&format!("{name} = {values:?}\n"));
     }
     rules
 }
 
-/// Returns a line for each value that is no default.
+/// Returns a line for each value that is not a default.
 fn origins_of(keys: &Keys, given: &[SettingValue], matches: &ArgMatches) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, arg) in keys.all().filter(|(name, _)| *name != "verbose") {

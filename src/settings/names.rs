@@ -19,13 +19,17 @@ pub(super) fn find_format(name: &str) -> Result<Option<&'static dyn Format>> {
     let format = formats::by_name(name).ok_or_else(|| {
         let names: Vec<&str> = std::iter::once("auto").chain(FORMATS.iter().map(|format| format.name())).collect();
         let diagnostic = Diagnostic::new(format!("there is no such format; there are {}", names.join(", ")));
-        let diagnostic = diagnostic.meant(nearest(name, names));
-        let next =
-            diagnostic.corrected(name).map_or("--list formats".to_owned(), |corrected| format!("--from {corrected}"));
-        let failure = Failure::usage(format!("--from {name}: {diagnostic}")).about("from").showing(name, &diagnostic);
-        failure.try_next(format!("tcompact {next}"))
+        wrong_name("from", name, &diagnostic.meant(nearest(name, names)), "--list formats")
     })?;
     Ok(Some(format))
+}
+
+/// Returns the error that a flag names something that is not known. `otherwise` is to be tried if it is not known what
+/// was meant.
+pub(super) fn wrong_name(flag: &'static str, name: &str, diagnostic: &Diagnostic, otherwise: &str) -> Failure {
+    let meant = diagnostic.corrected(name).map(|meant| format!("--{flag} {}", quoted(&meant)));
+    let failure = Failure::usage(format!("--{flag} {name}: {diagnostic}")).about(flag).showing(name, diagnostic);
+    failure.try_next(format!("tcompact {}", meant.as_deref().unwrap_or(otherwise)))
 }
 
 /// The model that a flag names: one in the table, or another one of a known provider.
@@ -55,11 +59,7 @@ pub(super) fn find_model(flag: &'static str, name: &str) -> Result<NamedModel> {
         why.push_str(&format!("; near names are {}", near.join(", ")));
     }
     why.push_str("; PROVIDER:MODEL names any other");
-    let diagnostic = Diagnostic::new(why).meant(meant(name, near));
-    let next =
-        diagnostic.corrected(name).map_or("--list models".to_owned(), |meant| format!("--{flag} {}", quoted(&meant)));
-    let failure = Failure::usage(format!("--{flag} {name}: {diagnostic}")).about(flag).showing(name, &diagnostic);
-    Err(failure.try_next(format!("tcompact {next}")).into())
+    Err(wrong_name(flag, name, &Diagnostic::new(why).meant(meant(name, near)), "--list models").into())
 }
 
 /// Returns the name of a model in the table, which has a provider with two APIs once.

@@ -49,7 +49,7 @@ pub(super) fn policy(
     check_pins(&arguments.pins)?;
     let unlisted_counter = models.unlisted.map(|(_, counter)| counter);
     let counter = counter(arguments.counter.or(unlisted_counter), models.known, preset);
-    let summary = summary_policy(arguments, preset, &models, (counter, context_window), summary_prompt)?;
+    let summary = summary_policy(arguments, preset, &models, Reading { counter, context_window }, summary_prompt)?;
     let archive = arguments.archive.clone();
     Ok(CompactionPolicy {
         cut: Policy {
@@ -120,12 +120,19 @@ impl Models {
     }
 }
 
-/// Returns the policy for summaries, for a reader with this counter and context window.
+/// How the reader of the result counts, and how much it reads.
+struct Reading {
+    counter: Counter,
+    /// In tokens.
+    context_window: Option<u64>,
+}
+
+/// Returns the policy for summaries.
 fn summary_policy(
     arguments: &Arguments,
     preset: &Preset,
     models: &Models,
-    (counter, context_window): (Counter, Option<u64>),
+    reading: Reading,
     summary_prompt: Option<(String, String)>,
 ) -> Result<SummaryPolicy> {
     // In the presets of LangChain, 0 means a fixed summary without a request.
@@ -133,9 +140,10 @@ fn summary_policy(
         let why = "--trim-tokens 0: the summarizer would be sent nothing; give 1 or more, or none";
         return Err(Failure::usage(why).about("trim-tokens").into());
     }
-    let model = summarizer_model(arguments, models.writer, counter);
+    let model = summarizer_model(arguments, models.writer, reading.counter);
     let (template, template_from) = template(arguments, model.asked_tokens, summary_prompt, &preset.recipe)?;
-    let window = arguments.context_window.or(models.writer.map(|writer| writer.context_window)).or(context_window);
+    let of_writer = models.writer.map(|writer| writer.context_window);
+    let window = arguments.context_window.or(of_writer).or(reading.context_window);
     Ok(SummaryPolicy {
         summarizer: summarizer_kind(arguments),
         name: summarizer_name(arguments),

@@ -17,7 +17,7 @@ use crate::llm::rate_limiter::RateLimiter;
 use crate::llm::retry::RetryPolicy;
 use crate::llm::secret::Secret;
 use crate::presets::recipe::Recipe;
-use crate::settings::names::{find_model, in_table, unlisted};
+use crate::settings::names::{find_model, in_table, unlisted, wrong_name};
 use crate::settings::request_json;
 use crate::settings::value::SettingValue;
 use crate::summary::exchange::THOUGHTS;
@@ -135,42 +135,32 @@ pub(super) fn with_provider(name: &str) -> Option<String> {
 }
 
 fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
-    let wrong = |diagnostic: Diagnostic, next: Option<&str>| {
-        let corrected = diagnostic.corrected(name).map(|corrected| format!("--model {}", quoted(&corrected)));
-        let next = corrected.unwrap_or_else(|| next.unwrap_or("--list providers").to_owned());
-        let failure = Failure::usage(format!("--model {name}: {diagnostic}")).about("model").showing(name, &diagnostic);
-        failure.try_next(format!("tcompact {next}"))
+    let wrong = |diagnostic: Diagnostic| wrong_name("model", name, &diagnostic, "--list providers").into();
+    let nameless = |provider: &str| {
+        let what = format!("the name of the model is missing, as in {provider}:NAME");
+        wrong_name("model", name, &Diagnostic::new(what), "--list models").into()
     };
     let Some((provider, model)) = name.split_once(':') else {
         if let Some(known) = providers::by_name(name) {
-            let what = format!("the name of the model is missing, as in {}:NAME", known.name);
-            return Err(wrong(Diagnostic::new(what), Some("--list models")).into());
+            return Err(nameless(known.name));
         }
         if let Some(meant) = nearest(name, [EXTRACTIVE, NOBODY]) {
             let what = format!("expected {EXTRACTIVE}, {NOBODY}, a model of --list models or PROVIDER:MODEL");
-            return Err(wrong(Diagnostic::new(what).meant(Some(meant)), None).into());
+            return Err(wrong(Diagnostic::new(what).meant(Some(meant))));
         }
-        return Err(find_model("model", name)
-            .err()
-            .unwrap_or_else(|| wrong(Diagnostic::new("no such model"), None).into()));
+        return Err(find_model("model", name).err().unwrap_or_else(|| wrong(Diagnostic::new("no such model"))));
     };
     match providers::by_name(provider) {
-        Some(_) if model.is_empty() => {
-            let what = format!("the name of the model is missing, as in {provider}:NAME");
-            Err(wrong(Diagnostic::new(what), Some("--list models")).into())
-        }
+        Some(_) if model.is_empty() => Err(nameless(provider)),
         Some(row) => Ok((row, model)),
-        None if provider.is_empty() => {
-            let what = "the provider is missing, as in openai:gpt-4o-mini";
-            Err(wrong(Diagnostic::new(what), None).into())
-        }
+        None if provider.is_empty() => Err(wrong(Diagnostic::new("the provider is missing, as in openai:gpt-4o-mini"))),
         None => {
             let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
             let list = names.join(", ");
             let diagnostic = Diagnostic::new(format!(
                 "there is no provider {provider}; there are {list}; openai: with --base-url works with every compatible server"
             ));
-            Err(wrong(diagnostic.at(0..provider.len()).meant(nearest(provider, names)), None).into())
+            Err(wrong(diagnostic.at(0..provider.len()).meant(nearest(provider, names))))
         }
     }
 }

@@ -2,11 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::report::diff::{ADDED, CONTEXT, HEADER, HUNK, KEPT_MESSAGE, Look, REMOVED_MESSAGE, draw_message, push};
-use crate::sanitize::sanitize_line;
+use crate::report::diff::{ADDED, KEPT_MESSAGE, Look, REMOVED_MESSAGE, Step, Steps, draw_message};
 use crate::tokens::Counter;
 use crate::transcript::Transcript;
-use crate::wording::readable_source;
 
 const ADDED_MESSAGE: Look = Look { style: ADDED, sign: "+", ..REMOVED_MESSAGE };
 
@@ -24,70 +22,33 @@ pub(crate) struct RepairDiff<'d, 'a, 'b> {
     pub(crate) counter: Counter,
 }
 
-/// A step from the messages before to those after, with their indices there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
-    Keep(usize),
-    Remove(usize),
-    Add(usize),
-}
-
 impl RepairDiff<'_, '_, '_> {
     /// Draws the diff, with its colours; nothing where nothing was changed.
     pub(crate) fn draw(&self) -> String {
         let raw = |transcript: &Transcript<'_>| -> Vec<String> {
             transcript.messages.iter().map(|message| message.json.raw().to_owned()).collect()
         };
-        let steps = steps(&raw(self.before), &raw(self.after));
-        let is_change = |step: &Step| !matches!(step, Step::Keep(_));
-        let mut out = String::new();
-        if !steps.iter().any(is_change) {
-            return out;
-        }
-        let source = sanitize_line(&readable_source(self.source));
-        push(&mut out, HEADER, "---", &format!(" {source}"));
-        push(&mut out, HEADER, "+++", &format!(" {source}, repaired"));
-        let is_shown =
-            |at: usize| steps[at.saturating_sub(CONTEXT)..(at + CONTEXT + 1).min(steps.len())].iter().any(is_change);
-        let (mut old, mut new, mut is_open) = (0, 0, false);
-        for (at, step) in steps.iter().enumerate() {
-            let is_in_hunk = is_shown(at);
-            if is_in_hunk && !is_open {
-                let hunk = (at..steps.len()).take_while(|at| is_shown(*at)).map(|at| &steps[at]);
-                let lengths = hunk.map(Step::lengths).fold((0, 0), |sum, step| (sum.0 + step.0, sum.1 + step.1));
-                push(&mut out, HUNK, "@@", &format!(" -{old},{} +{new},{} @@", lengths.0, lengths.1));
-            }
-            is_open = is_in_hunk;
-            if is_in_hunk {
-                self.message(*step, &mut out);
-            }
-            let lengths = step.lengths();
-            (old, new) = (old + lengths.0, new + lengths.1);
-        }
-        out
+        self.draw_steps(self.source, "repaired", &steps(&raw(self.before), &raw(self.after)))
+    }
+}
+
+impl Steps for RepairDiff<'_, '_, '_> {
+    fn note(&self, _: &[Step]) -> String {
+        String::new()
     }
 
-    fn message(&self, step: Step, out: &mut String) {
+    fn step(&self, step: &Step, out: &mut String) {
         let (index, is_new, look) = match step {
-            Step::Keep(index) => (index, false, KEPT_MESSAGE),
-            Step::Remove(index) => (index, false, REMOVED_MESSAGE),
-            Step::Add(index) => (index, true, ADDED_MESSAGE),
+            Step::Remove(index) => (*index, false, REMOVED_MESSAGE),
+            Step::Add(index) => (*index, true, ADDED_MESSAGE),
+            Step::Keep(index) | Step::Pinned(index) | Step::Change(index, _) => (*index, false, KEPT_MESSAGE),
+            // A repair writes no summary.
+            Step::Summary(_) => return,
         };
         let masked = self.masked.map(|(before, after)| if is_new { after } else { before });
         let message = if is_new { &self.after.messages[index] } else { &self.before.messages[index] };
         let shown = masked.map_or(message, |masked| &masked.messages[index]);
         draw_message(index, self.counter.count(message), shown, look, out);
-    }
-}
-
-impl Step {
-    /// Returns the number of messages before and after.
-    fn lengths(&self) -> (usize, usize) {
-        match self {
-            Step::Keep(_) => (1, 1),
-            Step::Remove(_) => (1, 0),
-            Step::Add(_) => (0, 1),
-        }
     }
 }
 

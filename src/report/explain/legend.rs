@@ -5,7 +5,7 @@ use clap::builder::styling::Style;
 use crate::tokens::Categories;
 
 use crate::report::columns::{Line, fitted, width, wrapped};
-use crate::report::explain::{DIM, MessageStatus, NAME, Picture, Row};
+use crate::report::explain::{DIM, MessageStatus, NAME, Picture, Row, StatusSum, Tie};
 use crate::report::shares::Shares;
 
 /// Categories with their own bar; smaller ones share one.
@@ -40,18 +40,13 @@ pub(crate) fn categories(spent: &Categories, all: &str, window: Option<u64>, col
 impl Picture<'_, '_> {
     /// Draws the legend: what each sign means, with its messages and tokens.
     pub(super) fn legend(&self, rows: &[Row], columns: usize, out: &mut String) {
-        let all = 0..self.transcript.messages.len();
-        let parts = MessageStatus::ALL
-            .map(|status| all.clone().filter(|&index| self.status(index) == status).collect::<Vec<_>>());
-        let tokens = parts.each_ref().map(|indices| self.tally.sum(indices).to_string());
-        let messages = parts.each_ref().map(|indices| indices.len().to_string());
-        let [messages_wide, tokens_wide] =
-            [&messages, &tokens].map(|numbers| numbers.iter().map(String::len).max().unwrap_or(0));
-        for (at, status) in MessageStatus::ALL.into_iter().enumerate().filter(|(at, _)| !parts[*at].is_empty()) {
+        let sums = self.sums();
+        let messages_wide = sums.iter().map(|sum| sum.messages.to_string().len()).max().unwrap_or(0);
+        let tokens_wide = sums.iter().map(|sum| sum.tokens.to_string().len()).max().unwrap_or(0);
+        for StatusSum { status, messages, tokens } in sums {
             let mut line = Line::default();
             line.add(status.style(), status.sign());
-            let noun = if parts[at].len() == 1 { "message " } else { "messages" };
-            let (name, messages, tokens) = (status.name(), &messages[at], &tokens[at]);
+            let (name, noun) = (status.name(), if messages == 1 { "message " } else { "messages" });
             let sizes = format!("  {messages:>messages_wide$} {noun}  {tokens:>tokens_wide$} tokens");
             if width(status.sign()) + width(name) + width(&sizes) > columns {
                 // Where there is no room beside the name, the numbers follow below it.
@@ -68,9 +63,11 @@ impl Picture<'_, '_> {
             }
             line.end(columns, out);
         }
-        let has = |signs: &[&str]| rows.iter().any(|row| signs.contains(&row.bracket));
-        let brackets =
-            [(has(&["╭", "├", "╰"]), "╭╰ calls with their results"), (has(&["┆"]), "┆ the same, in one row")];
+        let has = |ties: &[Tie]| rows.iter().any(|row| ties.contains(&row.tie));
+        let brackets = [
+            (has(&[Tie::First, Tie::Middle, Tie::Last]), "╭╰ calls with their results"),
+            (has(&[Tie::Inside]), "┆ the same, in one row"),
+        ];
         let brackets: Vec<&str> = brackets.into_iter().filter_map(|(there, what)| there.then_some(what)).collect();
         let beside = brackets.join("   ");
         let lines = if width(&beside) <= columns { vec![beside.as_str()] } else { brackets };

@@ -60,12 +60,55 @@ pub(super) struct Row {
     pub(super) messages: Range<usize>,
     /// The index of its message, or the first and the last one.
     pub(super) index: String,
-    bracket: &'static str,
+    pub(super) tie: Tie,
     /// The role, where all messages have the same.
     pub(super) role: String,
     tokens: String,
     /// Tokens by status, in the order of [`MessageStatus::ALL`].
     pub(super) sizes: [u64; MessageStatus::ALL.len()],
+}
+
+/// How a row belongs together with its neighbours: a call with its results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tie {
+    /// Not at all.
+    Alone,
+    /// The whole group is in this row.
+    Inside,
+    First,
+    Middle,
+    /// It stands between a call and its results, and is neither.
+    Passed,
+    Last,
+}
+
+impl Tie {
+    /// Returns the part of a bracket.
+    fn sign(self) -> &'static str {
+        match self {
+            Tie::Alone => " ",
+            Tie::Inside => "┆",
+            Tie::First => "╭",
+            Tie::Middle => "├",
+            Tie::Passed => "│",
+            Tie::Last => "╰",
+        }
+    }
+}
+
+/// A line before a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    Cut,
+    /// The cut as it was wanted, where it is another.
+    Wanted,
+}
+
+/// The messages with a status.
+pub(super) struct StatusSum {
+    pub(super) status: MessageStatus,
+    pub(super) messages: usize,
+    pub(super) tokens: u64,
 }
 
 /// The columns of the parts of a row.
@@ -211,7 +254,7 @@ impl Picture<'_, '_> {
         let same = self.transcript.messages[messages.clone()].iter().all(is_same);
         Row {
             index: if first == last { first.to_string() } else { format!("{first}-{last}") },
-            bracket: self.bracket(&messages, whole),
+            tie: self.tie(&messages, whole),
             role: if same { role } else { String::new() },
             tokens: sizes.iter().sum::<u64>().to_string(),
             sizes,
@@ -219,18 +262,37 @@ impl Picture<'_, '_> {
         }
     }
 
-    /// Returns the part of a bracket around messages that belong together.
-    fn bracket(&self, row: &Range<usize>, whole: &[bool]) -> &'static str {
+    fn tie(&self, row: &Range<usize>, whole: &[bool]) -> Tie {
         let message = &self.transcript.messages[row.start];
         let passed = row.len() == 1 && message.calls.is_empty() && message.results.is_empty();
         match (whole[row.start], whole[row.end]) {
-            (true, false) => "╭",
-            (false, false) if passed => "│",
-            (false, false) => "├",
-            (false, true) => "╰",
-            (true, true) if row.clone().skip(1).any(|index| !whole[index]) => "┆",
-            (true, true) => " ",
+            (true, false) => Tie::First,
+            (false, false) if passed => Tie::Passed,
+            (false, false) => Tie::Middle,
+            (false, true) => Tie::Last,
+            (true, true) if row.clone().skip(1).any(|index| !whole[index]) => Tie::Inside,
+            (true, true) => Tie::Alone,
         }
+    }
+
+    /// Returns the line before a message.
+    pub(super) fn mark(&self, index: usize) -> Option<Mark> {
+        match index {
+            0 => None,
+            index if index == self.plan.cutoff => Some(Mark::Cut),
+            index if index == self.plan.wanted => Some(Mark::Wanted),
+            _ => None,
+        }
+    }
+
+    /// Returns the sums of each status that a message has.
+    pub(super) fn sums(&self) -> Vec<StatusSum> {
+        let of_status = |status: MessageStatus| {
+            let all = 0..self.transcript.messages.len();
+            let indices: Vec<usize> = all.filter(|&index| self.status(index) == status).collect();
+            StatusSum { status, messages: indices.len(), tokens: self.tally.sum(&indices) }
+        };
+        MessageStatus::ALL.into_iter().map(of_status).filter(|sum| sum.messages > 0).collect()
     }
 
     fn message_row(&self, row: &Row, layout: &Layout, out: &mut String) {
@@ -238,7 +300,7 @@ impl Picture<'_, '_> {
         line.add(DIM, format!("{:>1$}", row.index, layout.index));
         let pinned = row.messages.len() == 1 && self.status(row.messages.start) == MessageStatus::Pinned;
         line.add(MessageStatus::Pinned.style(), if pinned { "*" } else { " " });
-        line.plain(format!("{} ", row.bracket));
+        line.plain(format!("{} ", row.tie.sign()));
         line.plain(format!("{}{}", row.role, " ".repeat(brief::ROLE.saturating_sub(width(&row.role)))));
         line.plain(format!(" {:>1$} ", row.tokens, layout.tokens));
         let mut left = layout.bar;
@@ -272,12 +334,10 @@ impl Picture<'_, '_> {
 
     /// Draws the lines before a message: where the cut was wanted, and where it is.
     fn lines_at(&self, index: usize, layout: &Layout, whole: &[bool], out: &mut String) {
-        let Plan { wanted, cutoff, .. } = *self.plan;
-        let (label, sign, style) = match index {
-            0 => return,
-            index if index == cutoff => (format!(" cut at {cutoff} "), "─", CUT),
-            index if index == wanted => (format!(" wanted at {wanted} "), "╌", WANTED),
-            _ => return,
+        let (label, sign, style) = match self.mark(index) {
+            Some(Mark::Cut) => (format!(" cut at {index} "), "─", CUT),
+            Some(Mark::Wanted) => (format!(" wanted at {index} "), "╌", WANTED),
+            None => return,
         };
         let crossed = if whole[index] { sign } else { "┼" };
         let left = format!("{}{crossed}{}", sign.repeat(layout.index + 1), sign.repeat(2));

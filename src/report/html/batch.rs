@@ -144,16 +144,25 @@ impl Page {
         out.push_str("<tbody>\n");
         for (at, row) in self.rows.iter().enumerate() {
             let above = at.checked_sub(1).and_then(|above| self.rows[above].conversation.why());
-            table_row(row, at, (costs, above), &mut out);
+            table_row(row, &RowContext { at, costs, above }, &mut out);
         }
         out.push_str("</tbody>\n</table>\n</div>\n");
         out
     }
 }
 
-/// Draws a row of the table. `costs` says whether there is a column of costs; an error that is the same as `above` is
-/// abbreviated.
-fn table_row(row: &Row, at: usize, (costs, above): (bool, Option<&str>), out: &mut String) {
+/// Where a row of the table stands.
+struct RowContext<'r> {
+    /// Its index.
+    at: usize,
+    /// Whether the table has a column of costs.
+    costs: bool,
+    /// The error of the row above.
+    above: Option<&'r str>,
+}
+
+/// Draws a row of the table.
+fn table_row(row: &Row, &RowContext { at, costs, above }: &RowContext<'_>, out: &mut String) {
     let name = match row.conversation.page {
         Some(_) => format!("<a href=\"#conversation-{at}\"><bdi>{}</bdi></a>", row.name()),
         None => format!("<bdi>{}</bdi>", row.name()),

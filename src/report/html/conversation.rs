@@ -106,9 +106,10 @@ impl Page {
             (Status::Compacted, None) => "Compacted. ".to_owned(),
             _ => String::new(),
         };
-        let decision = match is_only_repaired {
-            true => drawn.decision.replacen("unchanged", "nothing is summarized", 1),
-            false => drawn.decision.clone(),
+        let decision = if is_only_repaired {
+            drawn.decision.replacen("unchanged", "nothing is summarized", 1)
+        } else {
+            drawn.decision.clone()
         };
         let mut decision = decision.chars();
         let first: String = decision.next().into_iter().flat_map(char::to_uppercase).collect();

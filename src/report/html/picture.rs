@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use crate::report::brief;
-use crate::report::explain::{MessageStatus, Picture, Row};
+use crate::report::explain::{Mark, MessageStatus, Picture, Row, StatusSum, Tie};
 use crate::transcript::{Message, Transcript};
 use crate::wording::{counted, grouped};
 
@@ -33,6 +33,17 @@ pub(crate) struct Shown<'s, 'a> {
     pub(crate) anchor: &'s str,
 }
 
+/// Returns the class for the line at the side of a row that ties it to its neighbours.
+fn tie_class(tie: Tie) -> &'static str {
+    match tie {
+        Tie::Alone => "",
+        Tie::Inside => "tie-run",
+        Tie::First => "tie-first",
+        Tie::Middle | Tie::Passed => "tie-middle",
+        Tie::Last => "tie-last",
+    }
+}
+
 /// Returns the anchor of a message of a conversation.
 pub(super) fn anchor(conversation: &str, index: usize) -> String {
     format!("c{}-{index}", &crate::hash::sha256(conversation.as_bytes())[..10])
@@ -40,9 +51,10 @@ pub(super) fn anchor(conversation: &str, index: usize) -> String {
 
 /// Returns the messages of a row that can be opened.
 fn openable(messages: &Range<usize>) -> (Range<usize>, Range<usize>) {
-    match messages.len() <= OF_RUN.0 + OF_RUN.1 {
-        true => (messages.clone(), messages.end..messages.end),
-        false => (messages.start..messages.start + OF_RUN.0, messages.end - OF_RUN.1..messages.end),
+    if messages.len() <= OF_RUN.0 + OF_RUN.1 {
+        (messages.clone(), messages.end..messages.end)
+    } else {
+        (messages.start..messages.start + OF_RUN.0, messages.end - OF_RUN.1..messages.end)
     }
 }
 
@@ -132,24 +144,13 @@ impl List<'_, '_, '_> {
              <span class=\"role\">{role}</span> <span class=\"tokens\">{tokens}<span class=\"unseen\"> tokens</span></span> \
              <span class=\"bar\" aria-hidden=\"true\">{bar}</span> <span class=\"fate {class}\">{words}</span> \
              <bdi class=\"said\">{text}</bdi></summary>",
-            tie = self.tie(&row.messages),
+            tie = tie_class(row.tie),
             index = row.index,
             role = escaped(role),
             text = escaped(text),
         );
         self.contents(&row.messages, out);
         out.push_str("</details></li>\n");
-    }
-
-    /// Returns the class for the line at the side of a row that ties it to its neighbours.
-    fn tie(&self, row: &Range<usize>) -> &'static str {
-        match (self.whole[row.start], self.whole[row.end]) {
-            (true, false) => "tie-first",
-            (false, false) => "tie-middle",
-            (false, true) => "tie-last",
-            (true, true) if row.clone().skip(1).any(|index| !self.whole[index]) => "tie-run",
-            (true, true) => "",
-        }
     }
 
     /// Draws the contents of an opened row.
@@ -251,15 +252,14 @@ impl List<'_, '_, '_> {
 
     /// Draws the lines before a message: where the cut was wanted, and where it is.
     fn lines_at(&self, index: usize, out: &mut String) {
-        let plan = self.shown.picture.plan;
-        let (class, text) = match index {
-            0 => return,
-            index if index == plan.cutoff => {
-                let why = plan.moved_because.as_ref().map(|why| format!(", since {why}")).unwrap_or_default();
+        let (class, text) = match self.shown.picture.mark(index) {
+            Some(Mark::Cut) => {
+                let why = self.shown.picture.plan.moved_because.as_ref();
+                let why = why.map(|why| format!(", since {why}")).unwrap_or_default();
                 ("cut", format!("Cut at {index}{why}"))
             }
-            index if index == plan.wanted => ("wanted", format!("Wanted at {index}")),
-            _ => return,
+            Some(Mark::Wanted) => ("wanted", format!("Wanted at {index}")),
+            None => return,
         };
         let tie = if self.whole[index] { "" } else { " tie-middle" };
         let _ = writeln!(out, "<li class=\"line {class}{tie}\"><span>{}</span></li>", escaped(&text));
@@ -267,20 +267,15 @@ impl List<'_, '_, '_> {
 
     /// Draws the legend: what each colour means, with its messages and tokens.
     fn legend(&self, out: &mut String) {
-        let picture = &self.shown.picture;
-        let all = 0..picture.transcript.messages.len();
         out.push_str("<ul class=\"legend\" aria-label=\"Legend\">\n");
-        for status in MessageStatus::ALL {
-            let indices: Vec<usize> = all.clone().filter(|&index| picture.status(index) == status).collect();
-            if !indices.is_empty() {
-                let _ = writeln!(
-                    out,
-                    "<li><i class=\"{status}\" aria-hidden=\"true\"></i> {status}: {}, {} tokens</li>",
-                    counted(indices.len(), "message"),
-                    grouped(picture.tally.sum(&indices)),
-                    status = status.word()
-                );
-            }
+        for StatusSum { status, messages, tokens } in self.shown.picture.sums() {
+            let _ = writeln!(
+                out,
+                "<li><i class=\"{status}\" aria-hidden=\"true\"></i> {status}: {}, {} tokens</li>",
+                counted(messages, "message"),
+                grouped(tokens),
+                status = status.word()
+            );
         }
         if self.whole.iter().any(|whole| !whole) {
             out.push_str(
