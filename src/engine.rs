@@ -103,45 +103,54 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
     }
     let notify_origins = || settings.stderr.origins.iter().for_each(|line| notify(&reporter, Event::Notice(line)));
     let (exit, totals) = done.inspect_err(|_| notify_origins())?;
+    report_end(settings, &inputs, &reporter, exit, &totals)?;
+    notify_origins();
+    let nothing = settings.output.exit_status && totals.compacted == 0;
+    Ok(if nothing && exit == Exit::Success { Exit::NothingCompacted } else { exit })
+}
+
+/// Reports what a whole run came to.
+///
+/// # Errors
+/// Standard output cannot be written to.
+fn report_end(settings: &Settings, inputs: &Inputs, reporter: &Reporter, exit: Exit, totals: &Totals) -> Result<()> {
     if matches!(settings.action, Action::Compact | Action::Diff) {
         if let Some(reason) = &settings.policy.disabled {
-            notify(&reporter, Event::Disabled(reason));
+            notify(reporter, Event::Disabled(reason));
         }
         if totals.summaries > 0 && settings.policy.summary.is_embedded() {
             if !settings.summarizer.is_chosen {
-                notify(&reporter, Event::DefaultSummarizer);
+                notify(reporter, Event::DefaultSummarizer);
             }
             if let Some(from) = settings.policy.summary.template_from {
-                notify(&reporter, Event::PromptNotUsed(from));
+                notify(reporter, Event::PromptNotUsed(from));
             }
         }
     }
     let read = totals.compacted + totals.unchanged + totals.passed_through + totals.finished + totals.failed;
     if inputs.many && read == 0 && settings.action.is_read_only() && settings.stderr.volume > Volume::Quiet {
         let paths: Vec<String> = settings.input.paths.iter().map(|path| path.display().to_string()).collect();
-        notify(&reporter, Event::Notice(&format!("{}: no transcripts found", paths.join(", "))));
+        notify(reporter, Event::Notice(&format!("{}: no transcripts found", paths.join(", "))));
     }
     if totals.pruned_only.conversations > 0 {
-        notify(&reporter, Event::PrunedOnly(&totals.pruned_only));
+        notify(reporter, Event::PrunedOnly(&totals.pruned_only));
     }
-    report_counted(settings, &totals.counted, &reporter)?;
+    report_counted(settings, &totals.counted, reporter)?;
     // A single file has no totals.
     let is_many_files = inputs.keeps_journal || inputs.many && settings.stderr.volume == Volume::Verbose;
     let prints_totals = is_many_files && settings.action == Action::Compact;
     if prints_totals {
-        notify(&reporter, Event::AllDone(&totals));
+        notify(reporter, Event::AllDone(totals));
     }
     if let Some(ending) = totals.ending.as_ref().filter(|_| !inputs.keeps_journal) {
-        notify(&reporter, Event::Ended(ending));
+        notify(reporter, Event::Ended(ending));
     }
     if exit == Exit::Success && totals.compacted == 0 && !prints_totals {
-        notify(&reporter, Event::NothingDone(&totals.idle));
+        notify(reporter, Event::NothingDone(&totals.idle));
     }
     let looked = settings.action.is_dry_run();
-    notify(&reporter, Event::LargestLosses { largest: &totals.largest, looked });
-    notify_origins();
-    let nothing = settings.output.exit_status && totals.compacted == 0;
-    Ok(if nothing && exit == Exit::Success { Exit::NothingCompacted } else { exit })
+    notify(reporter, Event::LargestLosses { largest: &totals.largest, looked });
+    Ok(())
 }
 
 /// Works on all inputs: a document from top to bottom, anything else with workers.

@@ -128,24 +128,11 @@ fn run(
 ) -> Result<Attempt> {
     let CompactionContext { policy, backend, listen, .. } = *context;
     let FittedPlan { transcript, view, plan, .. } = fitted;
-    let history_edits = fitted.history_edits(policy);
     let archive = archive::place(policy, transcript);
     let summarized = if policy.summary.is_embedded() { fitted.summarizer_input() } else { plan.summarized() };
     let (moved, files) = archive::media_moved_out(policy, view, &summarized, archive.as_ref());
     let arena = Arena::default();
-    // A system that moves media to files prunes nothing else.
-    let unmasked = if history_edits.is_empty() {
-        edited(view, &moved, &arena)?
-    } else {
-        edited(transcript, &history_edits, &arena)?
-    };
-    let mut masks = Vec::new();
-    if let Some(redactor) = &mut session.redactor {
-        masks = redactor.edits(unmasked, &summarized);
-        let is_sent = |edit: &&Edit| summarized.binary_search(&message_at(transcript, edit)).is_ok();
-        history_edits.iter().filter(is_sent).for_each(|edit| redactor.count_masks(&edit.text));
-    }
-    let history = edited(unmasked, &masks, &arena)?;
+    let (unmasked, history) = histories(policy, fitted, &summarized, &moved, session, &arena)?;
     let earlier = carried(transcript, &policy.cut)
         .map(|earlier| Carried { text: session.mask(earlier.text.into_owned()).into(), ..earlier });
     let summarization = Summarization {
@@ -193,6 +180,27 @@ fn run(
     });
     let placed = summarization.placed(&text);
     Ok(Attempt { summary: Some(Summary { text, by, tokens, saved, placed }), archived, error, ..Attempt::default() })
+}
+
+/// Returns the conversation as the summarizer reads it, before and after its secrets are masked. `moved` are the edits that
+/// move media to files.
+fn histories<'t>(
+    policy: &CompactionPolicy,
+    fitted: &FittedPlan<'t>,
+    summarized: &[usize],
+    moved: &[Edit],
+    session: &mut Session,
+    arena: &'t Arena<'t>,
+) -> Result<(&'t Transcript<'t>, &'t Transcript<'t>)> {
+    let pruned = fitted.history_edits(policy);
+    // A system that moves media to files prunes nothing else.
+    let unmasked =
+        if pruned.is_empty() { edited(fitted.view, moved, arena)? } else { edited(fitted.transcript, &pruned, arena)? };
+    let Some(redactor) = &mut session.redactor else { return Ok((unmasked, unmasked)) };
+    let masks = redactor.edits(unmasked, summarized);
+    let is_sent = |edit: &&Edit| summarized.binary_search(&message_at(fitted.transcript, edit)).is_ok();
+    pruned.iter().filter(is_sent).for_each(|edit| redactor.count_masks(&edit.text));
+    Ok((unmasked, edited(unmasked, &masks, arena)?))
 }
 
 /// A summary that was accepted.
