@@ -121,7 +121,7 @@ impl Compactor {
     /// Plans the compaction of each conversation of a text.
     ///
     /// # Errors
-    /// The text is no transcript.
+    /// The text is not a transcript.
     pub fn plan(&self, text: &str) -> Result<Vec<Plan>, Failure> {
         let source = Source::of_file(text).map_err(|error| unreadable(&error.into()))?;
         let document = self.read(&source, None)?;
@@ -135,7 +135,7 @@ impl Compactor {
     /// Compacts each conversation of a text.
     ///
     /// # Errors
-    /// The text is no transcript, or there is no summary for one of its conversations.
+    /// The text is not a transcript, or there is no summary for one of its conversations.
     pub fn compact(&self, text: &str) -> Result<CompactedText, Failure> {
         self.compact_from(text, None)
     }

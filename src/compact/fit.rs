@@ -222,12 +222,11 @@ impl<'t> FittedPlan<'t> {
             sort(&mut edits);
             let counter = self.tally.counter();
             let size = |&index: &usize| {
-                let entry = || edited(self.transcript, index, &edits);
-                let tokens = match emptied.binary_search(&index).is_ok() {
-                    true => Some(0),
-                    false => read_entry(self.transcript.format, &entry(), |message| counter.count(message)),
-                };
-                Some((index, tokens?))
+                if emptied.binary_search(&index).is_ok() {
+                    return Some((index, 0));
+                }
+                let entry = edited(self.transcript, index, &edits);
+                Some((index, read_entry(self.transcript.format, &entry, |message| counter.count(message))?))
             };
             messages.iter().filter_map(size).collect()
         })

@@ -24,7 +24,7 @@ pub(super) fn introduced(policy: &CompactionPolicy, archive: Option<&ArchivePlac
     }
 }
 
-/// Returns the tokens of entries that are not part of a transcript yet. Entries that are no messages have none.
+/// Returns the tokens of entries that are not part of a transcript yet. Entries that are not messages have none.
 pub(super) fn message_tokens(format: &dyn Format, counter: Counter, entries: &[serde_json::Value]) -> u64 {
     let of_one = |entry: &serde_json::Value| read_entry(format, &entry.to_string(), |message| counter.count(message));
     entries.iter().filter_map(of_one).sum()

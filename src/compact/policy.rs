@@ -125,7 +125,7 @@ impl Pruning {
     /// Parses rules as `--prune` takes them: `all`, or rules such as `results:5` and `cap:2000`.
     ///
     /// # Errors
-    /// One of them is no rule.
+    /// One of them is not a rule.
     pub fn new(rules: &[&str]) -> Result<Self, Diagnostic> {
         let choices: Vec<Choice> = rules.iter().map(|rule| rule.parse()).collect::<Result<_, _>>()?;
         Ok(Pruning { rules: chosen(&choices), except: Vec::new() })

@@ -11,7 +11,7 @@ use crate::compact::policy::CompactionPolicy;
 /// Reads the conversations in a text. The format and the kind of lines are detected where they are not given.
 ///
 /// # Errors
-/// The text is no transcript, or mostly of kinds that no reader knows.
+/// The text is not a transcript, or mostly of kinds that no reader knows.
 pub(crate) fn read<'a>(
     source: &'a Source<'a>,
     from: Option<&'static dyn Format>,

@@ -47,16 +47,16 @@ impl Task<'_> {
         let mut diffs = String::new();
         for (before, after) in before.transcripts.iter().zip(&after.transcripts) {
             let arena = Arena::default();
-            let masked = match self.policy.redact {
-                true => {
-                    let mut masks = redactor(before);
-                    let old = masked(before, &[], Some(&mut masks), &arena)?;
-                    Some((old, masked(after, &[], Some(&mut masks), &arena)?))
-                }
-                false => None,
-            };
+            let mut shown = None;
+            if self.policy.redact {
+                let mut masks = redactor(before);
+                let before = masked(before, &[], Some(&mut masks), &arena)?;
+                shown = Some((before, masked(after, &[], Some(&mut masks), &arena)?));
+            }
             let source = source_name(self.input, before);
-            diffs.push_str(&RepairDiff { source: &source, before, after, masked, counter: self.policy.counter }.draw());
+            diffs.push_str(
+                &RepairDiff { source: &source, before, after, masked: shown, counter: self.policy.counter }.draw(),
+            );
         }
         Ok(terminal::for_stdout(diffs))
     }

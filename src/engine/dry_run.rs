@@ -45,9 +45,12 @@ impl Task<'_> {
             }
             fitted.check(&source, self.policy)?;
             self.check_state(&source, &fitted)?;
-            let line = |fitted: &FittedPlan<'_>, economy, summary: Option<&str>| match json {
-                true => DryRun::new(&source, fitted, self.policy).with(economy, summary).to_line(),
-                false => self.line(&source, transcript, fitted.plan.cutoff),
+            let line = |fitted: &FittedPlan<'_>, economy, summary: Option<&str>| {
+                if json {
+                    DryRun::new(&source, fitted, self.policy).with(economy, summary).to_line()
+                } else {
+                    self.line(&source, transcript, fitted.plan.cutoff)
+                }
             };
             if !preview {
                 text.push_str(&line(&fitted, worth, None));

@@ -40,7 +40,7 @@ pub(crate) struct Inputs {
     pub(crate) entries: Vec<Entry>,
     /// Whether there is or could be more than one.
     pub(crate) many: bool,
-    /// Paths in a directory that are skipped: links, which could lead out of it, and what else is no file.
+    /// Paths in a directory that are skipped: links, which could lead out of it, and what else is not a file.
     pub(crate) passed_over: Vec<PathBuf>,
     /// Paths that could not be searched, and why.
     pub(crate) unsearched: Vec<(String, String)>,
@@ -78,7 +78,7 @@ pub(crate) fn find(settings: &Settings) -> Result<Inputs> {
     }
     let is_odd = |path: &&PathBuf| in_files && !path.is_dir() && !path.is_file() && !is_missing(path);
     if let Some(odd) = settings.input.paths.iter().find(is_odd) {
-        return usage_error(&format!("{} is no regular file; send it to standard input, alone", odd.display()));
+        return usage_error(&format!("{} is not a regular file; send it to standard input, alone", odd.display()));
     }
     for path in &settings.input.paths {
         if path.is_dir() {
@@ -223,12 +223,12 @@ fn inside_input(output: &str, root: &Path) -> Result<()> {
 fn same_output(path: &Path, other: &Path, output: &Path) -> Result<()> {
     let is_one_file = same_place(path, other);
     let (path, other, output) = (path.display(), other.display(), output.display());
-    usage_error(&match is_one_file {
-        true => format!("{path} and {other} are the same file; name it once"),
-        false => {
-            format!("{other} and {path} would both be written to {output}; compact them into different directories")
-        }
-    })
+    if is_one_file {
+        return usage_error(&format!("{path} and {other} are the same file; name it once"));
+    }
+    usage_error(&format!(
+        "{other} and {path} would both be written to {output}; compact them into different directories"
+    ))
 }
 
 /// Returns the path of the copy that is made of a file before it is replaced.

@@ -94,23 +94,24 @@ impl Journal {
         (is(output, &line.output) && (input == output || is(input, &line.input))).then_some(line)
     }
 
-    /// Notes that `output` is written, with the rows of its conversations; with `certain`, that it is about to be
-    /// replaced.
+    /// Notes that `output` is written, with the hashes of what was read and of the result, and the rows of its
+    /// conversations; with `certain`, that it is about to be replaced.
     ///
     /// # Errors
     /// The note cannot be written.
     pub(crate) fn note(
         &self,
         output: &Path,
-        hashes: (&str, &str),
+        read: &str,
+        result: &str,
         rows: Vec<FinishedRow>,
         certain: bool,
     ) -> io::Result<()> {
         let line = Finished {
             path: self.name(output),
-            input: hashes.0.to_owned(),
+            input: read.to_owned(),
             rules: self.rules.clone(),
-            output: hashes.1.to_owned(),
+            output: result.to_owned(),
             rows,
         };
         let line = serde_json::to_string(&line).map_err(io::Error::other)? + "\n";

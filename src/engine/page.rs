@@ -31,8 +31,8 @@ pub(super) fn draw(policy: &CompactionPolicy, source: &str, compaction: &mut Com
     let transcript = compaction.fitted.transcript;
     let mut masks = compaction.redactor.take().or_else(|| policy.redact.then(|| redactor(transcript)));
     let arena = Arena::default();
-    let both = before_and_after(transcript, &compaction.edits, masks.as_mut(), &arena).ok()?;
-    Some(Arc::new(draw_compaction(policy, source, compaction, both)))
+    let (before, after) = before_and_after(transcript, &compaction.edits, masks.as_mut(), &arena).ok()?;
+    Some(Arc::new(draw_compaction(policy, source, compaction, before, after)))
 }
 
 /// Returns a conversation before and after some edits, with the secrets masked in both. `masks` has the placeholders
@@ -83,7 +83,8 @@ fn draw_compaction(
     policy: &CompactionPolicy,
     source: &str,
     compaction: &Compaction<'_>,
-    (before, after): (&Transcript<'_>, &Transcript<'_>),
+    before: &Transcript<'_>,
+    after: &Transcript<'_>,
 ) -> Drawn {
     let FittedPlan { transcript, tally, .. } = &compaction.fitted;
     let plan = match compaction.summary {

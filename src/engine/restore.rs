@@ -82,7 +82,7 @@ struct Archive<'p> {
     has_lines: bool,
     /// The number of records that nothing can be restored by.
     irreversible: usize,
-    /// Lines that are no records: their number, and the first line.
+    /// Lines that are not records: their number, and the first line.
     unreadable_lines: (usize, usize),
 }
 
@@ -99,7 +99,7 @@ impl<'p> Archive<'p> {
     fn open(path: &'p Path) -> Result<Self> {
         let file = File::open(path).map_err(|error| unreadable(path, &reason(&error)))?;
         if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-            return Err(unreadable(path, "it is no file").into());
+            return Err(unreadable(path, "it is not a file").into());
         }
         let mut archive = Archive {
             path,

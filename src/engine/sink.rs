@@ -303,13 +303,13 @@ impl<'b> Sink<'b> {
         written.has_result = true;
         let output = written.output.take();
         match (&self.settings.output.destination, self.places()) {
-            (Destination::Folder(_), Some((path, place))) => {
+            (Destination::Folder(_), Some((path, _))) => {
                 // Compressing the same text again could give other bytes, so the file is copied.
                 let output = output.filter(|_| written.result.changed || written.compression.is_none());
                 let now = fs::metadata(path).ok();
-                self.put(written, (path, now.as_ref()), place, output, journal)?;
+                self.put(written, path, now.as_ref(), output, journal)?;
             }
-            (Destination::InPlace(suffix), Some((path, place))) if written.result.changed => {
+            (Destination::InPlace(suffix), Some((path, _))) if written.result.changed => {
                 // A link that took the place of the file, before or after it was read, leads to another file.
                 let target = output.as_ref().and_then(Output::place).unwrap_or(path);
                 let (now, there) = (fs::metadata(path).ok(), fs::metadata(target).ok());
@@ -322,12 +322,11 @@ impl<'b> Sink<'b> {
                 if let Some(copy) = suffix.as_ref().and_then(|suffix| self.copy(suffix)) {
                     output::keep_copy(path, &copy)?;
                 }
-                self.put(written, (path, now.as_ref()), place, output, journal)?;
+                self.put(written, path, now.as_ref(), output, journal)?;
             }
             (Destination::InPlace(_), Some((_, place))) => {
                 let hash = written.read_hash.as_ref().map(ReadHash::hash).unwrap_or_default();
-                self.note(written, place, (&hash, &hash), journal)
-                    .map_err(|error| output::unwritable(place, &error))?;
+                self.note(written, place, &hash, &hash, journal).map_err(|error| output::unwritable(place, &error))?;
             }
             _ => {
                 // A file without lines has a result too.
@@ -339,16 +338,17 @@ impl<'b> Sink<'b> {
         Ok(())
     }
 
-    /// Puts a result, or a copy of the unchanged file, in its place with the mode and times of `like`, and notes it in
-    /// the journal. A file that is replaced is noted before: afterwards nothing shows that it was another.
+    /// Puts the result for a file, or a copy of the unchanged file, in its place with the mode and times of `like`, and
+    /// notes it in the journal. A file that is replaced is noted before: afterwards nothing shows that it was another.
     fn put(
         &self,
         written: &Written,
-        (path, like): (&Path, Option<&Metadata>),
-        place: &Path,
+        path: &Path,
+        like: Option<&Metadata>,
         output: Option<Output>,
         journal: Option<&Journal>,
     ) -> Result<()> {
+        let place = self.entry.output.as_deref().unwrap_or(path);
         let read = written.read_hash.as_ref().map(ReadHash::hash).unwrap_or_default();
         let mut result_hash = String::new();
         let in_place = matches!(self.settings.output.destination, Destination::InPlace(_));
@@ -362,23 +362,30 @@ impl<'b> Sink<'b> {
             if is_copy && journal.is_some() && result_hash != read {
                 return Err(io::Error::other(format!("{} was changed meanwhile; run again", path.display())));
             }
-            if in_place { self.note(written, place, (&read, &result_hash), journal) } else { Ok(()) }
+            if in_place { self.note(written, place, &read, &result_hash, journal) } else { Ok(()) }
         };
         self.refuse_links()?;
         match output {
             Some(output) => output.end(like, before)?,
             None => output::copy(path, place, before)?,
         }
-        let noted = if in_place { Ok(()) } else { self.note(written, place, (&read, &result_hash), journal) };
+        let noted = if in_place { Ok(()) } else { self.note(written, place, &read, &result_hash, journal) };
         Ok(noted.map_err(|error| output::unwritable(place, &error))?)
     }
 
     /// Notes in the journal that a file is finished. A file whose summarizer failed is not: the next run tries it
     /// again.
-    fn note(&self, written: &Written, place: &Path, hashes: (&str, &str), journal: Option<&Journal>) -> io::Result<()> {
-        let certain = matches!(self.settings.output.destination, Destination::InPlace(_)) && hashes.0 != hashes.1;
+    fn note(
+        &self,
+        written: &Written,
+        place: &Path,
+        read: &str,
+        result: &str,
+        journal: Option<&Journal>,
+    ) -> io::Result<()> {
+        let certain = matches!(self.settings.output.destination, Destination::InPlace(_)) && read != result;
         match journal.filter(|_| !written.passed_through) {
-            Some(journal) => journal.note(place, hashes, written.finished_rows(), certain),
+            Some(journal) => journal.note(place, read, result, written.finished_rows(), certain),
             None => Ok(()),
         }
     }

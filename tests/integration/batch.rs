@@ -163,7 +163,7 @@ fn what_would_be_lost_is_refused_before_anything_is_done() {
         (&["-O", "linked", "logs"], "linked/deep/b.json is inside the input logs"),
         (&["-O", "both", "pair"], "would both be written to"),
         (&["-O", "out", "pair", "nested"], "would both be written to"),
-        (&["-O", "out", "fifo"], "fifo is no regular file"),
+        (&["-O", "out", "fifo"], "fifo is not a regular file"),
         (&["-O", "out", "--report", "logs/a.json", "logs"], "is another file of this command"),
         (&["-O", "out", "--archive", "logs/a.md", "--report", "out/a.json", "logs"], "is another file of this command"),
     ] {

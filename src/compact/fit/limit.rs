@@ -91,10 +91,8 @@ impl Unmet {
             parts.iter().filter(|(tokens, _)| *tokens > 0).map(|(tokens, what)| format!("{tokens} {what}")).collect();
         let parts = parts.join(", ");
         let message = format!("{source}: {limit} cannot be met; the least is {least} tokens: {parts}");
-        let next = match without_pins {
-            true => "tcompact --pin none".to_owned(),
-            false => format!("tcompact --fit tokens:{least}, or keep less with --keep"),
-        };
+        let larger = || format!("tcompact --fit tokens:{least}, or keep less with --keep");
+        let next = if without_pins { "tcompact --pin none".to_owned() } else { larger() };
         Failure::new(Exit::SummaryRefused, message).try_next(next)
     }
 }

@@ -34,7 +34,7 @@ impl Summarization<'_, '_> {
         let message = session.mask(failed.readable());
         let is_known = failed.kind == Some(FailureKind::Stopped);
         if self.is_embedded() && failed.exit != Exit::SummarizerFailed {
-            // That is no error: some histories have nothing to summarize.
+            // That is not an error: some histories have nothing to summarize.
             if self.fitted.pruned_alone.is_none() {
                 return Ok(self.left(&failed.message));
             }
@@ -49,7 +49,7 @@ impl Summarization<'_, '_> {
             OnError::Embed => {}
             OnError::Fail => return Err(failure().into()),
             _ if is_prompt_wrong => return Err(failure().into()),
-            // The embedded summarizer is no help where it failed itself.
+            // The embedded summarizer does not help where it failed itself.
             OnError::Extractive if self.is_embedded() => return Err(failure().into()),
             _ => {}
         }
