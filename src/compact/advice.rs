@@ -2,8 +2,9 @@
 //! planned before it is suggested, so that it works.
 
 use crate::compact::context::CompactionContext;
+use crate::compact::decide::FittedPlan;
 use crate::compact::decide::decide;
-use crate::compact::fit::{FittedPlan, fit};
+use crate::compact::fit::fit;
 use crate::compact::policy::CompactionPolicy;
 use crate::plan::size::Size;
 use crate::prune::{Choice, chosen};

@@ -10,7 +10,7 @@ use crate::summary::exchange::Bill;
 use crate::transcript::Transcript;
 
 use crate::compact::archive::{Archived, ChangedConversation};
-use crate::compact::fit::FittedPlan;
+use crate::compact::decide::FittedPlan;
 use crate::compact::summarize::Summary;
 
 /// The compaction of a conversation, done or planned.

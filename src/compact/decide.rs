@@ -1,15 +1,21 @@
 //! The first step: whether a conversation is compacted, and where `--keep` cuts it.
 
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 
 use crate::plan::{Plan, Rules, plan};
 use crate::presets::pairs::moved_cut;
+use crate::prune::Pruned;
 use crate::redact::Masked;
 use crate::rewrite::Edit;
+use crate::rewrite::thinking::Removal;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
 use crate::transcript::view::Arena;
 
+use crate::compact::limit::Fit;
 use crate::compact::masking::{edited, masked_before_cuts};
 use crate::compact::message::{note_tokens, summary_tokens};
 use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
@@ -17,23 +23,37 @@ use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
 /// The shortest summary. A history is summarized only if the message with this text is smaller.
 const SMALLEST_SUMMARY: &str = ".";
 
-/// The decision on a conversation.
-pub(crate) struct Decision<'t> {
+/// The plan for a conversation.
+pub(crate) struct FittedPlan<'t> {
     /// The original conversation, from which the result is made.
     pub(crate) transcript: &'t Transcript<'t>,
     /// The conversation with its secrets masked, from which texts are cut, with `--redact`.
     pub(crate) masked: Option<Masked<'t>>,
     /// The conversation that was counted and cut: with the early edits applied.
     pub(crate) view: &'t Transcript<'t>,
-    /// The early edits, in order.
+    /// The early edits, in order. The result has those that fall into messages that stay.
     pub(crate) edits: Vec<Edit>,
     /// The sizes of the view's messages.
     pub(crate) tally: Tally<'t, 't>,
-    /// Whether and where the conversation is cut.
+    /// Where the conversation is cut.
     pub(crate) plan: Plan,
+    /// The pruning. Messages that stay are pruned in the result; a model reads the history pruned.
+    pub(crate) pruned: Pruned,
+    /// The first message of the kept part.
+    pub(crate) kept_from: usize,
+    /// The thinking that is removed from messages that stay.
+    pub(crate) thinking: Removal,
+    /// How the conversation fits `--fit`, where that is given.
+    pub(crate) fit: Option<Fit>,
+    /// The embedded summarizer's text for this plan, where it was written to find the cut.
+    pub(crate) draft: Option<String>,
+    /// The plan without a cut and its pruning, where pruning alone meets the limit and a summary only saves more.
+    pub(crate) pruned_alone: Option<(Plan, Pruned)>,
+    /// The tokens that messages with removed thinking keep, counted when they are first needed.
+    pub(super) thinking_sizes: OnceCell<BTreeMap<usize, u64>>,
 }
 
-/// Decides on a conversation.
+/// Decides on a conversation. Nothing is pruned yet.
 ///
 /// # Errors
 /// The conversation cannot be read with the early edits.
@@ -41,7 +61,7 @@ pub(crate) fn decide<'t>(
     transcript: &'t Transcript<'t>,
     policy: &CompactionPolicy,
     arena: &'t Arena<'t>,
-) -> Result<Decision<'t>> {
+) -> Result<FittedPlan<'t>> {
     let masked = masked_before_cuts(transcript, policy, arena)?;
     let edits = early_edits(transcript, masked.as_ref(), policy);
     let view = edited(transcript, &edits, arena)?;
@@ -52,7 +72,21 @@ pub(crate) fn decide<'t>(
         }
         Some(reason) => Plan::of_nothing(reason),
     };
-    Ok(Decision { transcript, masked, view, edits, tally, plan })
+    Ok(FittedPlan {
+        transcript,
+        masked,
+        view,
+        edits,
+        tally,
+        kept_from: plan.cutoff,
+        plan,
+        pruned: Pruned::default(),
+        thinking: Removal::default(),
+        fit: None,
+        draft: None,
+        pruned_alone: None,
+        thinking_sizes: OnceCell::new(),
+    })
 }
 
 /// Returns the edits that a preset makes before anything is counted: it cuts arguments.

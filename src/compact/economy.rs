@@ -4,7 +4,7 @@ use crate::plan::economy::{Economy, Prices};
 use crate::summary::exchange::Bill;
 use crate::tokens::models::PRICES_OF;
 
-use crate::compact::fit::FittedPlan;
+use crate::compact::decide::FittedPlan;
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 
 /// Estimates what a plan is worth; nothing for a plan without a change. The estimate assumes a summary as large as

@@ -5,7 +5,6 @@
 //! as early as it fits. Where even that is not enough, long results of the kept part lose their middle. A conversation
 //! then has three zones: the summarized messages, the pruned messages behind the summary, and the kept part.
 
-mod limit;
 mod search;
 mod sizes;
 
@@ -18,79 +17,27 @@ use anyhow::Result;
 use crate::plan::size::Size;
 use crate::plan::{self, Plan, Policy, total};
 use crate::prune::{Account, Pruned, Rule, Scene, prune};
-use crate::redact::Masked;
 use crate::rewrite::thinking::{self, Removal, message_at};
 use crate::rewrite::{Edit, sort};
 use crate::tokens::Tally;
-use crate::transcript::Transcript;
 use crate::transcript::foreign::{self, Bytes};
 use crate::transcript::formats::read_entry;
 use crate::transcript::view::{Arena, edited};
 
 use crate::compact::archive;
-use crate::compact::decide::{Decision, decide};
+use crate::compact::decide::{FittedPlan, decide};
+use crate::compact::limit::{Fit, LEFT_FOREIGN, limit_name};
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 
-pub(crate) use limit::{Fit, limit_name};
-
-use limit::LEFT_FOREIGN;
 use search::LimitSearch;
 
 /// Room of less than this part of the limit stays unused.
 const SPARE: u64 = 20;
 
-/// The plan for a conversation.
-pub(crate) struct FittedPlan<'t> {
-    /// The original conversation, from which the result is made.
-    pub(crate) transcript: &'t Transcript<'t>,
-    /// The conversation with its secrets masked, from which texts are cut, with `--redact`.
-    pub(crate) masked: Option<Masked<'t>>,
-    /// The conversation that was counted and cut: with the early edits applied.
-    pub(crate) view: &'t Transcript<'t>,
-    /// The early edits, in order. The result has those that fall into messages that stay.
-    pub(crate) edits: Vec<Edit>,
-    /// The sizes of the view's messages.
-    pub(crate) tally: Tally<'t, 't>,
-    /// Where the conversation is cut.
-    pub(crate) plan: Plan,
-    /// The pruning. Messages that stay are pruned in the result; a model reads the history pruned.
-    pub(crate) pruned: Pruned,
-    /// The first message of the kept part.
-    pub(crate) kept_from: usize,
-    /// The thinking that is removed from messages that stay.
-    pub(crate) thinking: Removal,
-    /// How the conversation fits `--fit`, where that is given.
-    pub(crate) fit: Option<Fit>,
-    /// The embedded summarizer's text for this plan, where it was written to find the cut.
-    pub(crate) draft: Option<String>,
-    /// The plan without a cut and its pruning, where pruning alone meets the limit and a summary only saves more.
-    pub(crate) pruned_alone: Option<(Plan, Pruned)>,
-    /// The tokens that messages with removed thinking keep, counted when they are first needed.
-    thinking_sizes: OnceCell<BTreeMap<usize, u64>>,
-}
-
-/// Turns a decision into a plan.
-pub(crate) fn fit<'t>(decision: Decision<'t>, policy: &CompactionPolicy) -> FittedPlan<'t> {
-    let Decision { transcript, masked, view, edits, tally, plan } = decision;
-    let (pruned, thinking) = (Pruned::default(), Removal::default());
-    let kept_from = plan.cutoff;
-    let mut fitted = FittedPlan {
-        transcript,
-        masked,
-        view,
-        edits,
-        tally,
-        plan,
-        pruned,
-        kept_from,
-        thinking,
-        fit: None,
-        draft: None,
-        pruned_alone: None,
-        thinking_sizes: OnceCell::new(),
-    };
+/// Makes a decided plan fit: prunes, and with `--fit` cuts as early as the limit asks for.
+pub(crate) fn fit<'t>(mut fitted: FittedPlan<'t>, policy: &CompactionPolicy) -> FittedPlan<'t> {
     let may_act =
-        fitted.plan.triggered && !fitted.plan.refused && policy.disabled.is_none() && !view.messages.is_empty();
+        fitted.plan.triggered && !fitted.plan.refused && policy.disabled.is_none() && !fitted.view.messages.is_empty();
     match policy.fit.and_then(|size| size.in_tokens(policy.cut.context_window)) {
         Some(limit) if may_act => LimitSearch::new(&mut fitted, policy, limit).run(),
         _ if may_act => fitted.prune(policy),
@@ -163,7 +110,7 @@ impl<'t> FittedPlan<'t> {
     /// Whether the conversation meets the limit of another policy.
     fn can_be_met(&self, policy: &CompactionPolicy) -> bool {
         let arena = Arena::default();
-        decide(self.transcript, policy, &arena).is_ok_and(|decision| fit(decision, policy).is_met())
+        decide(self.transcript, policy, &arena).is_ok_and(|decided| fit(decided, policy).is_met())
     }
 
     /// Returns what each rule did: with `--fit` to messages that stay, else to the whole history.

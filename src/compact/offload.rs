@@ -14,7 +14,7 @@ use crate::transcript::{Transcript, framing};
 use crate::wording::readable_source;
 
 use crate::compact::archive::{self, Files, RESULTS, shown};
-use crate::compact::fit::FittedPlan;
+use crate::compact::decide::FittedPlan;
 use crate::compact::policy::CompactionPolicy;
 use crate::compact::rewriting::Edits;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::presets::buffer::Buffer;
 
 use crate::compact::archive::{self, Files, MEDIA, Section};
-use crate::compact::fit::FittedPlan;
+use crate::compact::decide::FittedPlan;
 use crate::compact::policy::{CompactionPolicy, is_lines};
 
 /// Returns the content for the archive of a conversation that was only pruned: the pruned messages as they were, where

@@ -12,8 +12,9 @@ use crate::wording::readable_source;
 
 use crate::compact::archive::{Files, Section};
 use crate::compact::context::CompactionContext;
+use crate::compact::decide::FittedPlan;
 use crate::compact::event::CompactionEvent;
-use crate::compact::fit::{Fit, FittedPlan, limit_name};
+use crate::compact::limit::{Fit, limit_name};
 use crate::compact::summarize::Summary;
 use crate::compact::{offload, pruned};
 

@@ -27,8 +27,8 @@ use crate::transcript::{Message, Role, Transcript};
 
 use crate::compact::archive::{self, ArchivePlace, Archived, Section, WRAPPED, record};
 use crate::compact::context::CompactionContext;
+use crate::compact::decide::FittedPlan;
 use crate::compact::event::CompactionEvent;
-use crate::compact::fit::FittedPlan;
 use crate::compact::masking::{edited, redactor};
 use crate::compact::message::{introduced, message_tokens, note};
 use crate::compact::no_summary::NoSummary;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::compact::{Decision, decide};
+use crate::compact::{FittedPlan, decide};
 use crate::plan;
 use crate::report::json::Count;
 use crate::tokens::Categories;
@@ -27,7 +27,7 @@ impl Task<'_> {
         for transcript in &document.transcripts {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
-            let Decision { view, tally, plan, .. } = decide(transcript, self.policy, &arena)?;
+            let FittedPlan { view, tally, plan, .. } = decide(transcript, self.policy, &arena)?;
             let tokens = plan::total(view, &tally, &self.policy.cut);
             let line = if json {
                 Count::new(&source, (view, &tally, &plan), tokens, self.policy).to_line()

@@ -7,10 +7,11 @@ use crate::plan::{self, Plan};
 use crate::presets::pairs::moved_cut;
 use crate::prune::{Pruned, Rule, capping, for_fit, last_resort, with_shorter_results};
 
+use crate::compact::decide::FittedPlan;
 use crate::compact::decide::{smallest_summary, uncut_without_gain};
-use crate::compact::fit::limit::{Fit, Unmet};
+use crate::compact::fit::SPARE;
 use crate::compact::fit::sizes::Sizes;
-use crate::compact::fit::{FittedPlan, SPARE};
+use crate::compact::limit::{Fit, Unmet};
 use crate::compact::message::{LEAST_SUMMARY, summary_tokens};
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 
