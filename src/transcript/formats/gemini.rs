@@ -12,9 +12,9 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::fields::{begins_with, id, non_null, role_in};
 use crate::transcript::formats::shared::groups::of_hosted;
-use crate::transcript::formats::shared::parts::{is_part, member, output, part};
+use crate::transcript::formats::shared::parts::{self, is_part, member, output, part};
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, Part, RareFields, ResultRef, Role};
+use crate::transcript::message::{Call, Content, Message, Part, RareFields, ResultRef, Role};
 use crate::transcript::order::{Order, Results, Texts};
 use crate::transcript::outputs::Output;
 
@@ -64,7 +64,7 @@ impl MessageReader for Gemini {
         let (calls, answers) = (all("functionCall"), all("functionResponse"));
         Ok(Message {
             role: role(message).unwrap_or(Role::Other),
-            calls: calls.map(|(part, json)| call(part, json)).collect(),
+            calls: calls.map(|(part, json)| parts::call(part, json)).collect(),
             results: answers.map(|answer| ResultRef { json: answer.0, id: id(answer.1.get("id")) }).collect(),
             content: Content::of_parts(parts.iter().map(|json| Part { json: *json, kind: part(*json) }).collect()),
             rest: RareFields::of_role(message.get_text("role").filter(|_| role(message).is_none())),
@@ -134,16 +134,6 @@ fn role(message: &Object<'_>) -> Option<Role> {
     let Some(role) = non_null(message, "role") else { return Some(Role::User) };
     let role = role.text()?;
     role_in(&[("user", Role::User), ("function", Role::User), ("model", Role::Assistant)], role)
-}
-
-fn call<'a>(part: Json<'a>, json: Json<'a>) -> Call<'a> {
-    Call {
-        json: part,
-        id: id(json.get("id")),
-        name: json.get_text("name"),
-        arguments: json.get("args").map_or(Arguments::Absent, Arguments::Value),
-        place: CallPlace::Content,
-    }
 }
 
 #[cfg(test)]

@@ -19,9 +19,7 @@ use crate::transcript::formats::shared::fields::{copied, id, non_null, role_in};
 use crate::transcript::formats::shared::links::uuid;
 use crate::transcript::formats::shared::parts;
 use crate::transcript::json::{Items, Json, Kind, Object};
-use crate::transcript::message::{
-    Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
-};
+use crate::transcript::message::{Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::outputs::{Output, Shape};
 use crate::transcript::text::Text;
@@ -127,7 +125,7 @@ impl MessageReader for GeminiCli {
         Ok(Message {
             role,
             content,
-            calls: calls().filter(|call| call.kind() == Kind::Object).map(call).collect(),
+            calls: calls().filter(|call| call.kind() == Kind::Object).map(|call| parts::call(call, call)).collect(),
             results: calls()
                 .filter_map(|call| Some(ResultRef { json: result_in(call)?, id: id(call.get("id")) }))
                 .collect(),
@@ -255,16 +253,6 @@ fn answer(json: Json<'_>) -> Part<'_> {
 
 fn part(json: Json<'_>) -> Part<'_> {
     Part { json, kind: json.text().map_or_else(|| parts::part(json), PartKind::Text) }
-}
-
-fn call(json: Json<'_>) -> Call<'_> {
-    Call {
-        json,
-        id: id(json.get("id")),
-        name: json.get_text("name"),
-        arguments: json.get("args").map_or(Arguments::Absent, Arguments::Value),
-        place: CallPlace::Content,
-    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use crate::transcript::foreign;
 use crate::transcript::formats::shared::blocks::output_text;
+use crate::transcript::formats::shared::fields::id;
 use crate::transcript::json::{Json, Kind};
-use crate::transcript::message::{Content, Part, PartKind};
+use crate::transcript::message::{Arguments, Call, CallPlace, Content, Part, PartKind};
 use crate::transcript::outputs::{Output, Shape};
 
 /// The members that a part can hold, as REST spells them.
@@ -23,6 +24,17 @@ const KEYS: [&str; 9] = [
 pub(crate) fn is_part(part: Json<'_>) -> bool {
     ["type", "kind"].iter().all(|key| part.get(key).is_none())
         && KEYS.iter().chain(&["thoughtSignature"]).any(|key| member(part, key).is_some())
+}
+
+/// Reads a call, which is `json` in a part.
+pub(crate) fn call<'a>(part: Json<'a>, json: Json<'a>) -> Call<'a> {
+    Call {
+        json: part,
+        id: id(json.get("id")),
+        name: json.get_text("name"),
+        arguments: json.get("args").map_or(Arguments::Absent, Arguments::Value),
+        place: CallPlace::Content,
+    }
 }
 
 /// Returns the member that REST calls `key`; Python spells it with underscores, and writes null for absent members.
