@@ -251,33 +251,34 @@ impl Settings {
     fn notices(&self, asks: bool) -> Vec<String> {
         let Settings { policy: CompactionPolicy { cut, summary, disabled, unlisted_reader, .. }, summarizer, .. } =
             self;
+        let mut notices = Vec::new();
         if self.stderr.volume == Volume::Quiet {
-            return Vec::new();
+            return notices;
         }
-        let is_done = disabled.is_none();
-        let never =
-            (cut.never_triggers() && is_done).then(|| format!("{}; the transcript stays unchanged", plan::NEVER));
-        let host = unencrypted_host(&summarizer.backend).filter(|_| is_done);
-        let unencrypted =
-            host.map(|host| format!("the key goes to {host} unencrypted; an address with https:// is safer"));
-        let reader = unlisted_reader.as_deref().filter(|_| cut.context_window.is_none() && is_done);
-        let same = reader == Some(summary.name.as_str());
-        let reader = reader.map(unlisted);
+        let mut told = None;
+        if disabled.is_none() {
+            if cut.never_triggers() {
+                notices.push(format!("{}; the transcript stays unchanged", plan::NEVER));
+            }
+            if let Some(host) = unencrypted_host(&summarizer.backend) {
+                notices.push(format!("the key goes to {host} unencrypted; an address with https:// is safer"));
+            }
+            told = unlisted_reader.as_deref().filter(|_| cut.context_window.is_none());
+            notices.extend(told.map(unlisted));
+        }
         // Most models of own servers are in no table, and run all the same.
-        let tells = asks && self.stderr.volume == Volume::Verbose;
-        let unknown = unlisted_summarizer(&summary.name, summary.summarizer, summary.model).filter(|_| tells);
-        let no_place = summary
-            .template
-            .has_no_place()
-            .then(|| "the prompt has no {messages}, so that the summarizer is sent none of the history".to_owned());
-        let nothing_to_mask = self.policy.redact && summary.summarizer == SummarizerKind::Off;
-        let nothing_to_mask = nothing_to_mask.then(|| {
-            "--redact masks what a summarizer is sent and the summary; with --model none there is neither, and \
-             messages that stay keep their secrets, except in texts that are cut"
-                .to_owned()
-        });
-        let of_model = [never, unencrypted, reader, unknown.filter(|_| !same)];
-        of_model.into_iter().chain([no_place, nothing_to_mask]).flatten().collect()
+        if asks && self.stderr.volume == Volume::Verbose && told != Some(summary.name.as_str()) {
+            notices.extend(unlisted_summarizer(&summary.name, summary.summarizer, summary.model));
+        }
+        if summary.template.has_no_place() {
+            notices.push("the prompt has no {messages}, so that the summarizer is sent none of the history".to_owned());
+        }
+        if self.policy.redact && summary.summarizer == SummarizerKind::Off {
+            let text = "--redact masks what a summarizer is sent and the summary; with --model none there is neither, and \
+                        messages that stay keep their secrets, except in texts that are cut";
+            notices.push(text.to_owned());
+        }
+        notices
     }
 
     /// Returns the most conversations to work on at once.

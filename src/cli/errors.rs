@@ -7,6 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::cli::command;
 pub(crate) use crate::cli::retry::retry;
+use crate::cli::retry::{flag_named, is_same};
 use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::plan::size::whole;
 use crate::tokens::models;
@@ -137,15 +138,11 @@ fn unknown_flag(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
         (flag, meant) = (word, Some(long));
     }
     let [shown, carets] = Diagnostic::new("").meant(meant.clone()).draw(&flag);
-    if flag == "--no-color" {
-        return Some(vec![
-            format!("there is no flag '{flag}'"),
-            shown,
-            carets,
-            "try: tcompact --color never".to_owned(),
-        ]);
-    }
-    let next = meant.map_or(HELP.to_owned(), |name| attempt(&name, value_of(&flag, words), words));
+    let next = if flag == "--no-color" {
+        "try: tcompact --color never".to_owned()
+    } else {
+        meant.map_or(HELP.to_owned(), |name| attempt(&name, value_of(&flag, words), words))
+    };
     Some(vec![format!("there is no flag '{flag}'"), shown, carets, next])
 }
 
@@ -153,7 +150,7 @@ fn unknown_flag(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
 fn short_switch_with_value(word: &str) -> Option<String> {
     let short = name(word.strip_prefix('-').filter(|_| word.contains('='))?).chars().next_back()?;
     let command = command();
-    let arg = command.get_arguments().find(|arg| arg.get_short() == Some(short))?;
+    let arg = flag_named(&command, &format!("-{short}"))?;
     Some(format!("--{}", arg.get_long()?)).filter(|_| !arg.get_action().takes_values())
 }
 
@@ -225,18 +222,10 @@ fn missing_flag(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
 /// Returns a command with the flag and a value that it accepts: the corrected value if possible.
 fn attempt(flag: &str, value: Option<&str>, words: &[String]) -> String {
     let command = command();
-    let arg = command.get_arguments().find(|arg| arg.get_long().is_some_and(|long| flag == format!("--{long}")));
-    let Some(arg) = arg else { return HELP.to_owned() };
-    let is_typed = |beside: &str| {
-        let long = beside.split(' ').next().unwrap_or_default();
-        let is_long = |arg: &&clap::Arg| arg.get_long().is_some_and(|name| long == format!("--{name}"));
-        let short =
-            command.get_arguments().find(is_long).and_then(clap::Arg::get_short).map(|short| format!("-{short}"));
-        words.iter().any(|word| word == long || word.starts_with(&format!("{long}=")) || Some(word) == short.as_ref())
-    };
+    let Some(arg) = flag_named(&command, flag) else { return HELP.to_owned() };
+    let is_typed = |beside: &str| words.iter().any(|word| is_same(&command, name(word), name(beside)));
     let beside = NEEDED.iter().find(|(name, beside)| *name == flag && !is_typed(beside));
-    let beside = beside.map(|(_, beside)| format!("{beside} "));
-    let beside = beside.unwrap_or_default();
+    let beside = beside.map(|(_, beside)| format!("{beside} ")).unwrap_or_default();
     if !arg.get_action().takes_values() {
         return format!("try: tcompact {beside}{flag}");
     }

@@ -58,7 +58,7 @@ fn inputs(typed: &[String]) -> Vec<String> {
     let command = command();
     let takes_next = |flag: &str| {
         let takes = |arg: &Arg| !arg.is_require_equals_set() && takes_value(&command, flag);
-        arg(&command, flag).is_some_and(takes)
+        flag_named(&command, flag).is_some_and(takes)
     };
     let mut left = Vec::new();
     let mut words = typed.iter();
@@ -147,7 +147,7 @@ fn without(flags: &[String], wrong: &str, typed: &[String]) -> Vec<String> {
             continue;
         }
         // A misspelled flag takes a value if the flag that it means takes one.
-        let has_value = match arg(&command, name) {
+        let has_value = match flag_named(&command, name) {
             Some(_) => takes_value(&command, name),
             None => !name.starts_with("--no-") && flags.iter().any(|flag| takes_value(&command, flag)),
         };
@@ -168,7 +168,7 @@ fn without(flags: &[String], wrong: &str, typed: &[String]) -> Vec<String> {
 /// not among `flags`. The value `none` excludes all others.
 fn is_another_use(command: &Command, flags: &[String], name: &str, word: &str, value: Option<&String>) -> bool {
     let text = word.split_once('=').map(|(_, text)| text).or(value.map(String::as_str));
-    let is_repeatable = arg(command, name).is_some_and(|arg| matches!(arg.get_action(), ArgAction::Append));
+    let is_repeatable = flag_named(command, name).is_some_and(|arg| matches!(arg.get_action(), ArgAction::Append));
     let Some(text) = text.filter(|_| is_repeatable) else { return false };
     let corrected = |flag: &[String]| is_same(command, name, &flag[0]);
     let is_corrected = flags.windows(2).any(corrected);
@@ -179,26 +179,26 @@ fn is_another_use(command: &Command, flags: &[String], name: &str, word: &str, v
 /// Whether a word is a flag, alone or with its value.
 fn is_flag(command: &Command, word: &str) -> bool {
     let short = word.strip_prefix('-').and_then(|rest| rest.chars().next());
-    word.starts_with("--") || short.is_some_and(|short| arg(command, &format!("-{short}")).is_some())
+    word.starts_with("--") || short.is_some_and(|short| flag_named(command, &format!("-{short}")).is_some())
 }
 
 /// Whether two words name the same flag, in its long or its short form.
-fn is_same(command: &Command, word: &str, flag: &str) -> bool {
-    let id = |word| arg(command, word).map(Arg::get_id);
+pub(super) fn is_same(command: &Command, word: &str, flag: &str) -> bool {
+    let id = |word| flag_named(command, word).map(Arg::get_id);
     word == flag || id(word).is_some_and(|id_of_word| Some(id_of_word) == id(flag))
 }
 
 fn takes_file(command: &Command, word: &str) -> bool {
-    let hint = arg(command, word).map(Arg::get_value_hint);
+    let hint = flag_named(command, word).map(Arg::get_value_hint);
     matches!(hint, Some(ValueHint::FilePath | ValueHint::DirPath))
 }
 
 fn takes_value(command: &Command, word: &str) -> bool {
-    arg(command, word).is_some_and(|arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append))
+    flag_named(command, word).is_some_and(|arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append))
 }
 
 /// Returns the argument that a word like `--keep` or `-k` names.
-fn arg<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
+pub(super) fn flag_named<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
     let is_named = |arg: &&Arg| match word.strip_prefix("--") {
         Some(long) => arg.get_long() == Some(long),
         None => arg.get_short().is_some_and(|short| word.strip_prefix('-') == Some(short.to_string().as_str())),

@@ -109,6 +109,11 @@ impl Line {
     }
 }
 
+/// Appends a plain line.
+pub(super) fn plain_line(text: impl Into<String>, columns: usize, out: &mut String) {
+    Line(vec![(Style::new(), text.into())]).end(columns, out);
+}
+
 /// Wraps words into lines of at most so many columns, all but the first indented.
 pub(super) fn wrapped(text: &str, columns: usize, out: &mut String) {
     const INDENT: &str = "  ";
@@ -116,17 +121,13 @@ pub(super) fn wrapped(text: &str, columns: usize, out: &mut String) {
     for word in text.split_whitespace() {
         let begins = line.trim_end().is_empty();
         if !begins && width(&line) + 1 + width(word) > columns {
-            let mut full = Line::default();
-            full.plain(std::mem::replace(&mut line, INDENT.to_owned()));
-            full.end(columns, out);
+            plain_line(std::mem::replace(&mut line, INDENT.to_owned()), columns, out);
         } else if !begins {
             line.push(' ');
         }
         line.push_str(word);
     }
-    let mut rest = Line::default();
-    rest.plain(line);
-    rest.end(columns, out);
+    plain_line(line, columns, out);
 }
 
 #[cfg(test)]

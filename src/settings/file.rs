@@ -144,25 +144,22 @@ fn value(kind: FlagKind, json: Json) -> Result<FlagValue, (String, &'static str)
         Json::Number(number) => Ok(number.to_string()),
         other => Err(found(&other)),
     };
-    match (kind, json) {
-        (FlagKind::Switch, Json::Bool(on)) => Ok(FlagValue::Switch(on)),
-        (FlagKind::Switch, other) => Err((found(&other), "true or false")),
+    let wanted = match kind {
+        FlagKind::Switch => "true or false",
+        FlagKind::Many => "a string, a number or a list of them that is not empty",
+        FlagKind::Object => "a table, or a string that is a JSON object",
+        FlagKind::Optional => "a string, or true or false",
+        FlagKind::One => "a string or a number",
+    };
+    let texts = match (kind, json) {
+        (FlagKind::Switch | FlagKind::Optional, Json::Bool(on)) => return Ok(FlagValue::Switch(on)),
         (FlagKind::Many, Json::Array(items)) if !items.is_empty() => {
-            let texts = items.into_iter().map(scalar).collect::<Result<_, _>>();
-            texts.map(FlagValue::Texts).map_err(|found| (found, "a string or number in each place of the list"))
+            let texts: Result<Vec<String>, String> = items.into_iter().map(scalar).collect();
+            texts.map_err(|found| (found, "a string or number in each place of the list"))?
         }
-        (FlagKind::Many, other) => scalar(other)
-            .map(|text| FlagValue::Texts(vec![text]))
-            .map_err(|found| (found, "a string, a number or a list of them that is not empty")),
-        (FlagKind::Object, table @ Json::Object(_)) => Ok(FlagValue::Texts(vec![table.to_string()])),
-        (FlagKind::Object, Json::String(text)) => Ok(FlagValue::Texts(vec![text])),
-        (FlagKind::Object, other) => Err((found(&other), "a table, or a string that is a JSON object")),
-        (FlagKind::Optional, Json::Bool(on)) => Ok(FlagValue::Switch(on)),
-        (FlagKind::Optional, other) => scalar(other)
-            .map(|text| FlagValue::Texts(vec![text]))
-            .map_err(|found| (found, "a string, or true or false")),
-        (FlagKind::One, other) => {
-            scalar(other).map(|text| FlagValue::Texts(vec![text])).map_err(|found| (found, "a string or a number"))
-        }
-    }
+        (FlagKind::Object, table @ Json::Object(_)) => vec![table.to_string()],
+        (FlagKind::Switch, other) | (FlagKind::Object, other @ Json::Number(_)) => return Err((found(&other), wanted)),
+        (_, other) => vec![scalar(other).map_err(|found| (found, wanted))?],
+    };
+    Ok(FlagValue::Texts(texts))
 }

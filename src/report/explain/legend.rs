@@ -4,7 +4,7 @@ use clap::builder::styling::Style;
 
 use crate::tokens::Categories;
 
-use crate::report::columns::{Line, fitted, width, wrapped};
+use crate::report::columns::{Line, fitted, plain_line, width, wrapped};
 use crate::report::explain::{DIM, MessageStatus, NAME, Picture, Row, StatusSum, Tie};
 use crate::report::shares::Shares;
 
@@ -71,10 +71,6 @@ impl Picture<'_, '_> {
         let brackets: Vec<&str> = brackets.into_iter().filter_map(|(there, what)| there.then_some(what)).collect();
         let beside = brackets.join("   ");
         let lines = if width(&beside) <= columns { vec![beside.as_str()] } else { brackets };
-        for text in lines.into_iter().filter(|line| !line.is_empty()) {
-            let mut line = Line::default();
-            line.plain(text);
-            line.end(columns, out);
-        }
+        lines.into_iter().filter(|line| !line.is_empty()).for_each(|line| plain_line(line, columns, out));
     }
 }

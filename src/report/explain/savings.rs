@@ -1,7 +1,7 @@
 //! The table of `--explain` for a batch: the conversations that save most.
 
 use crate::events::{Largest, Saving};
-use crate::report::columns::{Line, fitted_end};
+use crate::report::columns::{Line, fitted_end, plain_line};
 
 use crate::report::explain::{BOLD, DIM, MessageStatus};
 use crate::wording::counted;
@@ -38,9 +38,7 @@ pub(crate) fn draw(largest: &Largest, columns: usize, is_planned: bool) -> Strin
     let others = largest.smaller - largest.rows.len() as u64;
     if others > 0 {
         let rest = largest.saved - largest.rows.iter().map(|row| row.saved).sum::<u64>();
-        let mut line = Line::default();
-        line.plain(format!("{rest:>saved$} in {others} more"));
-        line.end(columns, &mut out);
+        plain_line(format!("{rest:>saved$} in {others} more"), columns, &mut out);
     }
     out
 }

@@ -16,6 +16,13 @@ pub(in crate::report) enum MessageStatus {
     Kept,
 }
 
+/// How a status is shown, in the legend and in a bar.
+struct Look {
+    sign: &'static str,
+    name: &'static str,
+    style: Style,
+}
+
 impl MessageStatus {
     pub(in crate::report) const ALL: [MessageStatus; 5] = [
         MessageStatus::Pinned,
@@ -25,26 +32,25 @@ impl MessageStatus {
         MessageStatus::Kept,
     ];
 
+    fn look(self) -> Look {
+        let (sign, name, style) = match self {
+            MessageStatus::Pinned => ("▓", "* pinned    ", AnsiColor::Cyan.on_default()),
+            MessageStatus::Removed => ("·", "  removed   ", DIM),
+            MessageStatus::Summarized => ("░", "  summarized", AnsiColor::Yellow.on_default()),
+            MessageStatus::Pruned => ("▒", "  pruned    ", AnsiColor::Blue.on_default()),
+            MessageStatus::Kept => ("█", "  kept      ", AnsiColor::Green.on_default()),
+        };
+        Look { sign, name, style }
+    }
+
     /// Returns the character of its bar.
     pub(super) fn sign(self) -> &'static str {
-        match self {
-            MessageStatus::Pinned => "▓",
-            MessageStatus::Removed => "·",
-            MessageStatus::Summarized => "░",
-            MessageStatus::Pruned => "▒",
-            MessageStatus::Kept => "█",
-        }
+        self.look().sign
     }
 
     /// Returns its name with the sign of a pin, padded to one width.
     pub(super) fn name(self) -> &'static str {
-        match self {
-            MessageStatus::Pinned => "* pinned    ",
-            MessageStatus::Removed => "  removed   ",
-            MessageStatus::Summarized => "  summarized",
-            MessageStatus::Pruned => "  pruned    ",
-            MessageStatus::Kept => "  kept      ",
-        }
+        self.look().name
     }
 
     /// Returns its name in a sentence.
@@ -54,12 +60,6 @@ impl MessageStatus {
 
     /// Returns the style of its bar.
     pub(super) fn style(self) -> Style {
-        match self {
-            MessageStatus::Pinned => AnsiColor::Cyan.on_default(),
-            MessageStatus::Removed => DIM,
-            MessageStatus::Summarized => AnsiColor::Yellow.on_default(),
-            MessageStatus::Pruned => AnsiColor::Blue.on_default(),
-            MessageStatus::Kept => AnsiColor::Green.on_default(),
-        }
+        self.look().style
     }
 }

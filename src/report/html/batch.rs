@@ -65,19 +65,19 @@ impl Page {
         let Sums { conversations, .. } = self.sums;
         let noun = if conversations == 1 { "conversation" } else { "conversations" };
         let title = format!("{} {noun}", grouped(conversations));
-        let verb = if self.is_planned { "Planned compaction of" } else { "Compaction of" };
         let lead = if conversations == 0 { "Nothing was read".to_owned() } else { self.sums.counts() };
         let head = format!(
-            "<h1>{verb} {title}</h1>\n<p class=\"lead\">{lead}.</p>\n<dl class=\"cards\">\n{}</dl>\n",
+            "<h1>{} {title}</h1>\n<p class=\"lead\">{lead}.</p>\n<dl class=\"cards\">\n{}</dl>\n",
+            self.heading(),
             self.sums()
         );
         let mut parts = Vec::new();
         let drawn = self.largest();
         if !drawn.is_empty() {
-            parts.push(("largest".to_owned(), "Largest savings", drawn));
+            parts.push(Part { anchor: "largest", title: "Largest savings", markup: drawn });
         }
         if !self.rows.is_empty() {
-            parts.push(("all".to_owned(), "All conversations", self.table()));
+            parts.push(Part { anchor: "all", title: "All conversations", markup: self.table() });
         }
         Self::framed(&title, &head, &parts)
     }
@@ -112,7 +112,7 @@ impl Page {
                 self.cards(row, Some(drawn))
             ));
             let parts = self.parts(row, drawn).into_iter();
-            out.extend(parts.map(|(_, title, markup): Part| format!("<h4>{title}</h4>\n{markup}")));
+            out.extend(parts.map(|Part { title, markup, .. }| format!("<h4>{title}</h4>\n{markup}")));
             out.push_str("</div>\n</details>\n");
         }
         out
@@ -129,19 +129,13 @@ impl Page {
                 grouped(left_out)
             ));
         }
-        out.push_str(
+        let numbers = ["Messages", "Tokens before", "and after", "Less", "Requests"].into_iter();
+        let numbers = numbers.chain(costs.then_some("Cost"));
+        let numbers: String = numbers.map(|name| format!("<th scope=\"col\" class=\"number\">{name}</th>")).collect();
+        out.push_str(&format!(
             "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table of conversations\">\n<table>\n<thead><tr>\
-             <th scope=\"col\">Conversation</th><th scope=\"col\">Status</th>\
-             <th scope=\"col\" class=\"number\">Messages</th><th scope=\"col\" class=\"number\">Tokens before</th>\
-             <th scope=\"col\" class=\"number\">and after</th><th scope=\"col\" class=\"number\">Less</th>\
-             <th scope=\"col\" class=\"number\">Requests</th>",
-        );
-        out.push_str(if costs {
-            "<th scope=\"col\" class=\"number\">Cost</th></tr></thead>\n"
-        } else {
-            "</tr></thead>\n"
-        });
-        out.push_str("<tbody>\n");
+             <th scope=\"col\">Conversation</th><th scope=\"col\">Status</th>{numbers}</tr></thead>\n<tbody>\n"
+        ));
         for (at, row) in self.rows.iter().enumerate() {
             let above = at.checked_sub(1).and_then(|above| self.rows[above].conversation.why());
             table_row(row, &RowContext { at, costs, above }, &mut out);

@@ -10,35 +10,43 @@ use crate::wording::{counted, grouped};
 /// The most characters of a summary.
 const MOST_OF_SUMMARY: usize = 60_000;
 
-/// A part of a page: its anchor, its title, its markup.
-pub(super) type Part = (&'static str, &'static str, String);
+/// A part of a page.
+pub(super) struct Part {
+    pub(super) anchor: &'static str,
+    pub(super) title: &'static str,
+    pub(super) markup: String,
+}
 
 impl Page {
     /// Draws a page for one conversation.
     pub(super) fn of_one(&self, row: &Row, drawn: &Drawn) -> String {
-        let verb = if self.is_planned { "Planned compaction of" } else { "Compaction of" };
         let head = format!(
-            "<h1>{verb} <bdi>{}</bdi></h1>\n<p class=\"lead\">{}</p>\n{}",
+            "<h1>{} <bdi>{}</bdi></h1>\n<p class=\"lead\">{}</p>\n{}",
+            self.heading(),
             row.name(),
             self.lead(row, drawn),
             self.cards(row, Some(drawn))
         );
-        let parts = self.parts(row, drawn).into_iter().map(|(id, title, markup)| (id.to_owned(), title, markup));
-        Self::framed(&row.name(), &head, &parts.collect::<Vec<_>>())
+        Self::framed(&row.name(), &head, &self.parts(row, drawn))
+    }
+
+    /// Returns the beginning of the heading.
+    pub(super) fn heading(&self) -> &'static str {
+        if self.is_planned { "Planned compaction of" } else { "Compaction of" }
     }
 
     /// Returns the parts of a drawn conversation.
     pub(super) fn parts(&self, row: &Row, drawn: &Drawn) -> Vec<Part> {
-        let mut parts = vec![("picture", "The picture", drawn.picture.clone())];
+        let mut parts = vec![Part { anchor: "picture", title: "The picture", markup: drawn.picture.clone() }];
         if !drawn.spent.is_empty() {
             let window = row.number("context_window");
             let title = if window.is_some() { "What filled the window" } else { "What filled the conversation" };
-            parts.push(("spent", title, categories(&drawn.spent, window)));
+            parts.push(Part { anchor: "spent", title, markup: categories(&drawn.spent, window) });
         }
         if !drawn.summary.is_empty() {
-            parts.push(("summary", "The summary", summary(drawn)));
+            parts.push(Part { anchor: "summary", title: "The summary", markup: summary(drawn) });
         }
-        parts.push(("places", "Files and costs", self.places(row, drawn)));
+        parts.push(Part { anchor: "places", title: "Files and costs", markup: self.places(row, drawn) });
         parts
     }
 

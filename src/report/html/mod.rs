@@ -23,6 +23,7 @@ use crate::sync::{lock, unpoisoned};
 pub(crate) use picture::{Shown, picture};
 
 use batch::Sums;
+use conversation::Part;
 use escape::escaped;
 
 const STYLE: &str = include_str!("style.css");
@@ -109,7 +110,7 @@ impl Listener for PageBuilder {
         if let Event::Done { conversations, to } = event {
             let mut page = lock(&self.page);
             page.add(conversations.to_vec(), to);
-            self.least_drawn.store(page.least_drawn(), Ordering::Relaxed);
+            self.least_drawn.store(page.least_drawn, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -161,32 +162,25 @@ impl Page {
         self.drawn = drawn.len();
     }
 
-    fn least_drawn(&self) -> u64 {
-        self.least_drawn
-    }
-
     /// Draws the whole page.
     pub(crate) fn draw(mut self) -> String {
         self.settle();
-        match self.rows.as_slice() {
-            [row] if self.sums.conversations == 1 => match &row.conversation.page {
-                Some(drawn) => self.of_one(row, drawn),
-                None => self.of_many(),
-            },
-            _ => self.of_many(),
+        let only = self.rows.first().filter(|_| self.sums.conversations == 1);
+        match only.and_then(|row| Some((row, row.conversation.page.as_ref()?))) {
+            Some((row, drawn)) => self.of_one(row, drawn),
+            None => self.of_many(),
         }
     }
 
-    /// Returns a page with a head and parts. Each part has an anchor, a title and markup.
-    fn framed(title: &str, head: &str, parts: &[(String, &str, String)]) -> String {
-        let links: String =
-            parts.iter().map(|(id, title, _)| format!("<li><a href=\"#{id}\">{title}</a></li>\n")).collect();
-        let sections: String = parts
-            .iter()
-            .map(|(id, title, markup)| {
-                format!("<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{title}</h2>\n{markup}</section>\n")
-            })
-            .collect();
+    /// Returns a page with a head and parts.
+    fn framed(title: &str, head: &str, parts: &[Part]) -> String {
+        let (mut links, mut sections) = (String::new(), String::new());
+        for Part { anchor, title, markup } in parts {
+            links.push_str(&format!("<li><a href=\"#{anchor}\">{title}</a></li>\n"));
+            sections.push_str(&format!(
+                "<section aria-labelledby=\"{anchor}\">\n<h2 id=\"{anchor}\">{title}</h2>\n{markup}</section>\n"
+            ));
+        }
         let policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
         let version = env!("CARGO_PKG_VERSION");
         format!(
