@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
-#[cfg(unix)]
-use std::process::Stdio;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 #[cfg(unix)]
 use std::thread;
@@ -161,9 +159,13 @@ pub(crate) fn kill_group(group: u32) {
     }
 }
 
-/// There are no process groups.
+/// Kills a process and all that it started: there are no process groups.
 #[cfg(not(unix))]
-pub(crate) fn kill_group(_group: u32) {}
+pub(crate) fn kill_group(process: u32) {
+    let mut command = Command::new("taskkill");
+    command.args(["/T", "/F", "/PID", &process.to_string()]);
+    let _ = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+}
 
 #[cfg(all(test, unix))]
 mod tests {

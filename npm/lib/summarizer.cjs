@@ -48,12 +48,8 @@ async function serve(summarizer, folder) {
 
 function environment(address, key) {
   const variable = Object.keys(process.env).find((name) => name.toUpperCase() === "PATH") ?? "PATH";
-  const folders = (process.env[variable] ?? "").split(path.delimiter);
-  // Git for Windows has a shell, but not on the path.
-  const git = isWindows ? folders.filter((folder) => /git[\\/]cmd[\\/]?$/i.test(folder)) : [];
-  const shells = git.map((folder) => path.join(folder, "..", "bin"));
   return {
-    [variable]: [path.dirname(process.execPath), ...folders, ...shells].join(path.delimiter),
+    [variable]: [path.dirname(process.execPath), process.env[variable] ?? ""].join(path.delimiter),
     NODE_PATH: __dirname, // where `-r` finds `callback.cjs`
     NODE_OPTIONS: "",
     ELECTRON_RUN_AS_NODE: "1",

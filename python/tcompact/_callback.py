@@ -13,17 +13,16 @@ import queue
 import re
 import secrets
 import shlex
-import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from multiprocessing.connection import Client, Connection, Listener
-from pathlib import Path
 from types import TracebackType
 
 _ADDRESS, _KEY, _COMMAND = "PYTHON_SUMMARIZER_ADDRESS", "PYTHON_SUMMARIZER_KEY", "PYTHON_SUMMARIZER"
 _SUMMARY, _FAILURE = b"+", b"-"
+_IS_WINDOWS = os.name == "nt"
 
 
 class Server:
@@ -39,7 +38,7 @@ class Server:
         """What `summarizer` raised last."""
         name = re.sub(r"[^\w.:/-]", "", getattr(summarizer, "__qualname__", type(summarizer).__qualname__))
         # Summaries in `cache` are found by the command, and so by the name of the function.
-        self.command = f'eval "${_COMMAND}" {name}'
+        self.command = f"%{_COMMAND}% {name}" if _IS_WINDOWS else f'eval "${_COMMAND}" {name}'
 
     def __enter__(self) -> Server:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -56,8 +55,8 @@ class Server:
     def run(self, command: list[str], text: bytes, environment: dict[str, str], flags: int) -> tuple[int, bytes, bytes]:
         """Runs the program, and returns its exit code, standard output and standard error."""
         known = {_ADDRESS: str(self._listener.address), _KEY: self._key.hex()}
-        known[_COMMAND] = shlex.join(["exec", sys.executable, "-I", "-S", __file__])
-        known["PATH"] = _path_with_shell()
+        words = [sys.executable, "-I", "-S", __file__]
+        known[_COMMAND] = subprocess.list2cmdline(words) if _IS_WINDOWS else shlex.join(["exec", *words])
         pipe = subprocess.PIPE
         process = subprocess.Popen(
             command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment | known, creationflags=flags
@@ -101,13 +100,6 @@ class Server:
             # The program may wait no longer.
             with contextlib.suppress(OSError):
                 connection.send_bytes(answer)
-
-
-def _path_with_shell() -> str:
-    """Returns the path, with the folder of Git's `sh` where Windows has none on it."""
-    path = os.environ.get("PATH", "")
-    git = shutil.which("git") if sys.platform == "win32" and not shutil.which("sh") else None
-    return os.pathsep.join([path, str(Path(git).parent.parent / "bin")]) if git else path
 
 
 def _main() -> int:

@@ -132,7 +132,7 @@ pub(super) fn tool_name(text: &str) -> Result<String, &'static str> {
     }
 }
 
-/// A command for `sh -c`.
+/// A command for the shell.
 pub(super) fn shell_command(text: &str) -> Result<String, &'static str> {
     if text.trim().is_empty() { Err("expected a command") } else { Ok(text.to_owned()) }
 }

@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// The most bytes that are read of its output. A summary has a few thousand.
 const MOST_OUTPUT: u64 = 16 << 20;
 
-/// Runs `command` with `sh -c`, and returns its output.
+/// Runs `command` with the system's shell (`sh -c`, on Windows `cmd /C`), and returns its output.
 ///
 /// # Errors
 /// It could not be started, took longer than `timeout`, printed too much, or did not exit with 0. The message has the
@@ -34,9 +34,8 @@ const MOST_OUTPUT: u64 = 16 << 20;
 pub(crate) fn run(command: &str, prompt: &str, timeout: Duration) -> Result<String, String> {
     let deadline = Instant::now() + timeout;
     let name = crate::summary::exchange::shown(command, NAMED);
-    let mut shell = Command::new("sh");
-    shell.args(["-c", command]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    in_own_group(&mut shell);
+    let mut shell = shell(command);
+    shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let started = Running::start(&mut shell);
     let (mut child, running) = started.map_err(|error| format!("`{name}` could not be started: {error}"))?;
     // All three pipes are served at once: a command can answer before it has read everything.
@@ -145,14 +144,26 @@ fn wait(child: &mut Child, stdout: &Reading, deadline: Instant) -> Result<(ExitS
     }
 }
 
-/// Runs the command in its own process group, so that the timeout also ends the processes that it started.
-#[cfg(unix)]
-fn in_own_group(command: &mut Command) {
-    std::os::unix::process::CommandExt::process_group(command, 0);
+/// Returns the shell that runs a command. It gets its own process group, so that the timeout also ends the processes that
+/// it started.
+#[cfg(not(windows))]
+fn shell(command: &str) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]);
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut shell, 0);
+    shell
 }
 
-#[cfg(not(unix))]
-fn in_own_group(_command: &mut Command) {}
+/// Returns the shell that runs a command. `/D` leaves out what the registry has each shell run first. `cmd` does not take
+/// arguments apart as other programs do: with `/S` it removes the outer quotes, and the rest is the command as it is.
+#[cfg(windows)]
+fn shell(command: &str) -> Command {
+    use std::os::windows::process::CommandExt;
+    let mut shell = Command::new("cmd");
+    shell.args(["/D", "/S", "/C"]).raw_arg(format!("\"{command}\""));
+    shell
+}
 
 fn kill(child: &mut Child) {
     kill_group(child.id());
@@ -167,7 +178,19 @@ fn last_words(stderr: &[u8]) -> String {
     if clean.is_empty() { String::new() } else { format!(": {}", &clean[start..]) }
 }
 
-#[cfg(test)]
+#[cfg(all(test, windows))]
+mod windows_tests {
+    use super::*;
+
+    #[test]
+    fn quotes_and_pipes_are_those_of_the_shell() {
+        let run = |command: &str| run(command, "b\r\na\r\n", Duration::from_secs(20));
+        assert_eq!(run("echo \"two  words\"&& echo more"), Ok("\"two  words\"\r\nmore\r\n".to_owned()));
+        assert!(run("echo no luck>&2& exit 7").expect_err("exit 7").ends_with("exit code: 7: no luck"));
+    }
+}
+
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

@@ -9,7 +9,7 @@ use crate::program::own_settings;
 use crate::server::{Server, completion};
 
 /// The documents besides the README.
-const DOCUMENTS: [&str; 10] = [
+const DOCUMENTS: [&str; 11] = [
     "CONTRIBUTING.md",
     "docs/agents.md",
     "docs/benchmarks.md",
@@ -18,6 +18,7 @@ const DOCUMENTS: [&str; 10] = [
     "docs/formats.md",
     "docs/presets.md",
     "docs/python.md",
+    "docs/release.md",
     "docs/security.md",
     "docs/summaries.md",
 ];
