@@ -2,7 +2,7 @@
 //! planned before it is suggested, so that it works.
 
 use crate::compact::context::CompactionContext;
-use crate::compact::decide::FittedPlan;
+use crate::compact::decide::Planned;
 use crate::compact::decide::decide;
 use crate::compact::fit::fit;
 use crate::compact::policy::CompactionPolicy;
@@ -12,7 +12,7 @@ use crate::transcript::view::Arena;
 
 impl CompactionContext<'_> {
     /// Returns a flag with a value that would change a conversation which a plan leaves unchanged.
-    pub(crate) fn advice(&self, fitted: &FittedPlan<'_>) -> Option<String> {
+    pub(crate) fn advice(&self, fitted: &Planned<'_>) -> Option<String> {
         let works = |policy: &CompactionPolicy| {
             let arena = Arena::default();
             let plan = decide(fitted.transcript, policy, &arena).map(|decision| fit(decision, policy));
@@ -24,7 +24,7 @@ impl CompactionContext<'_> {
 }
 
 /// Returns flags that may change a conversation, the most useful first, each with its policy.
-fn attempts(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> Vec<(String, CompactionPolicy)> {
+fn attempts(fitted: &Planned<'_>, policy: &CompactionPolicy) -> Vec<(String, CompactionPolicy)> {
     let tokens = fitted.tokens(policy);
     let half = rounded(tokens / 2);
     let mut attempts = Vec::new();

@@ -10,13 +10,13 @@ use crate::summary::exchange::Bill;
 use crate::transcript::Transcript;
 
 use crate::compact::archive::{Archived, ChangedConversation};
-use crate::compact::decide::FittedPlan;
+use crate::compact::decide::Planned;
 use crate::compact::summarize::Summary;
 
 /// The compaction of a conversation, done or planned.
 pub(crate) struct Compaction<'t> {
     /// The plan that was carried out.
-    pub(crate) fitted: FittedPlan<'t>,
+    pub(crate) fitted: Planned<'t>,
     /// Where the conversation was cut, with the messages that were emptied.
     pub(crate) plan: Plan,
     /// The summary in the place of the history; none where that stays.

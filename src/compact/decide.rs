@@ -24,7 +24,7 @@ use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
 const SMALLEST_SUMMARY: &str = ".";
 
 /// The plan for a conversation.
-pub(crate) struct FittedPlan<'t> {
+pub(crate) struct Planned<'t> {
     /// The original conversation, from which the result is made.
     pub(crate) transcript: &'t Transcript<'t>,
     /// The conversation with its secrets masked, from which texts are cut, with `--redact`.
@@ -61,7 +61,7 @@ pub(crate) fn decide<'t>(
     transcript: &'t Transcript<'t>,
     policy: &CompactionPolicy,
     arena: &'t Arena<'t>,
-) -> Result<FittedPlan<'t>> {
+) -> Result<Planned<'t>> {
     let masked = masked_before_cuts(transcript, policy, arena)?;
     let edits = early_edits(transcript, masked.as_ref(), policy);
     let view = edited(transcript, &edits, arena)?;
@@ -72,7 +72,7 @@ pub(crate) fn decide<'t>(
         }
         Some(reason) => Plan::of_nothing(reason),
     };
-    Ok(FittedPlan {
+    Ok(Planned {
         transcript,
         masked,
         view,

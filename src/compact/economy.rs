@@ -4,13 +4,13 @@ use crate::plan::economy::{Economy, Prices};
 use crate::summary::exchange::Bill;
 use crate::tokens::models::PRICES_OF;
 
-use crate::compact::decide::FittedPlan;
+use crate::compact::decide::Planned;
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 
 /// Estimates what a plan is worth; nothing for a plan without a change. The estimate assumes a summary as large as
 /// `--summary-tokens`, but no larger than the messages that it replaces, and one request with the whole history.
-pub(crate) fn estimated(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> Option<Economy> {
-    let FittedPlan { plan, tally, pruned, .. } = fitted;
+pub(crate) fn estimated(fitted: &Planned<'_>, policy: &CompactionPolicy) -> Option<Economy> {
+    let Planned { plan, tally, pruned, .. } = fitted;
     let before = fitted.tokens(policy);
     let pruned: u64 = pruned.accounts(plan.cutoff).iter().map(|account| account.tokens).sum();
     let shortened = pruned + fitted.thinking_tokens();

@@ -25,7 +25,7 @@ use crate::transcript::formats::read_entry;
 use crate::transcript::view::{Arena, edited};
 
 use crate::compact::archive;
-use crate::compact::decide::{FittedPlan, decide};
+use crate::compact::decide::{Planned, decide};
 use crate::compact::limit::{Fit, LEFT_FOREIGN, limit_name};
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 
@@ -35,7 +35,7 @@ use search::LimitSearch;
 const SPARE: u64 = 20;
 
 /// Makes a decided plan fit: prunes, and with `--fit` cuts as early as the limit asks for.
-pub(crate) fn fit<'t>(mut fitted: FittedPlan<'t>, policy: &CompactionPolicy) -> FittedPlan<'t> {
+pub(crate) fn fit<'t>(mut fitted: Planned<'t>, policy: &CompactionPolicy) -> Planned<'t> {
     let may_act =
         fitted.plan.triggered && !fitted.plan.refused && policy.disabled.is_none() && !fitted.view.messages.is_empty();
     match policy.fit.and_then(|size| size.in_tokens(policy.cut.context_window)) {
@@ -51,7 +51,7 @@ pub(crate) fn fit<'t>(mut fitted: FittedPlan<'t>, policy: &CompactionPolicy) -> 
     fitted
 }
 
-impl<'t> FittedPlan<'t> {
+impl<'t> Planned<'t> {
     /// Returns the tokens of the whole conversation, as it was counted.
     pub(crate) fn tokens(&self, policy: &CompactionPolicy) -> u64 {
         total(self.view, &self.tally, &policy.cut)

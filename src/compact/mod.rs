@@ -39,7 +39,7 @@ pub(crate) use archive::{Archived, ChangedConversation, Section, archive_content
 pub(crate) use compaction::Compaction;
 pub use compactor::{CompactedText, Compactor, restore};
 pub(crate) use context::CompactionContext;
-pub(crate) use decide::{FittedPlan, decide};
+pub(crate) use decide::{Planned, decide};
 pub(crate) use event::CompactionEvent;
 pub(crate) use fit::fit;
 pub(crate) use masking::{masked, redactor};
@@ -57,7 +57,7 @@ impl CompactionContext<'_> {
     ///
     /// # Errors
     /// The conversation cannot be read with the early edits.
-    pub(crate) fn plan<'t>(&self, transcript: &'t Transcript<'t>, arena: &'t Arena<'t>) -> Result<FittedPlan<'t>> {
+    pub(crate) fn plan<'t>(&self, transcript: &'t Transcript<'t>, arena: &'t Arena<'t>) -> Result<Planned<'t>> {
         let fitted = fit(decide(transcript, self.policy, arena)?, self.policy);
         // The embedded summarizer can need less room than planned. Only its text shows how much, and the room that it
         // leaves is for the messages behind it.
@@ -71,7 +71,7 @@ impl CompactionContext<'_> {
     }
 
     /// Carries a plan out: asks for the summary, and makes the edits.
-    pub(crate) fn carry_out<'t>(&self, source: &str, fitted: FittedPlan<'t>) -> Compaction<'t> {
+    pub(crate) fn carry_out<'t>(&self, source: &str, fitted: Planned<'t>) -> Compaction<'t> {
         let attempt = match fitted.check(source, self.policy) {
             Err(failure) => Attempt { failure: Some(failure), ..Attempt::default() },
             Ok(()) if fitted.plan.cutoff > 0 => summarize(self, source, &fitted),
@@ -82,12 +82,12 @@ impl CompactionContext<'_> {
     }
 
     /// Returns the compaction of a plan that is not carried out, because of a failure.
-    pub(crate) fn refused<'t>(&self, fitted: FittedPlan<'t>, failure: anyhow::Error) -> Compaction<'t> {
+    pub(crate) fn refused<'t>(&self, fitted: Planned<'t>, failure: anyhow::Error) -> Compaction<'t> {
         self.finish("", fitted, Attempt { failure: Some(failure), ..Attempt::default() })
     }
 
     /// The last step: makes the edits, and counts what they cost and save.
-    fn finish<'t>(&self, source: &str, fitted: FittedPlan<'t>, attempt: Attempt) -> Compaction<'t> {
+    fn finish<'t>(&self, source: &str, fitted: Planned<'t>, attempt: Attempt) -> Compaction<'t> {
         let Attempt { summary, mut archived, session, left, error, failure } = attempt;
         let rewritten = failure.map_or_else(|| self.rewrite(source, &fitted, summary.as_ref()), Err);
         let (edits, failure) = match rewritten {
@@ -136,7 +136,7 @@ impl CompactionContext<'_> {
     fn count_masks(
         &self,
         source: &str,
-        fitted: &FittedPlan<'_>,
+        fitted: &Planned<'_>,
         of_history: Option<Redactor>,
         edits: &Edits,
     ) -> Option<Redactor> {
@@ -150,7 +150,7 @@ impl CompactionContext<'_> {
     fn check_window(
         &self,
         source: &str,
-        fitted: &FittedPlan<'_>,
+        fitted: &Planned<'_>,
         tokens_after: Option<u64>,
         result_tokens: impl FnOnce() -> u64,
     ) {

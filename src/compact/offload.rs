@@ -14,7 +14,7 @@ use crate::transcript::{Transcript, framing};
 use crate::wording::readable_source;
 
 use crate::compact::archive::{self, Files, RESULTS, shown};
-use crate::compact::decide::FittedPlan;
+use crate::compact::decide::Planned;
 use crate::compact::policy::CompactionPolicy;
 use crate::compact::rewriting::Edits;
 
@@ -26,11 +26,11 @@ use crate::compact::rewriting::Edits;
 pub(super) fn fit_results(
     policy: &CompactionPolicy,
     source: &str,
-    fitted: &FittedPlan<'_>,
+    fitted: &Planned<'_>,
     placed: Option<&Placed>,
     edits: Edits,
 ) -> Result<Edits> {
-    let FittedPlan { transcript, masked, .. } = fitted;
+    let Planned { transcript, masked, .. } = fitted;
     let budget = policy.cut.budget.filter(|_| policy.habits.files);
     let is_larger = |budget: &u64, edits: &Edits| result_tokens(policy, transcript, edits, placed) > *budget;
     let Some(budget) = budget.filter(|budget| is_larger(budget, &edits)) else { return Ok(edits) };
@@ -69,8 +69,8 @@ fn large_results(
 }
 
 /// Returns the files to which results move whatever the summary is.
-pub(crate) fn certain_files(policy: &CompactionPolicy, fitted: &FittedPlan<'_>) -> Files {
-    let FittedPlan { view, tally, plan, .. } = fitted;
+pub(crate) fn certain_files(policy: &CompactionPolicy, fitted: &Planned<'_>) -> Files {
+    let Planned { view, tally, plan, .. } = fitted;
     let Some(budget) = policy.cut.budget.filter(|_| policy.habits.files) else { return Files::new() };
     let kept: Vec<usize> = (plan.cutoff..view.messages.len()).collect();
     if tally.reaches(&kept, budget + 1) { large_results(policy, view, None, plan).1 } else { Files::new() }

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use crate::presets::buffer::Buffer;
 
 use crate::compact::archive::{self, Files, MEDIA, Section};
-use crate::compact::decide::FittedPlan;
+use crate::compact::decide::Planned;
 use crate::compact::policy::{CompactionPolicy, is_lines};
 
 /// Returns the content for the archive of a conversation that was only pruned: the pruned messages as they were, where
 /// the archive is for reading. An archive of records gets them with the changes that restoring undoes.
-pub(super) fn sections(policy: &CompactionPolicy, source: &str, fitted: &FittedPlan<'_>) -> Vec<Section> {
+pub(super) fn sections(policy: &CompactionPolicy, source: &str, fitted: &Planned<'_>) -> Vec<Section> {
     let for_reading = policy.archive.as_deref().filter(|file| !is_lines(file));
     let touched = fitted.pruned.sizes.keys().map(|&index| &fitted.transcript.messages[index]);
     let section = for_reading.map(|_| Section::Text(format!("From {source}:\n\n{}", Buffer::Own.write(touched))));
@@ -18,7 +18,7 @@ pub(super) fn sections(policy: &CompactionPolicy, source: &str, fitted: &FittedP
 }
 
 /// Returns the files with the bytes of pruned media.
-pub(super) fn files(policy: &CompactionPolicy, fitted: &FittedPlan<'_>) -> Files {
+pub(super) fn files(policy: &CompactionPolicy, fitted: &Planned<'_>) -> Files {
     let Some(place) = archive::place(policy, fitted.transcript) else { return Files::new() };
     let folder: PathBuf = place.folder(MEDIA);
     let files = fitted.pruned.files.iter();

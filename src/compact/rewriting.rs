@@ -12,7 +12,7 @@ use crate::wording::readable_source;
 
 use crate::compact::archive::{Files, Section};
 use crate::compact::context::CompactionContext;
-use crate::compact::decide::FittedPlan;
+use crate::compact::decide::Planned;
 use crate::compact::event::CompactionEvent;
 use crate::compact::limit::{Fit, limit_name};
 use crate::compact::summarize::Summary;
@@ -36,7 +36,7 @@ impl CompactionContext<'_> {
     ///
     /// # Errors
     /// The result is larger than it may be.
-    pub(super) fn rewrite(&self, source: &str, fitted: &FittedPlan<'_>, summary: Option<&Summary>) -> Result<Edits> {
+    pub(super) fn rewrite(&self, source: &str, fitted: &Planned<'_>, summary: Option<&Summary>) -> Result<Edits> {
         let plan = &fitted.plan;
         if summary.is_none() && plan.cutoff > 0 {
             // Without a summary, the history stays unchanged.
@@ -66,8 +66,8 @@ impl CompactionContext<'_> {
     }
 
     /// Edits a conversation that is pruned and not summarized.
-    fn prune(&self, source: &str, fitted: &FittedPlan<'_>) -> Edits {
-        let FittedPlan { transcript, pruned, thinking, .. } = fitted;
+    fn prune(&self, source: &str, fitted: &Planned<'_>) -> Edits {
+        let Planned { transcript, pruned, thinking, .. } = fitted;
         self.report(source, CompactionEvent::Thinking(thinking));
         let mut emptied: Vec<usize> = pruned.emptied.iter().chain(&thinking.emptied).copied().collect();
         emptied.sort_unstable();
@@ -83,8 +83,8 @@ impl CompactionContext<'_> {
     }
 
     /// Edits a conversation that is not summarized. Thinking behind the first edit can be removed.
-    fn shorten(&self, source: &str, fitted: &FittedPlan<'_>) -> Edits {
-        let FittedPlan { transcript, edits: early, .. } = fitted;
+    fn shorten(&self, source: &str, fitted: &Planned<'_>) -> Edits {
+        let Planned { transcript, edits: early, .. } = fitted;
         let messages = transcript.messages.len();
         let behind = early.first().map_or(messages, |edit| thinking::message_at(transcript, edit) + 1);
         let reader = self.policy.reader_name();
@@ -98,8 +98,8 @@ impl CompactionContext<'_> {
     }
 
     /// Edits the messages that stay beside a summary.
-    fn edit_kept(&self, source: &str, fitted: &FittedPlan<'_>) -> Edits {
-        let FittedPlan { transcript, pruned, thinking, plan, .. } = fitted;
+    fn edit_kept(&self, source: &str, fitted: &Planned<'_>) -> Edits {
+        let Planned { transcript, pruned, thinking, plan, .. } = fitted;
         let staying = fitted.edits.iter().chain(&pruned.edits).filter(|edit| stays(transcript, plan, edit));
         let mut edits: Vec<Edit> = staying.cloned().collect();
         self.report(source, CompactionEvent::Thinking(thinking));
@@ -115,7 +115,7 @@ impl CompactionContext<'_> {
     }
 
     /// Reports a conversation that stays unchanged although it is larger than the limit of `--fit`.
-    fn report_over_limit(&self, source: &str, fitted: &FittedPlan<'_>) {
+    fn report_over_limit(&self, source: &str, fitted: &Planned<'_>) {
         let tokens = fitted.tokens(self.policy);
         if let Some(Fit { limit, .. }) = fitted.fit.filter(|fit| tokens > fit.limit) {
             self.report(source, CompactionEvent::OverLimit { tokens, limit: &limit_name(self.policy, limit) });
@@ -126,7 +126,7 @@ impl CompactionContext<'_> {
     ///
     /// # Errors
     /// The result is larger.
-    fn check_fit(&self, source: &str, fitted: &FittedPlan<'_>, edits: &Edits, placed: Option<&Placed>) -> Result<()> {
+    fn check_fit(&self, source: &str, fitted: &Planned<'_>, edits: &Edits, placed: Option<&Placed>) -> Result<()> {
         let Some(Fit { limit, .. }) = fitted.fit else { return Ok(()) };
         let tokens = offload::result_tokens(self.policy, fitted.transcript, edits, placed);
         if tokens <= limit {

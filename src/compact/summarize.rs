@@ -27,7 +27,7 @@ use crate::transcript::{Message, Role, Transcript};
 
 use crate::compact::archive::{self, ArchivePlace, Archived, Section, WRAPPED, record};
 use crate::compact::context::CompactionContext;
-use crate::compact::decide::FittedPlan;
+use crate::compact::decide::Planned;
 use crate::compact::event::CompactionEvent;
 use crate::compact::masking::{edited, redactor};
 use crate::compact::message::{introduced, message_tokens, note};
@@ -45,7 +45,7 @@ pub(super) struct Summarization<'w, 't> {
     pub(super) backend: &'w dyn SummaryBackend,
     listen: &'w dyn Fn(&str, CompactionEvent<'_>),
     /// The plan for the conversation.
-    pub(super) fitted: &'w FittedPlan<'t>,
+    pub(super) fitted: &'w Planned<'t>,
     /// The conversation as the summarizer reads it: media can be replaced, secrets masked.
     pub(super) history: &'w Transcript<'w>,
     /// The history before its secrets were masked.
@@ -112,7 +112,7 @@ pub(super) struct Attempt {
 }
 
 /// Asks for a summary of the messages that a plan removes.
-pub(super) fn summarize(context: &CompactionContext<'_>, source: &str, fitted: &FittedPlan<'_>) -> Attempt {
+pub(super) fn summarize(context: &CompactionContext<'_>, source: &str, fitted: &Planned<'_>) -> Attempt {
     let masked = || fitted.masked.as_ref().map_or_else(|| redactor(fitted.transcript), Masked::redactor);
     let mut session = Session { redactor: context.policy.redact.then(masked), ..Session::default() };
     let attempt = run(context, source, fitted, &mut session)
@@ -120,14 +120,9 @@ pub(super) fn summarize(context: &CompactionContext<'_>, source: &str, fitted: &
     Attempt { session, ..attempt }
 }
 
-fn run(
-    context: &CompactionContext<'_>,
-    source: &str,
-    fitted: &FittedPlan<'_>,
-    session: &mut Session,
-) -> Result<Attempt> {
+fn run(context: &CompactionContext<'_>, source: &str, fitted: &Planned<'_>, session: &mut Session) -> Result<Attempt> {
     let CompactionContext { policy, backend, listen, .. } = *context;
-    let FittedPlan { transcript, view, plan, .. } = fitted;
+    let Planned { transcript, view, plan, .. } = fitted;
     let archive = archive::place(policy, transcript);
     let summarized = if policy.summary.is_embedded() { fitted.summarizer_input() } else { plan.summarized() };
     let (moved, files) = archive::media_moved_out(policy, view, &summarized, archive.as_ref());
@@ -186,7 +181,7 @@ fn run(
 /// move media to files.
 fn histories<'t>(
     policy: &CompactionPolicy,
-    fitted: &FittedPlan<'t>,
+    fitted: &Planned<'t>,
     summarized: &[usize],
     moved: &[Edit],
     session: &mut Session,
@@ -229,7 +224,7 @@ impl Summarization<'_, '_> {
 
     /// Returns the note that takes the place of the history with `--model none`.
     fn note(&self) -> Accepted {
-        let FittedPlan { plan, tally, .. } = self.fitted;
+        let Planned { plan, tally, .. } = self.fitted;
         // The messages as the input has them, and as the report counts them: pruned tokens are removed, too.
         let summarized = plan.summarized();
         let (messages, tokens) = (summarized.len(), tally.sum(&summarized));

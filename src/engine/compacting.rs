@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::compact::{
     ChangedConversation, Compaction, CompactionEvent, EXTRACTIVE, Emit, SummarySource, archive_contents, economy,
 };
-use crate::events::{Conversation, Drawn, Ending, Event, Saving, Status};
+use crate::events::{Drawn, Ending, Event, ReportRow, Saving, Status};
 use crate::exit::Failure;
 use crate::fault::{self, Part};
 use crate::presets::langgraph;
@@ -112,7 +112,7 @@ impl Task<'_> {
         };
         let context = self.context(&listen);
         let fitted = context.plan(transcript, arena).inspect_err(|error| {
-            result.rows.push(Conversation::without_plan(source, Status::Failed, Some(error.to_string())));
+            result.rows.push(ReportRow::without_plan(source, Status::Failed, Some(error.to_string())));
         })?;
         self.notify(Event::Planned { source, plan: &fitted, policy: self.policy });
         if let Some(reason) = fitted.plan.reason.as_deref().filter(|_| fitted.plan.refused) {
@@ -138,7 +138,7 @@ impl Task<'_> {
         let cutoff = if row.summary_tokens.is_some() { compaction.plan.cutoff } else { 0 };
         let ending = sizes.map(|sizes| Ending { source: source.to_owned(), sizes, cutoff });
         let skipped_lines = document.broken_lines.len();
-        result.rows.push(Conversation { saving, page, ending, skipped_lines, ..row });
+        result.rows.push(ReportRow { saving, page, ending, skipped_lines, ..row });
         match compaction.failure.take().map(anyhow::Error::downcast::<Failure>) {
             None => Ok(compaction),
             Some(Ok(failure)) => Err(failure.reported(true).into()),
@@ -157,7 +157,7 @@ impl Task<'_> {
     }
 
     /// Returns the report row of a compaction that took `elapsed`.
-    fn row(&self, source: &str, compaction: &Compaction<'_>, elapsed: Duration) -> Conversation {
+    fn row(&self, source: &str, compaction: &Compaction<'_>, elapsed: Duration) -> ReportRow {
         let policy = self.policy;
         let Compaction { bill, summary, failure, .. } = compaction;
         let has_failed = failure.is_some();
@@ -177,7 +177,7 @@ impl Task<'_> {
         };
         let keeps_rows = self.settings.output.keeps_rows();
         let plan = if keeps_rows { DryRun::new(source, &compaction.fitted, policy).to_value() } else { Value::Null };
-        Conversation {
+        ReportRow {
             status,
             skipped_lines: 0,
             summary_tokens: summary.as_ref().map(|summary| summary.tokens),

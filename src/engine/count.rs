@@ -2,8 +2,7 @@
 
 use anyhow::Result;
 
-use crate::compact::{FittedPlan, decide};
-use crate::plan;
+use crate::compact::decide;
 use crate::report::json::Count;
 use crate::tokens::Categories;
 use crate::transcript::framing::Document;
@@ -27,15 +26,15 @@ impl Task<'_> {
         for transcript in &document.transcripts {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
-            let FittedPlan { view, tally, plan, .. } = decide(transcript, self.policy, &arena)?;
-            let tokens = plan::total(view, &tally, &self.policy.cut);
+            let decided = decide(transcript, self.policy, &arena)?;
+            let tokens = decided.tokens(self.policy);
             let line = if json {
-                Count::new(&source, (view, &tally, &plan), tokens, self.policy).to_line()
+                Count::new(&source, &decided, self.policy).to_line()
             } else {
                 self.line(&source, transcript, tokens)
             };
             if self.settings.stderr.explain {
-                counted.categories.join(&Categories::of(view, &tally, plan.start));
+                counted.categories.join(&Categories::of(decided.view, &decided.tally, decided.plan.start));
             }
             counted.conversations += 1;
             counted.tokens += tokens;

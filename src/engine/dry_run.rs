@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
-use crate::compact::{Compaction, CompactionEvent, FittedPlan, certain_files, economy};
+use crate::compact::{Compaction, CompactionEvent, Planned, certain_files, economy};
 use crate::engine::read::source_name;
 use crate::engine::result::{Content, TaskResult};
 use crate::engine::task::Task;
-use crate::events::{Conversation, Event, PrunedOnly, Status};
+use crate::events::{Event, PrunedOnly, ReportRow, Status};
 use crate::files::append;
 use crate::plan::economy::Economy;
 use crate::report::json::DryRun;
@@ -39,13 +39,13 @@ impl Task<'_> {
             let mut worth = estimate.then(|| economy::estimated(&fitted, self.policy)).flatten();
             self.report_plan(&source, &fitted, worth.as_ref());
             if explain.is_some() {
-                let mut row = Conversation::without_plan(&source, Status::Unchanged, None);
+                let mut row = ReportRow::without_plan(&source, Status::Unchanged, None);
                 row.saving = self.explain_plan(explain, &source, &fitted, worth.as_ref());
                 result.rows.push(row);
             }
             fitted.check(&source, self.policy)?;
             self.check_state(&source, &fitted)?;
-            let line = |fitted: &FittedPlan<'_>, economy, summary: Option<&str>| {
+            let line = |fitted: &Planned<'_>, economy, summary: Option<&str>| {
                 if json {
                     DryRun::new(&source, fitted, self.policy).with(economy, summary).to_line()
                 } else {
@@ -68,7 +68,7 @@ impl Task<'_> {
         Ok(())
     }
 
-    fn report_plan(&self, source: &str, fitted: &FittedPlan<'_>, worth: Option<&Economy>) {
+    fn report_plan(&self, source: &str, fitted: &Planned<'_>, worth: Option<&Economy>) {
         let reader = self.policy.reader_name();
         self.notify(Event::Planned { source, plan: fitted, policy: self.policy });
         if let Some(economy) = worth {
@@ -88,7 +88,7 @@ impl Task<'_> {
     }
 
     /// Compacts a conversation as a real run would; writes nothing.
-    fn preview<'t>(&self, source: &str, fitted: FittedPlan<'t>) -> Result<Compaction<'t>> {
+    fn preview<'t>(&self, source: &str, fitted: Planned<'t>) -> Result<Compaction<'t>> {
         let reader = self.policy.reader_name();
         let is_cut = fitted.plan.cutoff > 0;
         let listen = |source: &str, what: CompactionEvent<'_>| {

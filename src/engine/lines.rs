@@ -9,7 +9,7 @@ use crate::compact::OnError;
 use crate::engine::result::{Content, Piece, TaskResult};
 use crate::engine::sink::Sink;
 use crate::engine::workers::Workers;
-use crate::events::{Conversation, Event, Status};
+use crate::events::{Event, ReportRow, Status};
 use crate::exit::{Exit, Failure};
 use crate::files::input::{self, Input};
 
@@ -85,7 +85,7 @@ impl<'b> Workers<'_, 'b> {
         let Some(failure) = failure.filter(|failure| passes && failure.exit == Exit::Unreadable) else { return failed };
         let error = failure.to_string();
         self.run.notify(Event::InputFailed(&format!("{error}; the line stays unchanged")));
-        let rows = vec![Conversation::without_plan(name, Status::Failed, Some(error))];
+        let rows = vec![ReportRow::without_plan(name, Status::Failed, Some(error))];
         // A dry run prints the cut of each conversation, and this line has none.
         let content = if action.is_dry_run() { Vec::new() } else { line.into_owned() };
         TaskResult { rows, content: Content::Bytes(content), ..TaskResult::default() }

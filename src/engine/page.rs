@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
-use crate::compact::{Compaction, CompactionPolicy, FittedPlan, masked, redactor};
+use crate::compact::{Compaction, CompactionPolicy, Planned, masked, redactor};
 use crate::events::Drawn;
 use crate::exit::Failure;
 use crate::files::output::{self, Output};
@@ -86,7 +86,7 @@ fn draw_compaction(
     before: &Transcript<'_>,
     after: &Transcript<'_>,
 ) -> Drawn {
-    let FittedPlan { transcript, tally, .. } = &compaction.fitted;
+    let Planned { transcript, tally, .. } = &compaction.fitted;
     let plan = match compaction.summary {
         Some(_) => compaction.plan.clone(),
         None => plan_without_summary(&compaction.fitted.plan, compaction.error.as_deref()),

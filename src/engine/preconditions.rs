@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::compact::{CompactionPolicy, Emit, FittedPlan};
+use crate::compact::{CompactionPolicy, Emit, Planned};
 use crate::engine::inputs::Inputs;
 use crate::engine::task::Task;
 use crate::exit::Failure;
@@ -38,7 +38,7 @@ impl Task<'_> {
     }
 
     /// Refuses the update of messages that no `LangGraph` state accepts, before a summary is paid for.
-    pub(super) fn check_state(&self, source: &str, fitted: &FittedPlan<'_>) -> Result<()> {
+    pub(super) fn check_state(&self, source: &str, fitted: &Planned<'_>) -> Result<()> {
         let refused = || langgraph::refused_by_state(fitted.view, &fitted.plan);
         let refused = (self.policy.emit == Emit::Update).then(refused).flatten();
         let Some((index, why)) = refused else { return Ok(()) };

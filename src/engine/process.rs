@@ -93,7 +93,7 @@ pub(crate) fn run_alone(
     settings: &crate::settings::Settings,
     input: &Input,
     backend: &dyn crate::summary::exchange::SummaryBackend,
-    rows: &mut Vec<crate::events::Conversation>,
+    rows: &mut Vec<crate::events::ReportRow>,
 ) -> Result<TaskResult> {
     let listener = &crate::report::reporter::Reporter::new(settings.stderr.volume);
     let policy = &settings.policy;

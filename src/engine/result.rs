@@ -1,7 +1,7 @@
 //! What comes of an input, or of lines of one, before anything is written.
 
 use crate::compact::Archived;
-use crate::events::{Conversation, Status, Totals};
+use crate::events::{ReportRow, Status, Totals};
 use crate::rewrite::{self, Edit};
 
 /// What comes of an input, or of lines of one, before anything is written.
@@ -20,7 +20,7 @@ pub(crate) struct TaskResult {
     /// The messages to append to the archive, and files to write beside it.
     pub(crate) archived: Archived,
     /// The report rows of the conversations.
-    pub(crate) rows: Vec<Conversation>,
+    pub(crate) rows: Vec<ReportRow>,
     /// What was counted, and which conversations stay unchanged. The costs and savings are those of the rows.
     pub(crate) totals: Totals,
     /// Why there is no result.

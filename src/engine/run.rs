@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::Result;
 
-use crate::events::{Conversation, Event, FinishedRow, Status, Totals};
+use crate::events::{Event, FinishedRow, ReportRow, Status, Totals};
 use crate::exit::{Exit, Failure};
 use crate::fault::{self, Part};
 use crate::files::input::{self, Input, Lines, Opened, Reading};
@@ -197,7 +197,7 @@ impl<'b> Run<'b> {
             Some(error) => *lock(&self.failure) = Some(error),
             None if self.inputs.many => {
                 let only_would = matches!(self.settings.action, Action::DryRun { .. } | Action::Diff);
-                let left_out = result.rows.first().and_then(Conversation::why);
+                let left_out = result.rows.first().and_then(ReportRow::why);
                 let what = match status {
                     Status::Compacted if only_would => "would be compacted",
                     Status::LeftOut => left_out.unwrap_or(status.sentence()),
@@ -243,13 +243,13 @@ impl<'b> Run<'b> {
         for path in &self.inputs.passed_over {
             let (name, why) = (path.display().to_string(), "left out: it is a link, a copy, or no file");
             self.notify(Event::InputStatus { source: &name, what: why });
-            let row = Conversation::without_plan(&name, Status::LeftOut, Some(why.to_owned()));
+            let row = ReportRow::without_plan(&name, Status::LeftOut, Some(why.to_owned()));
             self.records.report(&[row], NOWHERE)?;
         }
         for (name, why) in &self.inputs.unsearched {
             self.notify(Event::InputFailed(&format!("{name} cannot be searched: {why}")));
             lock(&self.totals).failed += 1;
-            self.records.report(&[Conversation::without_plan(name, Status::Failed, Some(why.clone()))], NOWHERE)?;
+            self.records.report(&[ReportRow::without_plan(name, Status::Failed, Some(why.clone()))], NOWHERE)?;
         }
         Ok(())
     }

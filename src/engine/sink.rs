@@ -14,7 +14,7 @@ use crate::compact::CompactionPolicy;
 use crate::engine::inputs::{Entry, Inputs, copy_of};
 use crate::engine::journal::Journal;
 use crate::engine::ordered_output::{FirstFailed, OrderedOutput};
-use crate::events::{Conversation, Event, FinishedRow, Idle, Largest, Listener, Status, Totals};
+use crate::events::{Event, FinishedRow, Idle, Largest, Listener, ReportRow, Status, Totals};
 use crate::exit::{Exit, Failure};
 use crate::files::compression::Compression;
 use crate::files::hash::hash_of;
@@ -47,7 +47,7 @@ pub(super) struct Records {
 
 impl Records {
     /// Reports conversations whose result went to the place `to`.
-    pub(super) fn report(&self, conversations: &[Conversation], to: &str) -> Result<()> {
+    pub(super) fn report(&self, conversations: &[ReportRow], to: &str) -> Result<()> {
         self.listeners.hear(&Event::Done { conversations, to })
     }
 }
@@ -283,7 +283,7 @@ impl<'b> Sink<'b> {
             totals = Totals { saved: 0, ending: None, largest: Largest::default(), idle: Idle::default(), ..totals };
         }
         let other = error.downcast_ref::<Failure>().and_then(|failure| failure.other_file.as_deref());
-        let row = |status, why| Conversation::without_plan(&self.name(), status, Some(why));
+        let row = |status, why| ReportRow::without_plan(&self.name(), status, Some(why));
         if let Some(why) = other.filter(|_| !self.entry.named) {
             let rows = vec![row(Status::LeftOut, format!("left out: it {why}"))];
             return TaskResult { status: Status::LeftOut, rows, totals, ..TaskResult::default() };
@@ -406,7 +406,7 @@ impl<'b> Sink<'b> {
 }
 
 impl Written {
-    fn add_rows(&mut self, settings: &Settings, rows: Vec<Conversation>) {
+    fn add_rows(&mut self, settings: &Settings, rows: Vec<ReportRow>) {
         self.result.totals.add(&rows);
         self.passed_through |= rows.iter().any(|row| row.error.is_some() && row.status != Status::Compacted);
         let all = &mut self.result.rows;
@@ -422,7 +422,7 @@ impl Written {
     /// Returns what the journal keeps of the rows. Part of a file would pass for all of it.
     fn finished_rows(&self) -> Vec<FinishedRow> {
         let rows = &self.result.rows;
-        if rows.len() < MOST_NOTED { rows.iter().map(Conversation::finished).collect() } else { Vec::new() }
+        if rows.len() < MOST_NOTED { rows.iter().map(ReportRow::finished).collect() } else { Vec::new() }
     }
 }
 

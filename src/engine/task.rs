@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use anyhow::Result;
 
-use crate::compact::{CompactionContext, CompactionEvent, CompactionPolicy, FittedPlan, certain_files};
+use crate::compact::{CompactionContext, CompactionEvent, CompactionPolicy, Planned, certain_files};
 use crate::events::{Event, Idle, Listener, Saving};
 use crate::files::append;
 use crate::files::input::Input;
@@ -66,7 +66,7 @@ impl Task<'_> {
 
     /// Warns of protected tools that have no calls. Several inputs need not have the same tools, so there is no warning
     /// then.
-    pub(super) fn warn_of_unknown_tools(&self, source: &str, fitted: &FittedPlan<'_>) {
+    pub(super) fn warn_of_unknown_tools(&self, source: &str, fitted: &Planned<'_>) {
         let unknown = if self.many || self.input.as_lines { Vec::new() } else { fitted.unknown_tools(self.policy) };
         unknown.into_iter().for_each(|name| self.notify(Event::NoSuchTool { source, name }));
     }
@@ -77,7 +77,7 @@ impl Task<'_> {
         &self,
         document: &Document<'_>,
         source: &str,
-        fitted: &FittedPlan<'_>,
+        fitted: &Planned<'_>,
         left: Option<String>,
         idle: &mut Idle,
     ) {
@@ -100,7 +100,7 @@ impl Task<'_> {
         &self,
         explain: Option<Explain>,
         source: &str,
-        plan: &FittedPlan<'_>,
+        plan: &Planned<'_>,
         economy: Option<&Economy>,
     ) -> Option<Saving> {
         match explain? {
@@ -118,7 +118,7 @@ impl Task<'_> {
     }
 
     /// Refuses, before a summary is paid for, what could not be written or emitted afterwards.
-    pub(super) fn check_plan(&self, source: &str, fitted: &FittedPlan<'_>) -> Result<()> {
+    pub(super) fn check_plan(&self, source: &str, fitted: &Planned<'_>) -> Result<()> {
         if !fitted.is_change() {
             return if fitted.edits.is_empty() { Ok(()) } else { self.check_places(false) };
         }

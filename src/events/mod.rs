@@ -1,8 +1,8 @@
 //! The events of a run, as types. Listeners turn them into lines on standard error, the report, the page and the
 //! progress bar.
 
-mod conversation;
 mod idle;
+mod row;
 mod totals;
 
 use std::io;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::compact::{CompactionEvent, CompactionPolicy, FittedPlan};
+use crate::compact::{CompactionEvent, CompactionPolicy, Planned};
 use crate::fault::Fault;
 use crate::plan::Plan;
 use crate::plan::breaches::Breach;
@@ -18,8 +18,8 @@ use crate::plan::economy::Economy;
 use crate::plan::pairs::Pairs;
 use crate::rewrite::repair::Repair;
 
-pub(crate) use conversation::{Conversation, Drawn, Ending, FinishedRow, RepairedBy, Saving, Status};
 pub(crate) use idle::Idle;
+pub(crate) use row::{Drawn, Ending, FinishedRow, RepairedBy, ReportRow, Saving, Status};
 pub(crate) use totals::{Counted, Largest, PrunedOnly, Totals};
 
 /// An event of a run. `source` is the name of a conversation or of an input.
@@ -47,13 +47,13 @@ pub(crate) enum Event<'e> {
     /// Lines that are not JSON are kept aside. Their numbers are in order.
     BrokenLines { source: &'e str, lines: &'e [usize] },
     /// The decision on a conversation.
-    Planned { source: &'e str, plan: &'e FittedPlan<'e>, policy: &'e CompactionPolicy },
+    Planned { source: &'e str, plan: &'e Planned<'e>, policy: &'e CompactionPolicy },
     /// The rules asked for a cut, and the transcript stays unchanged.
     Refused { source: &'e str, reason: &'e str },
     /// The estimated savings and costs of a compaction.
     Estimated { source: &'e str, economy: &'e Economy, reader: Option<&'e str> },
     /// `--explain` draws a conversation.
-    Explained { source: &'e str, plan: &'e FittedPlan<'e>, policy: &'e CompactionPolicy, economy: Option<&'e Economy> },
+    Explained { source: &'e str, plan: &'e Planned<'e>, policy: &'e CompactionPolicy, economy: Option<&'e Economy> },
     /// The cut splits a call from its result, which `--pairs` allows.
     Split { source: &'e str, plan: &'e Plan, pairs: Pairs },
     /// `--prune-except` names a tool that has no calls.
@@ -75,7 +75,7 @@ pub(crate) enum Event<'e> {
     /// One of several inputs has no result.
     InputFailed(&'e str),
     /// The rows of conversations whose result went to the place `to`.
-    Done { conversations: &'e [Conversation], to: &'e str },
+    Done { conversations: &'e [ReportRow], to: &'e str },
     /// More bytes of the only input are done, out of `all` if that is known.
     BytesDone { bytes: usize, all: Option<u64> },
     /// One more input is done; the totals so far.

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::tokens::Categories;
 use crate::wording::counted;
 
-use crate::events::{Conversation, Ending, Idle, Saving, Status};
+use crate::events::{Ending, Idle, ReportRow, Saving, Status};
 
 /// The most conversations in the table of savings.
 const MOST: usize = 10;
@@ -106,7 +106,7 @@ impl Counted {
 
 impl Totals {
     /// Adds the costs and savings of conversations.
-    pub(crate) fn add(&mut self, conversations: &[Conversation]) {
+    pub(crate) fn add(&mut self, conversations: &[ReportRow]) {
         for conversation in conversations {
             self.summaries += u64::from(conversation.summary_tokens.is_some());
             self.requests += conversation.requests;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::compact::Archived;
 use crate::engine;
-use crate::events::{Conversation, Status};
+use crate::events::{ReportRow, Status};
 use crate::files::append::{self, Section};
 use crate::files::input::Input;
 use crate::hash::sha256;
@@ -45,7 +45,7 @@ pub(crate) struct Processed {
     /// The archived content.
     pub(crate) archived: Archived,
     /// The report of each conversation.
-    pub(crate) conversations: Vec<Conversation>,
+    pub(crate) conversations: Vec<ReportRow>,
 }
 
 /// Runs the program on a text.

@@ -10,15 +10,15 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::compact::{CompactionPolicy, FittedPlan, Summary};
-use crate::events::{Conversation, Event, Listener};
+use crate::compact::{CompactionPolicy, Planned, Summary};
+use crate::events::{Event, Listener, ReportRow};
 use crate::exit::Failure;
 use crate::plan::Plan;
 use crate::plan::economy::Economy;
 use crate::prune::Account;
 use crate::sanitize::sanitize_json;
 use crate::sync::lock;
-use crate::tokens::{Categories, Counter, Tally};
+use crate::tokens::{Categories, Counter};
 use crate::transcript::Transcript;
 use crate::transcript::compaction::ProviderCompaction;
 use crate::wording;
@@ -114,8 +114,8 @@ struct Removed {
 }
 
 impl Removed {
-    fn of(fitted: &FittedPlan<'_>, counter: Counter) -> Option<Self> {
-        let FittedPlan { transcript, thinking: removal, .. } = fitted;
+    fn of(fitted: &Planned<'_>, counter: Counter) -> Option<Self> {
+        let Planned { transcript, thinking: removal, .. } = fitted;
         (!removal.is_empty()).then(|| Removed {
             messages: removal.messages.len(),
             blocks: removal.blocks,
@@ -126,8 +126,8 @@ impl Removed {
 
 impl<'r> DryRun<'r> {
     /// Describes a plan.
-    pub(crate) fn new(source: &'r str, fitted: &'r FittedPlan<'_>, policy: &CompactionPolicy) -> Self {
-        let FittedPlan { view: transcript, plan, tally, .. } = fitted;
+    pub(crate) fn new(source: &'r str, fitted: &'r Planned<'_>, policy: &CompactionPolicy) -> Self {
+        let Planned { view: transcript, plan, tally, .. } = fitted;
         let messages = transcript.messages.len();
         let part = |indices: &[usize], empty: usize| Part {
             from: indices.first().copied().unwrap_or(empty),
@@ -202,19 +202,15 @@ pub(crate) struct Count<'r> {
 }
 
 impl<'r> Count<'r> {
-    /// Describes a conversation of so many tokens.
-    pub(crate) fn new(
-        source: &'r str,
-        (transcript, tally, plan): (&Transcript<'_>, &Tally<'_, '_>, &Plan),
-        tokens: u64,
-        policy: &CompactionPolicy,
-    ) -> Self {
-        let spent = Categories::of(transcript, tally, plan.start);
+    /// Describes a conversation, as it is counted.
+    pub(crate) fn new(source: &'r str, planned: &Planned<'_>, policy: &CompactionPolicy) -> Self {
+        let Planned { view, tally, plan, .. } = planned;
+        let (spent, tokens) = (Categories::of(view, tally, plan.start), planned.tokens(policy));
         Count {
             source,
-            format: transcript.format.name(),
+            format: view.format.name(),
             counter: tally.counter().to_string(),
-            messages: transcript.messages.len(),
+            messages: view.messages.len(),
             tokens,
             context_window: policy.cut.context_window,
             overhead: tokens.saturating_sub(spent.total()),
@@ -278,7 +274,7 @@ impl Report {
     }
 
     /// Adds conversations as soon as they are done.
-    fn add(&self, conversations: &[Conversation]) -> Result<()> {
+    fn add(&self, conversations: &[ReportRow]) -> Result<()> {
         let Some(path) = self.path.as_ref().filter(|_| !conversations.is_empty()) else { return Ok(()) };
         let lines: String = conversations.iter().map(json_line).collect();
         let write = || match &mut *lock(&self.file) {

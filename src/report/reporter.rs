@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::compact::{CompactionEvent, CompactionPolicy, FittedPlan, OnError, masked, redactor};
+use crate::compact::{CompactionEvent, CompactionPolicy, OnError, Planned, masked, redactor};
 use crate::events::{Counted, Event, Listener, PrunedOnly};
 use crate::llm::http::Between;
 use crate::llm::limiter::MOST_IN_A_ROW;
@@ -262,7 +262,7 @@ fn counted_by_provider(billed: Billed) -> String {
 }
 
 /// Describes a plan.
-fn planned(source: &str, fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> String {
+fn planned(source: &str, fitted: &Planned<'_>, policy: &CompactionPolicy) -> String {
     let plan = &fitted.plan;
     let dry_run = DryRun::new(source, fitted, policy);
     let size = format!(
@@ -330,8 +330,8 @@ fn thinking(removal: &Removal) -> Vec<String> {
 }
 
 /// Draws a conversation and its plan. The user asked for it, so it is shown at any volume.
-fn picture(source: &str, fitted: &FittedPlan<'_>, policy: &CompactionPolicy, economy: Option<&Economy>) {
-    let FittedPlan { view, tally, plan, .. } = fitted;
+fn picture(source: &str, fitted: &Planned<'_>, policy: &CompactionPolicy, economy: Option<&Economy>) {
+    let Planned { view, tally, plan, .. } = fitted;
     let economy = economy.map(|economy| economy.sentence(true, policy.reader_name()));
     let arena = Arena::default();
     let mut masks = policy.redact.then(|| redactor(view));

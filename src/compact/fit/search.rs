@@ -7,7 +7,7 @@ use crate::plan::{self, Plan};
 use crate::presets::pairs::moved_cut;
 use crate::prune::{Pruned, Rule, capping, for_fit, last_resort, with_shorter_results};
 
-use crate::compact::decide::FittedPlan;
+use crate::compact::decide::Planned;
 use crate::compact::decide::{smallest_summary, uncut_without_gain};
 use crate::compact::fit::SPARE;
 use crate::compact::fit::sizes::Sizes;
@@ -23,7 +23,7 @@ const LEAST_CAP: u64 = 100;
 
 /// The search for what makes a conversation fit a limit. All sizes are in tokens.
 pub(super) struct LimitSearch<'f, 't, 'p> {
-    fitted: &'f mut FittedPlan<'t>,
+    fitted: &'f mut Planned<'t>,
     policy: &'p CompactionPolicy,
     limit: u64,
     /// The size of the conversation as it is.
@@ -37,14 +37,14 @@ pub(super) struct LimitSearch<'f, 't, 'p> {
 
 impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     /// Returns a search of which only the limit is known.
-    pub(super) fn new(fitted: &'f mut FittedPlan<'t>, policy: &'p CompactionPolicy, limit: u64) -> Self {
+    pub(super) fn new(fitted: &'f mut Planned<'t>, policy: &'p CompactionPolicy, limit: u64) -> Self {
         let total = fitted.tokens(policy);
         let goal = total.saturating_sub(limit).max(limit.div_ceil(10));
         LimitSearch { fitted, policy, limit, total, goal, pinned: Vec::new() }
     }
 
     /// Returns a search that goes on from a plan which meets the limit.
-    pub(super) fn resumed(fitted: &'f mut FittedPlan<'t>, policy: &'p CompactionPolicy, limit: u64) -> Self {
+    pub(super) fn resumed(fitted: &'f mut Planned<'t>, policy: &'p CompactionPolicy, limit: u64) -> Self {
         let pinned = plan::pinned(fitted.transcript, &policy.cut, fitted.kept_from);
         LimitSearch { pinned, ..LimitSearch::new(fitted, policy, limit) }
     }
@@ -139,7 +139,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     /// Returns the first message of the longest tail of at most half the limit. The last message is always in it, with
     /// all messages that belong to it.
     fn half_limit_tail(&self) -> usize {
-        let FittedPlan { view, tally, .. } = &*self.fitted;
+        let Planned { view, tally, .. } = &*self.fitted;
         let last = view.messages.len() - 1;
         let first = tally.suffix_within(self.limit / 2).min(last);
         let legal = plan::legal_cuts(view);
@@ -403,7 +403,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
 
     /// Returns the plan with a cut at one place; without a cut where it would gain nothing.
     fn plan_at(&self, cut: usize) -> Plan {
-        let FittedPlan { view, tally, .. } = &*self.fitted;
+        let Planned { view, tally, .. } = &*self.fitted;
         let plan = plan::cut_at(view, tally, &self.policy.cut, moved_cut, cut);
         if self.may_cut() {
             uncut_without_gain(plan, tally, || smallest_summary(view, self.policy))

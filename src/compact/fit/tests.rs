@@ -145,7 +145,7 @@ fn the_draft_is_what_would_be_written() {
         let context = context(&policy);
         let arena = Arena::default();
         let plan = || context.plan(&document.transcripts[0], &arena).expect("a plan");
-        let (drafted, afresh) = (plan(), FittedPlan { draft: None, ..plan() });
+        let (drafted, afresh) = (plan(), Planned { draft: None, ..plan() });
         let Some(draft) = drafted.draft.clone() else { continue };
         let text = context.carry_out("", afresh).summary.expect("a summary").text;
         assert_eq!(draft, text, "{limit}");

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Result;
 
-use crate::events::{Conversation, Event, Listener, Status};
+use crate::events::{Event, Listener, ReportRow, Status};
 use crate::sync::{lock, unpoisoned};
 
 pub(crate) use picture::{Shown, picture};
@@ -53,7 +53,7 @@ impl Reader {
 /// A conversation on the page, and the place of its result.
 #[derive(Debug)]
 struct Row {
-    conversation: Conversation,
+    conversation: ReportRow,
     /// The place of the result.
     to: String,
 }
@@ -136,7 +136,7 @@ impl Page {
     }
 
     /// Adds conversations; `to` is the place of their result.
-    pub(crate) fn add(&mut self, conversations: Vec<Conversation>, to: &str) {
+    pub(crate) fn add(&mut self, conversations: Vec<ReportRow>, to: &str) {
         for mut conversation in conversations {
             conversation.page = conversation.page.filter(|_| conversation.status != Status::Failed);
             self.drawn += usize::from(conversation.page.is_some());
@@ -200,7 +200,7 @@ impl Page {
 }
 
 /// Keeps the drawings of at most [`MOST_DRAWN`] conversations; `drawn` has the indices of those with one.
-pub(crate) fn keep_largest(conversations: &mut [Conversation], drawn: &mut Vec<usize>) {
+pub(crate) fn keep_largest(conversations: &mut [ReportRow], drawn: &mut Vec<usize>) {
     if drawn.len() > MOST_DRAWN {
         drawn.sort_by_key(|&at| Reverse(conversations[at].lost()));
         drawn.drain(MOST_DRAWN..).for_each(|at| conversations[at].page = None);

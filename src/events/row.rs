@@ -53,7 +53,7 @@ impl Status {
 
 /// The report row of a conversation, as `--report` writes it: the keys of the dry run, and the outcome.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Conversation {
+pub(crate) struct ReportRow {
     /// The object of the dry run.
     #[serde(flatten)]
     pub(crate) plan: Value,
@@ -122,7 +122,7 @@ impl Ending {
     }
 }
 
-impl Conversation {
+impl ReportRow {
     /// Returns the tokens before and after, if there is a result and both are known.
     pub(crate) fn sizes(&self) -> Option<(u64, u64)> {
         let after = self.tokens_after.filter(|_| self.status != Status::Failed);
@@ -140,7 +140,7 @@ impl Conversation {
             Some(why) if status != Status::Failed => (json!({"source": source, "reason": why}), None),
             why => (json!({"source": source}), why),
         };
-        Conversation {
+        ReportRow {
             plan,
             status,
             skipped_lines: 0,
@@ -187,7 +187,7 @@ impl Conversation {
             Status::Failed => self,
             _ => {
                 let error = Some(format!("nothing was written: {why}"));
-                Conversation { status: Status::Failed, error, economy: None, ..self }
+                ReportRow { status: Status::Failed, error, economy: None, ..self }
             }
         }
     }
@@ -206,12 +206,12 @@ pub(crate) struct FinishedRow {
 
 impl FinishedRow {
     /// Returns the report row of the run that skips the conversation.
-    pub(crate) fn skipped(self) -> Conversation {
+    pub(crate) fn skipped(self) -> ReportRow {
         let FinishedRow { mut plan, summary_tokens, tokens_after, provider } = self;
         let status = Status::Finished;
         plan.insert("reason".to_owned(), status.sentence().into());
-        let skipped = Conversation::without_plan("", status, None);
-        Conversation { plan: Value::Object(plan), summary_tokens, tokens_after, provider, ..skipped }
+        let skipped = ReportRow::without_plan("", status, None);
+        ReportRow { plan: Value::Object(plan), summary_tokens, tokens_after, provider, ..skipped }
     }
 }
 
