@@ -41,7 +41,7 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --base-url 'The address of the provider''s API, including its version [default: the provider''s own]'
             cand --api-key-env 'The environment variable that holds the key [default: the provider''s own]'
             cand --request-json 'Apply this JSON merge patch (RFC 7396; `null` removes a member) to the body of each request, for parameters that tcompact does not know. tcompact refuses patches of its own parts (prompt, model) and keys'
-            cand --summarizer-cmd 'Run CMD with `sh -c` for a summary: the prompt on its standard input, the summary from its standard output'
+            cand --summarizer-cmd 'Run CMD with `sh -c` (on Windows `cmd /C`) for a summary: the prompt on its standard input, the summary from its standard output'
             cand --prompt-file 'A template for the prompt; {messages} is where the history goes, {{ and }} are braces [default: the built-in template]'
             cand --trim-tokens 'How many tokens of the end of the history to send to the summarizer; `none` sends everything'
             cand --summary-tokens 'The size to request for the summary, in tokens. The embedded summarizer never exceeds it, also with --fit, and counts the words around the summary'

@@ -180,7 +180,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "OBJECT", help_heading = "Summaries")]
     pub(crate) request_json: Option<RequestJson>,
 
-    /// Run CMD with `sh -c` for a summary: the prompt on its standard input, the summary from its standard output.
+    /// Run CMD with `sh -c` (on Windows `cmd /C`) for a summary: the prompt on its standard input, the summary from its standard output.
     #[arg(
         long, value_name = "CMD", value_parser = shell_command, conflicts_with = "model", value_hint = ValueHint::CommandString,
         help_heading = "Summaries"
