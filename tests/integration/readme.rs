@@ -144,13 +144,13 @@ fn every_command_of_the_documents_works_and_leaves_the_repository_clean() {
 const NOT_RUN: [(&str, &str); 10] = [
     ("cargo ", "builds the program or runs for minutes"),
     ("fuzz/run ", "needs a nightly toolchain"),
-    (".ci/package", "builds the program"),
+    (".ci/", "builds the program"),
     ("spark-submit ", "needs Spark"),
     ("parallel ", "needs GNU parallel and a file of the reader's"),
     ("bash tests/spark/", "needs Spark, or GNU parallel"),
     ("pip ", "needs the published package"),
     ("uvx ", "needs the published package"),
-    ("maturin ", "needs maturin, and builds the program"),
+    ("docker ", "needs the published image"),
     ("python3 ", "needs packages, a release build or a model"),
 ];
 
