@@ -1,50 +1,188 @@
-//! Changes of requests that a server needs, learned from its error responses.
+//! Parameters of ours that a server refuses, learned from its error responses.
 //!
-//! No table knows every model: deployments have custom names, and gateways accept their own parameters. So a request
-//! that is rejected for one of our parameters is changed as the response asks, and sent again.
+//! No table knows every model: deployments have custom names, and gateways accept their own parameters. So when a server
+//! refuses a parameter that tcompact chose, this request is sent again without it, and later ones are too. Only the limit
+//! of the answer is tried under its other name, or without room for reasoning, since a request needs a limit.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Mutex;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::llm::body::{get, put};
-use crate::llm::change::{Change, Replacement};
-use crate::llm::error_response::parameter::{RejectedParameter, Rejection};
+use crate::llm::body::{get, put, take};
 use crate::llm::providers::Endpoint;
-use crate::llm::providers::parameters::Parameters;
 use crate::summary::exchange::Request;
 use crate::sync::lock;
 
 /// The most changes of one request.
 pub(crate) const MOST_CHANGES: usize = 3;
 
-/// Returns the change for a complaint.
-fn change_for(complaint: RejectedParameter, sent: &Value, parameters: &Parameters) -> Change {
-    const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
-    let refused = complaint.path;
-    let effort = |effort: &str| {
-        let mut members = json!({});
-        put(&mut members, parameters.effort, json!(effort));
-        Replacement::Members(members)
-    };
-    let thinks_little = |value: &Value| matches!(value.as_str(), Some("none" | "minimal"));
-    let instead = match complaint.what {
-        Rejection::MustBeFalse => Replacement::Members(json!({refused: false})),
-        Rejection::TooLarge => Replacement::NoThoughts,
-        Rejection::Offered(least) => effort(least),
-        Rejection::MustThink => Replacement::Members(serde_json::from_str(parameters.must_think).unwrap_or_default()),
-        Rejection::Value if get(sent, parameters.effort).is_some_and(thinks_little) => effort("low"),
-        Rejection::Value | Rejection::Unknown => match LIMITS.iter().position(|limit| *limit == refused) {
-            // Where both limits were sent, the other one is enough.
-            Some(limit) if get(sent, LIMITS[1 - limit]).is_none() => Replacement::Name(LIMITS[1 - limit]),
-            _ => Replacement::Nothing,
-        },
-    };
-    Change { refused, instead }
+/// The names of the limit. A model accepts one of them.
+const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
+
+/// The parameters that tcompact chooses, as paths with dots, and the words that name each in an error.
+const OPTIONAL: [(&str, &[&str]); 11] = [
+    ("max_completion_tokens", &["max_completion_tokens"]),
+    ("max_tokens", &["max_tokens"]),
+    ("max_output_tokens", &["max_output_tokens"]),
+    ("reasoning_effort", &["reasoning_effort", "reasoningeffort", "reasoning.effort", "reasoning"]),
+    ("reasoning", &["reasoning", "reasoning_effort", "reasoningeffort"]),
+    ("thinking", &["thinking"]),
+    ("output_config", &["output_config", "effort"]),
+    (
+        "generationConfig.thinkingConfig",
+        &[
+            "thinkingconfig",
+            "thinking_config",
+            "thinkinglevel",
+            "thinking_level",
+            "thinkingbudget",
+            "thinking_budget",
+            "thinking",
+            "budget",
+        ],
+    ),
+    ("enable_thinking", &["enable_thinking", "thinking"]),
+    ("think", &["think", "thinking"]),
+    ("store", &["store"]),
+];
+
+/// Parts of the words with which servers refuse a parameter, its value, or its type.
+#[rustfmt::skip]
+const REFUSED: [&str; 19] = [
+    "support", "unknown", "recogni", "permitted", "forbidden", "allowed", "accept", "available", "enabled", "disabled",
+    "deprecated", "expected", "invalid", "mandatory", "restricted", "must be", "should be", "cannot unmarshal", "match any",
+];
+/// Words for a limit that is larger than the model's.
+const TOO_LARGE: [&str; 7] =
+    ["too large", "maximum allowed", "valid range", "less than or equal", "at most", "out of range", "supported range"];
+
+/// A parameter of a request that a server refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Refusal {
+    /// The member of the body, as a path with dots.
+    pub(super) path: &'static str,
+    /// Whether it is a limit that is larger than the server allows.
+    pub(super) is_too_large: bool,
 }
 
-/// The outcome of a complaint.
+impl Refusal {
+    /// Returns the parameter of the request `sent` that the body of an error with status 400 or 422 refuses. Of several,
+    /// it is one that the user did not set in `given`, and the first that the error names.
+    pub(super) fn in_error(body: &str, sent: &Value, given: &Map<String, Value>) -> Option<Self> {
+        let mut texts = Vec::new();
+        match serde_json::from_str(body) {
+            Ok(error) => collect_texts(&error, &mut texts),
+            Err(_) => texts.push(body.to_owned()),
+        }
+        let text = texts.join("\n").to_lowercase();
+        let contains_any = |words: &[&str]| words.iter().any(|words| text.contains(words));
+        // A message names the refused parameter first, and its alternative after it.
+        let named = OPTIONAL.iter().filter_map(|(path, words)| {
+            let quoted = quoted_value(get(sent, path)?);
+            let words = words.iter().copied().chain(quoted.iter().map(String::as_str));
+            Some((is_given(path, given), words.filter_map(|word| find(&text, word)).min()?, *path))
+        });
+        let (_, _, path) = named.min()?;
+        let is_too_large = path.starts_with("max_") && contains_any(&TOO_LARGE);
+        let is_refused = is_too_large || contains_any(&REFUSED);
+        is_refused.then_some(Refusal { path, is_too_large })
+    }
+
+    /// Returns the change of the body `sent` that this refusal asks for.
+    fn change(self, sent: &Value) -> Change {
+        let refused = self.path;
+        if self.is_too_large {
+            return Change::WithLess(refused);
+        }
+        // Where both limits were sent, the other one is enough.
+        let is_other = |limit: &&str| LIMITS.contains(&refused) && *limit != refused && get(sent, limit).is_none();
+        match LIMITS.into_iter().find(is_other) {
+            Some(instead) => Change::Renamed { refused, instead },
+            None => Change::Without(refused),
+        }
+    }
+}
+
+/// Collects the texts of an error, in order, except the input that it repeats. A gateway puts the whole error of the
+/// server behind it into a text.
+fn collect_texts(error: &Value, texts: &mut Vec<String>) {
+    match error {
+        Value::String(text) => match serde_json::from_str(text) {
+            Ok(inner @ Value::Object(_)) => collect_texts(&inner, texts),
+            _ => texts.push(text.clone()),
+        },
+        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
+        Value::Object(members) => {
+            members.iter().filter(|(key, _)| *key != "input").for_each(|(_, value)| collect_texts(value, texts));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Returns the text that was sent in a parameter, or in its only member, in all quotes. An error can quote it and not
+/// name the parameter.
+fn quoted_value(sent: &Value) -> Vec<String> {
+    let text = sent.as_str().or_else(|| sent.as_object()?.values().next()?.as_str());
+    text.map_or_else(Vec::new, |text| ["'", "\"", "`"].map(|quote| format!("{quote}{text}{quote}")).to_vec())
+}
+
+/// Returns the position of a whole word.
+fn find(text: &str, word: &str) -> Option<usize> {
+    let inner = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let whole = |at: &usize| !inner(text[..*at].chars().next_back()) && !inner(text[at + word.len()..].chars().next());
+    text.match_indices(word).map(|(at, _)| at).find(whole)
+}
+
+/// Whether the user set a parameter with `--request-json`.
+pub(super) fn is_given(path: &str, given: &Map<String, Value>) -> bool {
+    let mut keys = path.split('.');
+    let first = keys.next().and_then(|key| given.get(key));
+    first.is_some_and(|first| keys.try_fold(first, |value, key| value.get(key)).is_some())
+}
+
+/// A change of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// The parameter is not sent.
+    Without(&'static str),
+    /// Its value is sent under another name.
+    Renamed { refused: &'static str, instead: &'static str },
+    /// The limit has the tokens of the summary alone.
+    WithLess(&'static str),
+}
+
+impl Change {
+    /// Returns the refused parameter.
+    fn refused(self) -> &'static str {
+        match self {
+            Change::Without(refused) | Change::Renamed { refused, .. } | Change::WithLess(refused) => refused,
+        }
+    }
+
+    /// Applies the change to a body.
+    pub(super) fn apply(self, body: &mut Value, request: &Request) {
+        let Some(value) = take(body, self.refused()) else { return };
+        match self {
+            Change::Without(_) => {}
+            Change::Renamed { instead, .. } => put(body, instead, value),
+            Change::WithLess(limit) => put(body, limit, json!(request.limit)),
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Change::Without(refused) => write!(out, "without {refused}"),
+            Change::Renamed { refused, instead } => write!(out, "with {instead} instead of {refused}"),
+            Change::WithLess(refused) => write!(out, "with less {refused}"),
+        }
+    }
+}
+
+/// The outcome of a refusal.
 #[derive(Debug)]
 pub(super) enum Adaptation {
     /// Requests are changed from now on.
@@ -68,35 +206,31 @@ impl Adaptations {
         changes.get(&key(endpoint)).cloned().unwrap_or_default()
     }
 
-    /// Learns from a complaint about the body `sent` for a request, which had the changes `known`.
+    /// Learns from a refusal of the body `sent` for a request, which had the changes `known`.
     pub(super) fn learn(
         &self,
         endpoint: &Endpoint,
         request: &Request,
-        complaint: RejectedParameter,
+        refusal: Refusal,
         sent: &Value,
         known: &[Change],
     ) -> Adaptation {
         let mut changes = lock(&self.changes);
         let now = changes.entry(key(endpoint)).or_default();
-        let is_about_it = |change: &Change| change.refused == complaint.path;
+        let is_about_it = |change: &Change| change.refused() == refusal.path;
         if now.iter().skip(known.len()).any(is_about_it) {
             return Adaptation::Known;
         }
-        if now.iter().any(is_about_it) {
-            return Adaptation::Nothing;
-        }
+        let change = refusal.change(sent);
         // A server that accepts neither of two names accepts none.
-        let is_back = |change: &Change| {
-            now.iter().any(|old| matches!(change.instead, Replacement::Name(name) if name == old.refused))
-        };
-        let change = change_for(complaint, sent, endpoint.provider.parameters);
+        let is_back =
+            matches!(change, Change::Renamed { instead, .. } if now.iter().any(|old| old.refused() == instead));
         let mut changed = sent.clone();
         change.apply(&mut changed, request);
-        if is_back(&change) || changed == *sent {
+        if is_back || now.iter().any(is_about_it) || changed == *sent {
             return Adaptation::Nothing;
         }
-        now.push(change.clone());
+        now.push(change);
         Adaptation::New(change)
     }
 }
@@ -108,7 +242,6 @@ fn key(endpoint: &Endpoint) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::error_response::parameter::rejected_parameter;
     use crate::llm::providers::PROVIDERS;
     use crate::llm::providers::tests::{endpoint, request};
 
@@ -223,7 +356,7 @@ mod tests {
                     let sent = endpoint.request_with(&request("p"), &known);
                     let Some((name, message, code)) = wrong(&taste, &sent) else { break (sent, known) };
                     let body = &bodies(name, &message, code)[style];
-                    let what = rejected_parameter(body, &sent, &endpoint.request_json)
+                    let what = Refusal::in_error(body, &sent, &endpoint.request_json)
                         .unwrap_or_else(|| panic!("{taste:?} {sent} {body}"));
                     if matches!(learned.learn(&endpoint, &request("p"), what, &sent, &known), Adaptation::Nothing) {
                         break (sent, known);
@@ -231,15 +364,97 @@ mod tests {
                     requests += 1;
                     assert!(requests <= 1 + MOST_CHANGES, "{taste:?} {sent} {body}");
                 };
-                // No change helps where a model must reason and does not accept a low effort.
-                let hopeless = !taste.lets_off && taste.efforts & 0b100 == 0;
-                assert!(
-                    wrong(&taste, &sent).is_none() || hopeless,
-                    "{} {model} {taste:?} {sent} {known:?}",
-                    provider.name
-                );
+                assert!(wrong(&taste, &sent).is_none(), "{} {model} {taste:?} {sent} {known:?}", provider.name);
             }
         }
         assert!(cases >= 4_000, "{cases}");
+    }
+
+    /// Returns the parameter that a server refuses with these words, after a request for a model.
+    fn refused(model: &str, words: &Value) -> Option<&'static str> {
+        let (provider, model) = model.split_once(':').expect("a provider and a model");
+        let sent = endpoint(provider, model).request(&request("p"));
+        Refusal::in_error(&words.to_string(), &sent, &Map::new()).map(|refusal| refusal.path)
+    }
+
+    #[test]
+    fn refusals_in_everybodys_words() {
+        let (effort, thinking) = ("reasoning_effort", "generationConfig.thinkingConfig");
+        for (model, words, path) in [
+            // A value without its parameter.
+            (
+                "openai-responses:gpt-5.5-pro",
+                "'medium' is not supported with the 'x' model. Supported values are: 'high'.",
+                "reasoning",
+            ),
+            (
+                "anthropic:claude-opus-6",
+                "\"low\" is no effort of this model; it must be one of \"medium\", \"high\"",
+                "output_config",
+            ),
+            // The message repeats the sent value behind the accepted ones.
+            (
+                "openai:o3",
+                "[{'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'medium' or 'high'\", 'input': 'low'}]",
+                effort,
+            ),
+            ("openai:gpt-5", "The parameter reasoning_effort is not recognized", effort),
+            ("openai:gpt-5", "Invalid parameter: reasoning_effort", effort),
+            ("openai:gpt-5", "reasoning_effort is not available for this model", effort),
+            ("openai:gpt-5", "Additional properties are not allowed ('reasoning_effort' was unexpected)", effort),
+            ("openai:gpt-5", "reasoning_effort must be at most the max of the model", effort),
+            ("openai:gpt-6", "max_completion_tokens is deprecated; use max_tokens instead", "max_completion_tokens"),
+            (
+                "groq:x",
+                "'max_completion_tokens' is not available for this model. Use 'max_tokens'.",
+                "max_completion_tokens",
+            ),
+            ("google:gemini-3.6-flash", "Thinking is not enabled for models/gemini-3.6-flash", thinking),
+            ("google:gemini-2.5-flash", "Budget 0 is invalid. This model only works in thinking mode.", thinking),
+            (
+                "dashscope:qwen3.7-max",
+                "The value of the enable_thinking parameter is restricted to True.",
+                "enable_thinking",
+            ),
+            ("ollama:qwen3", "invalid think value: false (must be \"high\", \"medium\" or \"low\")", "think"),
+            (
+                "ollama:gpt-oss:20b",
+                "json: cannot unmarshal string into Go struct field ChatRequest.think of type bool",
+                "think",
+            ),
+        ] {
+            for body in [
+                json!({"error": {"message": words}}),
+                json!({"message": {"detail": [{"msg": words}]}}),
+                json!([{"error": {"message": words}}]),
+                json!({"error": words}),
+            ] {
+                assert_eq!(refused(model, &body), Some(path), "{body}");
+            }
+        }
+        for words in [
+            "Bad request",
+            "Your organization must be verified",
+            "The prompt must be one of the supported values",
+            "low on memory",
+        ] {
+            for model in ["openai:o3", "anthropic:claude-opus-6", "google:gemini-3.6-flash", "ollama:gpt-oss:20b"] {
+                assert_eq!(refused(model, &json!({"error": {"message": words}})), None, "{words}");
+            }
+        }
+    }
+
+    #[test]
+    fn of_two_parameters_it_is_the_one_that_the_user_has_not_given() {
+        let body = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.";
+        let sent =
+            json!({"max_tokens": 1, "max_completion_tokens": 2, "reasoning": {"effort": "low", "exclude": true}});
+        let path = |body: &str, given: Value| {
+            Refusal::in_error(body, &sent, given.as_object().expect("an object")).map(|refusal| refusal.path)
+        };
+        assert_eq!(path(body, json!({})), Some("max_tokens"));
+        assert_eq!(path(body, json!({"max_tokens": 1})), Some("max_completion_tokens"));
+        assert_eq!(path(body, json!({"max_completion_tokens": 2})), Some("max_tokens"));
+        assert_eq!(path("Unknown parameter: reasoning", json!({"reasoning": {"exclude": true}})), Some("reasoning"));
     }
 }

@@ -2,7 +2,6 @@
 //! module parses them.
 
 mod kind;
-pub(super) mod parameter;
 pub(super) mod window;
 
 use std::borrow::Cow;

@@ -15,9 +15,7 @@ use reqwest::Url;
 use reqwest::blocking::{Client, Response};
 use serde_json::Value;
 
-use crate::llm::adapt::{Adaptation, Adaptations, MOST_CHANGES};
-use crate::llm::change::Change;
-use crate::llm::error_response::parameter::{RejectedParameter, Rejection, is_given, rejected_parameter};
+use crate::llm::adapt::{Adaptation, Adaptations, Change, MOST_CHANGES, Refusal, is_given};
 use crate::llm::error_response::{failure_kind, is_page, kind_of_answer, requested_wait, server_message, window};
 use crate::llm::limiter::{Changed, Limiter, MOST_IN_A_ROW};
 use crate::llm::providers::Endpoint;
@@ -58,17 +56,17 @@ pub(crate) enum Between<'b> {
     /// A wait before a retry, with its reason.
     Wait(&'b str, Duration),
     /// The server rejected a parameter, for this reason, and requests are changed from now on.
-    Change(&'b str, &'b Change),
+    Change(&'b str, Change),
     /// No request is sent any more, since the last ones failed like this.
     Stop(&'b str),
     /// The server has trouble, for this reason, and gets at most so many requests at once.
     Slower(&'b str, usize),
 }
 
-/// A failed attempt, with the parameter of which the server complains.
+/// A failed attempt, with the parameter that the server refuses.
 struct Attempt {
     failed: FailedAttempt,
-    complaint: Option<RejectedParameter>,
+    refusal: Option<Refusal>,
 }
 
 impl HttpClient {
@@ -86,8 +84,8 @@ impl HttpClient {
         }
     }
 
-    /// Sends a request for a summary, and returns the reply. Where the server rejects a parameter, this request and all
-    /// later ones are changed as the response asks.
+    /// Sends a request for a summary, and returns the reply. Where the server refuses a parameter that tcompact chose,
+    /// this request and all later ones are sent without it.
     ///
     /// # Errors
     /// The error of the last attempt. It does not contain the key, even where the server repeats it.
@@ -113,7 +111,7 @@ impl HttpClient {
             let body = endpoint.request_with(request, &known);
             // Every text of a server passes here, so that no result, message or cache contains the key.
             let masked = |text: String| endpoint.key.as_ref().map_or(text.clone(), |key| key.mask(&text));
-            let Attempt { failed, complaint } = match self.attempt(client, endpoint, &body) {
+            let Attempt { failed, refusal } = match self.attempt(client, endpoint, &body) {
                 Ok(reply) => {
                     permit.end(None);
                     return Ok(Reply { text: masked(reply.text), ..reply });
@@ -126,18 +124,18 @@ impl HttpClient {
                 Some(Changed::Slower(at_once)) => self.report(Between::Slower(&failed.message, at_once)),
                 None => {}
             }
-            let Some(complaint) = complaint.filter(|_| changed < MOST_CHANGES as u64) else { return Err(failed) };
+            let Some(refusal) = refusal.filter(|_| changed < MOST_CHANGES as u64) else { return Err(failed) };
             let with = |why: String| {
                 let message = format!("{}; {why}", failed.message.trim_end_matches('.'));
                 FailedAttempt { message, ..failed.clone() }
             };
-            if is_given(complaint.path, &endpoint.request_json) {
-                return Err(with(format!("{} is what --request-json puts there", complaint.path)));
+            if is_given(refusal.path, &endpoint.request_json) {
+                return Err(with(format!("{} is what --request-json puts there", refusal.path)));
             }
-            match self.learned.learn(endpoint, request, complaint, &body, &known) {
-                Adaptation::New(change) => self.report(Between::Change(&failed.message, &change)),
+            match self.learned.learn(endpoint, request, refusal, &body, &known) {
+                Adaptation::New(change) => self.report(Between::Change(&failed.message, change)),
                 Adaptation::Known => {}
-                Adaptation::Nothing if complaint.what == Rejection::TooLarge => {
+                Adaptation::Nothing if refusal.is_too_large => {
                     return Err(with("--summary-tokens N asks for fewer".to_owned()));
                 }
                 Adaptation::Nothing => return Err(failed),
@@ -207,12 +205,12 @@ impl HttpClient {
                 let message =
                     if is_page(&answer) { String::new() } else { server_message(&answer, endpoint.key.as_ref()) };
                 let kind = kind_of_answer(&answer, persistence);
-                let complaint = rejected_parameter(&answer, body, &endpoint.request_json)
+                let refusal = Refusal::in_error(&answer, body, &endpoint.request_json)
                     .filter(|_| kind == FailureKind::BadRequest);
                 let window = window::named(&answer).filter(|_| kind == FailureKind::TooLong);
                 let failed =
                     FailedAttempt { window, ..failed(kind, format!("{url} gave no summary: {what}{message}")) };
-                Err(Attempt { failed, complaint })
+                Err(Attempt { failed, refusal })
             }
         }
     }
@@ -249,17 +247,14 @@ impl HttpClient {
         };
         let message = format!("{url} answered {status}{}{hint}", server_message(&text, endpoint.key.as_ref()));
         let kind = failure_kind(status, &text, self.retry_policy.persistence);
-        let may_complain = matches!(status.as_u16(), 400 | 422) && kind != FailureKind::TooLong;
+        let may_refuse = matches!(status.as_u16(), 400 | 422) && kind != FailureKind::TooLong;
         let failed = FailedAttempt {
             asked: requested_wait(wait_ms.as_deref(), wait.as_deref(), &text, now.unwrap_or_else(SystemTime::now)),
             advised: advised.and_then(|advised| advised.trim().to_ascii_lowercase().parse().ok()),
             window: window::named(&text).filter(|_| kind == FailureKind::TooLong),
             ..failed(kind, message)
         };
-        Err(Attempt {
-            complaint: rejected_parameter(&text, body, &endpoint.request_json).filter(|_| may_complain),
-            failed,
-        })
+        Err(Attempt { refusal: Refusal::in_error(&text, body, &endpoint.request_json).filter(|_| may_refuse), failed })
     }
 
     /// Reads a body within the deadline, and with no pause longer than the limit.
@@ -343,7 +338,7 @@ fn failed(kind: FailureKind, message: String) -> FailedAttempt {
 
 impl From<FailedAttempt> for Attempt {
     fn from(failed: FailedAttempt) -> Self {
-        Attempt { failed, complaint: None }
+        Attempt { failed, refusal: None }
     }
 }
 

@@ -20,8 +20,6 @@ pub(crate) struct Parameters {
     pub(crate) effort: &'static str,
     /// Switches reasoning off, as a JSON merge patch.
     pub(crate) off: &'static str,
-    /// Takes the place of `off` for a model that must reason, as a JSON merge patch.
-    pub(crate) must_think: &'static str,
     /// What models accept. The first matching row counts.
     rows: &'static [Row],
     /// Vendors whose tables count first, by the part of a name before the slash.

@@ -35,35 +35,33 @@ const OPENAI_ROWS: &[Row] = &[
     thinks(&["gpt-5*", "gpt-6*", "gpt-7*", "gpt-8*", "gpt-9*"], Least::Effort("low")),
 ];
 
-/// OpenAI's models in Chat Completions.
-pub(crate) const OPENAI: Parameters = Parameters {
-    limit: "max_completion_tokens",
-    older_limit: Some("max_tokens"),
+/// The parameters of most servers that speak OpenAI's Chat Completions.
+const USUAL: Parameters = Parameters {
+    limit: "max_tokens",
+    older_limit: None,
     effort: "reasoning_effort",
     off: r#"{"reasoning_effort":"none"}"#,
-    must_think: r#"{"reasoning_effort":"low"}"#,
-    rows: OPENAI_ROWS,
+    rows: &[],
     vendors: &[],
 };
+
+/// OpenAI's models in Chat Completions.
+pub(crate) const OPENAI: Parameters =
+    Parameters { limit: "max_completion_tokens", older_limit: Some("max_tokens"), rows: OPENAI_ROWS, ..USUAL };
 
 /// OpenAI's models in the Responses API.
 pub(crate) const OPENAI_RESPONSES: Parameters = Parameters {
     limit: "max_output_tokens",
-    older_limit: None,
     effort: "reasoning.effort",
     off: r#"{"reasoning":{"effort":"none"}}"#,
-    must_think: r#"{"reasoning":{"effort":"low"}}"#,
     rows: OPENAI_ROWS,
-    vendors: &[],
+    ..USUAL
 };
 
 /// Claude.
 pub(crate) const ANTHROPIC: Parameters = Parameters {
-    limit: "max_tokens",
-    older_limit: None,
     effort: "output_config.effort",
     off: r#"{"thinking":{"type":"disabled"}}"#,
-    must_think: r#"{"output_config":{"effort":"low"}}"#,
     rows: &[
         thinks(
             &["claude-sonnet-5-5"],
@@ -80,16 +78,14 @@ pub(crate) const ANTHROPIC: Parameters = Parameters {
         // A custom name can stand for any of them.
         thinks(&["*"], Least::Unasked),
     ],
-    vendors: &[],
+    ..USUAL
 };
 
 /// Gemini.
 pub(crate) const GOOGLE: Parameters = Parameters {
     limit: "generationConfig.maxOutputTokens",
-    older_limit: None,
     effort: "generationConfig.thinkingConfig.thinkingLevel",
     off: r#"{"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}}"#,
-    must_think: r#"{"generationConfig":{"thinkingConfig":{"thinkingBudget":128}}}"#,
     rows: &[
         quiet(&["*-tts*", "gemini-2.5-flash-image*", "gemini-2.0*", "gemini-1*"], Least::Unasked),
         quiet(&["gemini-2.5-flash*"], Least::Off),
@@ -105,31 +101,23 @@ pub(crate) const GOOGLE: Parameters = Parameters {
             Least::Effort("low"),
         ),
     ],
-    vendors: &[],
+    ..USUAL
 };
 
 /// `DeepSeek`.
 pub(crate) const DEEPSEEK: Parameters = Parameters {
-    limit: "max_tokens",
-    older_limit: None,
-    effort: "reasoning_effort",
     off: r#"{"thinking":{"type":"disabled"}}"#,
-    must_think: r#"{"reasoning_effort":"low"}"#,
     rows: &[
         thinks(&["deepseek-reasoner*", "deepseek-r1*"], Least::Unasked),
         quiet(&["deepseek-chat*"], Least::Unasked),
         quiet(&["deepseek-*"], Least::Off),
     ],
-    vendors: &[],
+    ..USUAL
 };
 
 /// Qwen and the other models of DashScope.
 pub(crate) const DASHSCOPE: Parameters = Parameters {
-    limit: "max_tokens",
-    older_limit: None,
-    effort: "reasoning_effort",
     off: r#"{"enable_thinking":false}"#,
-    must_think: "{}",
     rows: &[
         thinks(&["*-thinking*", "qwq*", "qvq*", "deepseek-r1*"], Least::Unasked),
         quiet(&["*-instruct*", "*-coder*"], Least::Unasked),
@@ -138,31 +126,22 @@ pub(crate) const DASHSCOPE: Parameters = Parameters {
             Least::Off,
         ),
     ],
-    vendors: &[],
+    ..USUAL
 };
 
 /// Groq.
 pub(crate) const GROQ: Parameters = Parameters {
     limit: "max_completion_tokens",
-    older_limit: None,
-    effort: "reasoning_effort",
-    off: r#"{"reasoning_effort":"none"}"#,
-    must_think: r#"{"reasoning_effort":"low"}"#,
     rows: &[
         thinks(&["gpt-oss*"], Least::Effort("low")),
         quiet(&["qwen3*"], Least::Effort("none")),
         thinks(&["deepseek-r1*", "qwen-qwq*"], Least::Unasked),
     ],
-    vendors: &[],
+    ..USUAL
 };
 
 /// Mistral.
 pub(crate) const MISTRAL: Parameters = Parameters {
-    limit: "max_tokens",
-    older_limit: None,
-    effort: "reasoning_effort",
-    off: r#"{"reasoning_effort":"none"}"#,
-    must_think: r#"{"reasoning_effort":"low"}"#,
     rows: &[
         thinks(&["mistral-large-4*"], Least::Effort("low")),
         thinks(&["magistral*"], Least::Unasked),
@@ -171,16 +150,13 @@ pub(crate) const MISTRAL: Parameters = Parameters {
             Least::Effort("none"),
         ),
     ],
-    vendors: &[],
+    ..USUAL
 };
 
 /// `OpenRouter`. The tables of the models' vendors count first.
 pub(crate) const OPENROUTER: Parameters = Parameters {
-    limit: "max_tokens",
-    older_limit: None,
     effort: "reasoning.effort",
     off: r#"{"reasoning":{"enabled":false}}"#,
-    must_think: r#"{"reasoning":{"effort":"low"}}"#,
     rows: &[
         quiet(&["*-instruct*", "llama-*", "gemma-2*", "gemma-3*"], Least::Unasked),
         thinks(&["deepseek-r1*", "*-thinking*", "minimax-m*", "gpt-oss*"], Least::Effort("low")),
@@ -194,31 +170,24 @@ pub(crate) const OPENROUTER: Parameters = Parameters {
         ("mistralai", &MISTRAL),
         ("x-ai", &XAI),
     ],
+    ..USUAL
 };
 
 /// Together.
 pub(crate) const TOGETHER: Parameters = Parameters {
-    limit: "max_tokens",
-    older_limit: None,
-    effort: "reasoning_effort",
     off: r#"{"reasoning":{"enabled":false}}"#,
-    must_think: "{}",
     rows: &[
         thinks(&["gpt-oss*"], Least::Effort("low")),
         thinks(&["deepseek-r1*", "*-thinking*", "minimax-m*"], Least::Unasked),
         quiet(&["*-instruct*", "*-coder*"], Least::Unasked),
         quiet(&["qwen3*", "deepseek-v3.*", "deepseek-v4*", "glm-*", "kimi-k*"], Least::Off),
     ],
-    vendors: &[],
+    ..USUAL
 };
 
 /// Grok.
 pub(crate) const XAI: Parameters = Parameters {
     limit: "max_completion_tokens",
-    older_limit: None,
-    effort: "reasoning_effort",
-    off: r#"{"reasoning_effort":"none"}"#,
-    must_think: r#"{"reasoning_effort":"low"}"#,
     rows: &[
         thinks(&["grok-3-mini*", "grok-4.5*", "grok-4.6*", "grok-4.7*", "grok-build-latest"], Least::Effort("low")),
         thinks(&["grok-code*"], Least::Unasked),
@@ -226,17 +195,15 @@ pub(crate) const XAI: Parameters = Parameters {
         quiet(&["grok-2*"], Least::Unasked),
         thinks(&["grok-*"], Least::Effort("low")),
     ],
-    vendors: &[],
+    ..USUAL
 };
 
 /// Ollama.
 pub(crate) const OLLAMA: Parameters = Parameters {
     limit: "options.num_predict",
-    older_limit: None,
     effort: "think",
     off: r#"{"think":false}"#,
-    must_think: r#"{"think":"low"}"#,
     // Models without reasoning accept this as well.
     rows: &[thinks(&["gpt-oss*"], Least::Effort("low")), quiet(&["*"], Least::Off)],
-    vendors: &[],
+    ..USUAL
 };
