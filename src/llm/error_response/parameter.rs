@@ -140,16 +140,20 @@ pub(in crate::llm) fn rejected_parameter(
     let named = named.min_by_key(|(first, path)| (is_given(path, given), *first));
     let (at, path) = named.or_else(|| effort_named_by_value(&text, sent))?;
     let is_limit = path.starts_with("max_");
-    let what = match () {
-        () if contains_any(&text, &MUST_THINK) || text.contains("thinking.type.disabled") => Rejection::MustThink,
-        () if is_limit && contains_any(&text, &TOO_LARGE) => Rejection::TooLarge,
-        () if is_limit => contains_any(&text, &REFUSED).then_some(Rejection::Unknown)?,
-        () => match offered(&text[at..], value(sent, path)) {
-            Some(offered) => Rejection::Offered(offered),
-            _ if !contains_any(&text, &REFUSED) && !contains_any(&text, &OFFERS) => return None,
-            _ if value(sent, path).is_some_and(|value| find(&text, value).is_some()) => Rejection::Value,
-            _ => Rejection::Unknown,
-        },
+    let what = if contains_any(&text, &MUST_THINK) || text.contains("thinking.type.disabled") {
+        Rejection::MustThink
+    } else if is_limit && contains_any(&text, &TOO_LARGE) {
+        Rejection::TooLarge
+    } else if is_limit {
+        contains_any(&text, &REFUSED).then_some(Rejection::Unknown)?
+    } else if let Some(effort) = offered(&text[at..], value(sent, path)) {
+        Rejection::Offered(effort)
+    } else if !contains_any(&text, &REFUSED) && !contains_any(&text, &OFFERS) {
+        return None;
+    } else if value(sent, path).is_some_and(|value| find(&text, value).is_some()) {
+        Rejection::Value
+    } else {
+        Rejection::Unknown
     };
     Some(RejectedParameter { path, what })
 }
