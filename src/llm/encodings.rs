@@ -27,7 +27,7 @@ struct Unit {
 const LAYERS: usize = 6;
 /// The byte for the character that begins a terminal's sequence, like `ESC [`.
 const SEQUENCE: u8 = 0x2;
-/// Marks a byte that was decoded in the same layer, so that it is no part of another escape there.
+/// Marks a byte that was decoded in the same layer, so that it is not part of another escape there.
 const DECODED: u8 = 0x80;
 
 /// How a reader decodes a text. Every reader decodes the escapes of addresses, of programming languages and of HTML,
@@ -91,7 +91,6 @@ impl Parts {
 fn search(text: &[Unit], word: &Parts, packed: usize, found: &mut Vec<Range<usize>>) {
     // Decoded digits are read in fewer ways.
     let readings = if packed == PACKED_TWICE { &READINGS[..] } else { &READINGS[..2] };
-    let bytes = |view: &[Unit]| -> Vec<u8> { view.iter().map(|unit| unit.byte).collect() };
     let mut seen: Vec<Vec<u8>> = Vec::new();
     for reading in readings {
         let mut view = text.to_vec();
@@ -150,6 +149,11 @@ fn units(text: &str) -> Vec<Unit> {
     let unit =
         |(at, c): (usize, char)| Some(Unit { byte: plain(c)?, start: at as u32, end: (at + c.len_utf8()) as u32 });
     text.char_indices().filter_map(unit).collect()
+}
+
+/// Returns the bytes of a view.
+fn bytes(view: &[Unit]) -> Vec<u8> {
+    view.iter().map(|unit| unit.byte).collect()
 }
 
 /// Returns the ASCII character that a character is or looks like, or the mark of a terminal's sequence.
@@ -214,7 +218,6 @@ impl Reading {
     /// An entity without a semicolon ends after its digits. Other escapes can hide that end, so such entities are
     /// decoded only when no other escape is left.
     fn decoded(self, text: &[Unit]) -> Vec<Unit> {
-        let bytes = |view: &[Unit]| -> Vec<u8> { view.iter().map(|unit| unit.byte).collect() };
         let ended = self.decoded_once(text, false);
         if bytes(&ended) == bytes(text) { self.decoded_once(text, true) } else { ended }
     }
@@ -313,13 +316,13 @@ impl Decoder {
         }
     }
 
-    /// Returns the numeric entity without a semicolon that the next byte ends, as it is no digit.
+    /// Returns the numeric entity without a semicolon that the next byte ends, as it is not a digit.
     fn entity_before(&self, next: u8) -> Option<(usize, u32)> {
         if !self.open_entities || next == b';' {
             return None;
         }
         let size = self.since(b'&', |byte| byte.is_ascii_hexdigit() || matches!(byte, b'#' | b'x' | b'X'))?;
-        let body: Vec<u8> = self.view[self.view.len() - size + 1..].iter().map(|unit| unit.byte).collect();
+        let body = bytes(&self.view[self.view.len() - size + 1..]);
         let is_hexadecimal = matches!(body.get(1), Some(b'x' | b'X'));
         let continues = if is_hexadecimal { next.is_ascii_hexdigit() } else { next.is_ascii_digit() };
         if continues { None } else { Some((size, numeric(&body)?)) }
@@ -338,7 +341,7 @@ impl Decoder {
     /// Returns the entity at the end.
     fn entity(&self) -> Option<(usize, u32)> {
         let size = self.since(b'&', |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'#' | b';'))?;
-        let body: Vec<u8> = self.view[self.view.len() - size + 1..].iter().map(|unit| unit.byte).collect();
+        let body = bytes(&self.view[self.view.len() - size + 1..]);
         let body = body.strip_suffix(b";")?;
         let named = || ENTITIES.iter().find(|(name, _)| name.as_bytes() == body).map(|(_, c)| u32::from(*c));
         Some((size, numeric(body).or_else(named)?))

@@ -221,10 +221,12 @@ impl HttpClient {
         let sent = client.post(url).headers(endpoint.headers()).body(body.to_string()).send();
         // The message names the address already.
         let answer = sent.map_err(reqwest::Error::without_url).map_err(|error| {
-            let kind = match () {
-                () if error.is_builder() => FailureKind::Setup,
-                () if error.is_connect() && !error.is_timeout() => FailureKind::Unreachable,
-                () => FailureKind::Interrupted,
+            let kind = if error.is_builder() {
+                FailureKind::Setup
+            } else if error.is_connect() && !error.is_timeout() {
+                FailureKind::Unreachable
+            } else {
+                FailureKind::Interrupted
             };
             let what =
                 if error.is_builder() { format!("{url} is no address") } else { format!("no answer from {url}") };

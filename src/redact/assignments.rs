@@ -129,7 +129,7 @@ impl<'t> Assignment<'t> {
 
     /// Returns the secret in the value.
     fn secret(&self, class: NameClass, name: &str, placeholders: &[Range<usize>]) -> Option<SecretSpan> {
-        // A JSON value without quotes is no string.
+        // A JSON value without quotes is not a string.
         if self.quoted_name && self.operator == Operator::Colon && self.quote.is_none() {
             return None;
         }
@@ -202,7 +202,7 @@ impl<'t> Assignment<'t> {
         (value.contains(' ') && values::is_phrase(value)).then(|| self.start..self.start + value.len())
     }
 
-    /// Whether the value belongs to an environment variable or a flag, so that it is no code.
+    /// Whether the value belongs to an environment variable or a flag, so that it is not code.
     fn is_environment(&self, name: &str) -> bool {
         let before = &self.text[..self.name.start];
         let is_exported = || {
@@ -297,7 +297,7 @@ fn is_number(value: &str) -> bool {
     value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a value looks random and is no short hexadecimal id.
+/// Whether a value looks random and is not a short hexadecimal id.
 fn looks_random(value: &str) -> bool {
     values::is_random(value, 8) && (value.len() >= 16 || !value.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }

@@ -387,7 +387,7 @@ fn around_placeholders(text: &str, secret: SecretSpan, placeholders: &[Range<usi
     pieces.into_iter().filter(has_something).map(|range| SecretSpan { range, kind: secret.kind }).collect()
 }
 
-/// The patterns of this room that are no static of their own: one of all prefixes, and those of rows with parts.
+/// The patterns of this room that are not statics of their own: one of all prefixes, and those of rows with parts.
 #[cfg(test)]
 pub(crate) const ROWS_WITH_PATTERNS: usize = {
     let (mut count, mut at) = (1, 0);

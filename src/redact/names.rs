@@ -1,7 +1,7 @@
 //! Decides whether a name suggests that its value is a secret.
 //!
 //! A name is split into words. `db_password` and `accessToken` end in a word for secrets. A word such as `hash`, `name`
-//! or `max` means that the value is no secret. Whether the value itself is one, [`crate::redact::values`]
+//! or `max` means that the value is not a secret. Whether the value itself is one, [`crate::redact::values`]
 //! decides.
 
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ use crate::pattern::pattern;
 pub(super) enum NameClass {
     /// A password, or an unspecific secret: it may be any word.
     Password,
-    /// A key or token of a service: it is no word.
+    /// A key or token of a service: it is not a word.
     Key,
     /// A name such as `token`, `auth` or `pass`, which has other meanings too: the value must look like a key.
     Ambiguous,
@@ -25,7 +25,7 @@ pub(super) enum NameClass {
     Cookie,
 }
 
-/// Words in names that are no secret: what a secret is for, or metadata of one.
+/// Words in names that are not secrets: what a secret is for, or metadata of one.
 static NOT_SECRET: LazyLock<Regex> = LazyLock::new(|| {
     let kinds = "public|pub|publishable|primary|foreign|partition|sort|cache|routing|idempotency|hot|index|keyboard";
     let about = "hash|hashed|hint|name|file|path|dir|url|uri|host|port|ids?|types?|mode|expir\\w*|ttl|age|days|minutes|\

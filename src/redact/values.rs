@@ -68,7 +68,7 @@ pub(super) fn is_phrase(value: &str) -> bool {
         && !words.iter().any(|word| is_of_sentence(word) || is_assignment(word) || is_call(word) || is_nothing(word))
 }
 
-/// Whether a value is no secret, whatever its name.
+/// Whether a value is not a secret, whatever its name.
 pub(super) fn is_nothing(value: &str) -> bool {
     !value.chars().any(char::is_alphanumeric) || NOTHING.is_match(value) || is_reference(value) || PATHS.is_match(value)
 }
@@ -87,7 +87,7 @@ pub(super) fn is_call(value: &str) -> bool {
         || (CALLS.is_match(value) && !is_random_in_brackets(value))
 }
 
-/// Whether a value with brackets is random characters and no code: letters and digits alternate before a bracket, or
+/// Whether a value with brackets is random characters and not code: letters and digits alternate before a bracket, or
 /// marks that code does not put there are beside it.
 fn is_random_in_brackets(value: &str) -> bool {
     let word = value.trim_start_matches(['(', '[', '{', '<', '$']);

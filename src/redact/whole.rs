@@ -1,4 +1,4 @@
-//! Cuts that part no mask: half of `[github-token-1]` names nothing, and looks like text of the source.
+//! Cuts that do not split a mask: half of `[github-token-1]` names nothing, and looks like text of the source.
 
 use std::ops::Range;
 

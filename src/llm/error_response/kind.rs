@@ -106,10 +106,13 @@ pub(in crate::llm) fn failure_kind(status: StatusCode, body: &str, persistence: 
     match status.as_u16() {
         402 => FailureKind::Quota,
         400 | 403 | 429 if is_used_up(&text, body) => FailureKind::Quota,
-        413 | 429 if own && contains_any(&text, &TOO_MUCH_FOR_A_MINUTE) => match fits_a_minute(&text) {
-            true => FailureKind::RateLimited,
-            false => FailureKind::TooLong,
-        },
+        413 | 429 if own && contains_any(&text, &TOO_MUCH_FOR_A_MINUTE) => {
+            if fits_a_minute(&text) {
+                FailureKind::RateLimited
+            } else {
+                FailureKind::TooLong
+            }
+        }
         400 | 413 | 422 if own && contains_any(&text, &TOO_OFTEN) => FailureKind::RateLimited,
         400 | 413 | 422 if contains_any(&text, &TOO_LONG_FOR_LANGCHAIN) => FailureKind::TooLong,
         413 if own => FailureKind::TooLong,
