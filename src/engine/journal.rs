@@ -189,6 +189,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 
 /// Makes a private folder if it does not exist: it can hold summaries of files that only their owner may read.
 fn make_own(folder: &Path) -> io::Result<()> {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

@@ -2,8 +2,12 @@
 
 #[cfg(unix)]
 use std::collections::BTreeMap;
-use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind};
+#[cfg(unix)]
+use std::fs;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+#[cfg(unix)]
+use std::io::ErrorKind;
 use std::path::Path;
 
 #[cfg(unix)]

@@ -1,6 +1,8 @@
 //! The terminal: its width, its colours, and output that nothing interrupts.
 
-use std::fs::{self, OpenOptions};
+#[cfg(unix)]
+use std::fs;
+use std::fs::OpenOptions;
 use std::io::{self, IsTerminal, Write};
 #[cfg(unix)]
 use std::os::unix::fs::FileTypeExt;
