@@ -9,7 +9,7 @@ use crate::rewrite::{self, Edit};
 use crate::summary::exchange::Bill;
 use crate::transcript::Transcript;
 
-use crate::compact::archive::{Archived, ChangedConversation};
+use crate::compact::archive::{Archived, ChangedConversation, Files, Section};
 use crate::compact::decide::Planned;
 use crate::compact::summarize::Summary;
 
@@ -43,6 +43,19 @@ pub(crate) struct Compaction<'t> {
     pub(crate) redactor: Option<Redactor>,
     /// Why there is no result.
     pub(crate) failure: Option<anyhow::Error>,
+}
+
+/// The changes of a conversation beside its summary.
+#[derive(Default)]
+pub(super) struct Edits {
+    /// Where the conversation was cut, with the messages that the edits empty.
+    pub(super) plan: Plan,
+    /// The edits of messages that stay, in order.
+    pub(super) edits: Vec<Edit>,
+    /// What they remove, for an archive that is for reading.
+    pub(super) sections: Vec<Section>,
+    /// The files to which they move content.
+    pub(super) files: Files,
 }
 
 impl Compaction<'_> {

@@ -49,7 +49,7 @@ pub(crate) use policy::{EXTRACTIVE, Emit, NOBODY, SummarizerKind, SummarizerMode
 pub(crate) use reading::read;
 pub(crate) use summarize::{Summary, SummarySource};
 
-use rewriting::Edits;
+use compaction::Edits;
 use summarize::{Attempt, summarize};
 
 impl CompactionContext<'_> {

@@ -14,9 +14,9 @@ use crate::transcript::{Transcript, framing};
 use crate::wording::readable_source;
 
 use crate::compact::archive::{self, Files, RESULTS, shown};
+use crate::compact::compaction::Edits;
 use crate::compact::decide::Planned;
 use crate::compact::policy::CompactionPolicy;
-use crate::compact::rewriting::Edits;
 
 /// Adds to the edits those that move the results at the end to files, where the result is larger than the budget for the
 /// model.

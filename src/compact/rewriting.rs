@@ -10,26 +10,13 @@ use crate::rewrite::{self, Edit, Placed};
 use crate::transcript::Transcript;
 use crate::wording::readable_source;
 
-use crate::compact::archive::{Files, Section};
+use crate::compact::compaction::Edits;
 use crate::compact::context::CompactionContext;
 use crate::compact::decide::Planned;
 use crate::compact::event::CompactionEvent;
 use crate::compact::limit::{Fit, limit_name};
 use crate::compact::summarize::Summary;
 use crate::compact::{offload, pruned};
-
-/// The changes of a conversation beside its summary.
-#[derive(Default)]
-pub(super) struct Edits {
-    /// Where the conversation was cut, with the messages that the edits empty.
-    pub(super) plan: Plan,
-    /// The edits of messages that stay, in order.
-    pub(super) edits: Vec<Edit>,
-    /// What they remove, for an archive that is for reading.
-    pub(super) sections: Vec<Section>,
-    /// The files to which they move content.
-    pub(super) files: Files,
-}
 
 impl CompactionContext<'_> {
     /// Returns the edits of a plan, with its summary or without one.
