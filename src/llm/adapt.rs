@@ -5,12 +5,12 @@
 //! of the answer is tried under its other name, or without room for reasoning, since a request needs a limit.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Mutex;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::llm::body::{get, put, take};
+use crate::llm::body::get;
+use crate::llm::change::Change;
 use crate::llm::providers::Endpoint;
 use crate::summary::exchange::Request;
 use crate::sync::lock;
@@ -142,46 +142,6 @@ pub(super) fn is_given(path: &str, given: &Map<String, Value>) -> bool {
     first.is_some_and(|first| keys.try_fold(first, |value, key| value.get(key)).is_some())
 }
 
-/// A change of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Change {
-    /// The parameter is not sent.
-    Without(&'static str),
-    /// Its value is sent under another name.
-    Renamed { refused: &'static str, instead: &'static str },
-    /// The limit has the tokens of the summary alone.
-    WithLess(&'static str),
-}
-
-impl Change {
-    /// Returns the refused parameter.
-    fn refused(self) -> &'static str {
-        match self {
-            Change::Without(refused) | Change::Renamed { refused, .. } | Change::WithLess(refused) => refused,
-        }
-    }
-
-    /// Applies the change to a body.
-    pub(super) fn apply(self, body: &mut Value, request: &Request) {
-        let Some(value) = take(body, self.refused()) else { return };
-        match self {
-            Change::Without(_) => {}
-            Change::Renamed { instead, .. } => put(body, instead, value),
-            Change::WithLess(limit) => put(body, limit, json!(request.limit)),
-        }
-    }
-}
-
-impl fmt::Display for Change {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Change::Without(refused) => write!(out, "without {refused}"),
-            Change::Renamed { refused, instead } => write!(out, "with {instead} instead of {refused}"),
-            Change::WithLess(refused) => write!(out, "with less {refused}"),
-        }
-    }
-}
-
 /// The outcome of a refusal.
 #[derive(Debug)]
 pub(super) enum Adaptation {
@@ -241,6 +201,8 @@ fn key(endpoint: &Endpoint) -> (String, String) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::llm::providers::PROVIDERS;
     use crate::llm::providers::tests::{endpoint, request};

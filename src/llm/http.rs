@@ -15,7 +15,8 @@ use reqwest::Url;
 use reqwest::blocking::{Client, Response};
 use serde_json::Value;
 
-use crate::llm::adapt::{Adaptation, Adaptations, Change, MOST_CHANGES, Refusal, is_given};
+use crate::llm::adapt::{Adaptation, Adaptations, MOST_CHANGES, Refusal, is_given};
+use crate::llm::change::Change;
 use crate::llm::error_response::{failure_kind, is_page, kind_of_answer, requested_wait, server_message, window};
 use crate::llm::limiter::{Changed, Limiter, MOST_IN_A_ROW};
 use crate::llm::providers::Endpoint;

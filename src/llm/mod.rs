@@ -3,6 +3,7 @@
 pub(crate) mod adapt;
 mod body;
 pub(crate) mod cache;
+pub(crate) mod change;
 pub(crate) mod command;
 mod encodings;
 mod error_response;
