@@ -10,7 +10,7 @@ mod values;
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, ArgGroup, Command, CommandFactory, Id, Parser, ValueHint};
+use clap::{Arg, ArgAction, ArgGroup, Command, CommandFactory, Id, Parser, ValueHint};
 
 use crate::compact::{Accept, Emit, OnError};
 use crate::plan::pairs::Pairs;
@@ -34,20 +34,30 @@ use values::{
 /// The value of `--in-place` without a SUFFIX. No word can hold it, so an empty SUFFIX is not taken for a missing one.
 pub(crate) const NO_SUFFIX: &str = "\0";
 
-/// The arguments that `--restore` allows beside it: it makes no decisions, so it takes no rules.
-const ALLOWED_WITH_RESTORE: [&str; 6] = ["restore", "paths", "output", "quiet", "verbose", "color"];
-
 /// The group of the flags that do not determine a result.
 pub(crate) const ASIDE: &str = "aside";
+/// The group of the arguments that no layer of settings can have.
+pub(crate) const COMMAND_LINE: &str = "command-line";
+/// The group of the arguments that `--restore` allows beside it: it makes no decisions, so it takes no rules.
+const BESIDE_RESTORE: &str = "beside-restore";
 
 /// Returns the command that parses a command line.
 pub(crate) fn command() -> Command {
     let command = Arguments::command();
-    let ids = command.get_arguments().map(|arg| arg.get_id().clone());
-    let others: Vec<Id> = ids.filter(|id| !ALLOWED_WITH_RESTORE.contains(&id.as_str())).collect();
+    // Only a built command knows its groups.
+    let mut built = command.clone();
+    built.build();
+    let others = built.get_arguments().filter(|arg| !is_in(&built, BESIDE_RESTORE, arg));
+    let others: Vec<Id> = others.map(|arg| arg.get_id().clone()).collect();
     // The version of this build stays out of the derived command, which files are generated from.
     let command = command.long_version(help::LONG_VERSION.as_str());
     command.mut_arg("restore", |arg| arg.conflicts_with_all(others))
+}
+
+/// Whether an argument of a command is in a group.
+pub(crate) fn is_in(command: &Command, group: &str, arg: &Arg) -> bool {
+    let mut groups = command.get_groups().filter(|known| known.get_id() == group);
+    groups.any(|group| group.get_args().any(|id| id == arg.get_id()))
 }
 
 /// Compacts an LLM transcript: the recent messages stay byte for byte, what came before becomes one summary message,
@@ -58,11 +68,12 @@ pub(crate) fn command() -> Command {
 #[derive(Debug, Parser)]
 #[command(
     name = "tcompact", version, after_long_help = help::after_help(), max_term_width = 100,
-    group = ArgGroup::new(ASIDE).multiple(true)
+    group = ArgGroup::new(ASIDE).multiple(true), group = ArgGroup::new(COMMAND_LINE).multiple(true),
+    group = ArgGroup::new(BESIDE_RESTORE).multiple(true)
 )]
 pub(crate) struct Arguments {
     /// A transcript, or a directory to search for transcripts; `-` or nothing is standard input.
-    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    #[arg(value_name = "PATH", groups = [COMMAND_LINE, BESIDE_RESTORE], value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
 
     /// The format of the transcript, one of `--list formats`; `auto` looks at all messages.
@@ -127,7 +138,7 @@ pub(crate) struct Arguments {
 
     /// Read settings from a file: TOML, or YAML if its name ends in .yaml or .yml, with the names of the flags as keys;
     /// or a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it exists].
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Rules")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = COMMAND_LINE, help_heading = "Rules")]
     pub(crate) config: Option<PathBuf>,
 
     /// What to remove before summarizing, from the messages before the kept part: `results[:SIZE]`, `reads`,
@@ -271,7 +282,7 @@ pub(crate) struct Arguments {
     pub(crate) accept: Accept,
 
     /// Write to FILE instead of standard output, whole or not at all.
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, group = ASIDE, help_heading = "Output")]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, groups = [ASIDE, BESIDE_RESTORE], help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
     /// Write the results of several files or of directories to the same tree under DIR; files that need nothing are copied.
@@ -303,7 +314,7 @@ pub(crate) struct Arguments {
     /// Restore the transcript from such an archive (`.jsonl`), byte for byte, however often it was compacted. In a file
     /// of one conversation a line, lines that the archive does not know stay unchanged. tcompact refuses if the hashes
     /// do not match.
-    #[arg(long, value_name = "ARCHIVE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    #[arg(long, value_name = "ARCHIVE", value_hint = ValueHint::FilePath, groups = [COMMAND_LINE, BESIDE_RESTORE], help_heading = "Output")]
     pub(crate) restore: Option<PathBuf>,
 
     /// Write a JSON object a line to FILE for each conversation: the keys of --dry-run --json, its status, its tokens
@@ -391,15 +402,15 @@ pub(crate) struct Arguments {
     pub(crate) exit_status: bool,
 
     /// Report only errors.
-    #[arg(short, long, conflicts_with = "verbose", group = ASIDE, help_heading = "Output")]
+    #[arg(short, long, conflicts_with = "verbose", groups = [ASIDE, BESIDE_RESTORE], help_heading = "Output")]
     pub(crate) quiet: bool,
 
     /// Report decisions, and settings that differ from the defaults, on standard error.
-    #[arg(short, long, action = ArgAction::SetTrue, overrides_with = "verbose", group = ASIDE, help_heading = "Output")]
+    #[arg(short, long, action = ArgAction::SetTrue, overrides_with = "verbose", groups = [ASIDE, BESIDE_RESTORE], help_heading = "Output")]
     pub(crate) verbose: bool,
 
     /// When to color messages on standard error, and --diff; `auto`: on a terminal, unless `NO_COLOR` is set.
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", group = ASIDE, help_heading = "Output")]
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", groups = [ASIDE, BESIDE_RESTORE], help_heading = "Output")]
     pub(crate) color: When,
 
     /// When progress is shown on standard error, which must be a terminal for it: `auto`, for several files and
@@ -408,11 +419,11 @@ pub(crate) struct Arguments {
     pub(crate) progress: When,
 
     /// Print a table and exit.
-    #[arg(long, value_enum, value_name = "TABLE", exclusive = true, help_heading = "Output")]
+    #[arg(long, value_enum, value_name = "TABLE", exclusive = true, group = COMMAND_LINE, help_heading = "Output")]
     pub(crate) list: Option<Table>,
 
     /// Print the completion script of a shell, or the manual page, and exit.
-    #[arg(long, value_enum, value_name = "FOR", exclusive = true, help_heading = "Output")]
+    #[arg(long, value_enum, value_name = "FOR", exclusive = true, group = COMMAND_LINE, help_heading = "Output")]
     pub(crate) generate: Option<Generated>,
 }
 

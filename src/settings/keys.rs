@@ -8,14 +8,11 @@ use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use crate::cli::ASIDE;
 use crate::cli::errors::{corrected, diagnostic};
+use crate::cli::{ASIDE, COMMAND_LINE, is_in};
 use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::exit::Failure;
 use crate::settings::value::{FlagValue, Origin, SettingValue};
-
-/// The arguments that only the command line can have.
-const COMMAND_LINE_ONLY: [&str; 7] = ["config", "generate", "help", "list", "paths", "restore", "version"];
 
 /// The kind of value that a flag takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +44,7 @@ impl Keys {
     /// Returns the flags, in the order of the help.
     pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Arg)> {
         let flags = self.command.get_arguments().filter_map(|arg| Some((arg.get_long()?, arg)));
-        flags.filter(|(name, _)| !COMMAND_LINE_ONLY.contains(name))
+        flags.filter(|(_, arg)| !self.is_for_command_line(arg))
     }
 
     /// Returns the flag with this name.
@@ -63,7 +60,7 @@ impl Keys {
         if let Some(arg) = self.find(name) {
             return Ok(kind(arg));
         }
-        if COMMAND_LINE_ONLY.contains(&name) {
+        if self.command.get_arguments().any(|arg| arg.get_id() == name && self.is_for_command_line(arg)) {
             return Err(Diagnostic::new(format!("{name} is for the command line and cannot be set here")));
         }
         let hyphens = name.replace('_', "-");
@@ -79,8 +76,12 @@ impl Keys {
 
     /// Whether a flag does not determine a result.
     pub(super) fn is_aside(&self, arg: &Arg) -> bool {
-        let aside = self.command.get_groups().find(|group| group.get_id().as_str() == ASIDE);
-        aside.is_some_and(|group| group.get_args().any(|id| id == arg.get_id()))
+        is_in(&self.command, ASIDE, arg)
+    }
+
+    /// Whether no layer can give an argument.
+    fn is_for_command_line(&self, arg: &Arg) -> bool {
+        is_in(&self.command, COMMAND_LINE, arg) || matches!(arg.get_action(), ArgAction::Help | ArgAction::Version)
     }
 
     /// Whether two flags exclude each other.
