@@ -25,6 +25,7 @@ use crate::transcript::framing::Lines;
 
 pub(crate) use brief::BRIEF;
 pub(crate) use help::asks_briefly;
+pub(crate) use retry::value_at;
 pub(crate) use values::is_variable_name;
 pub(crate) use values::{Clause, Facts, Generated, RequestJson, Sort, Table, TrimTokens, When};
 use values::{

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use crate::advice::Advice;
 use crate::diagnostic::Diagnostic;
 
 /// How the program ends. Scripts depend on the numbers.
@@ -61,8 +62,10 @@ pub struct Failure {
     /// Whether the error concerns the whole run and was reported once, so that files need not repeat it.
     pub(crate) is_known: bool,
     message: String,
-    /// Lines below the message: what is wrong, and what to try.
-    shown: Vec<String>,
+    /// The wrong text, with carets under it.
+    drawn: Vec<String>,
+    /// What to try.
+    advice: Option<Box<Advice>>,
 }
 
 impl Failure {
@@ -75,7 +78,8 @@ impl Failure {
             is_reported: false,
             is_known: false,
             message: message.into(),
-            shown: Vec::new(),
+            drawn: Vec::new(),
+            advice: None,
         }
     }
 
@@ -105,7 +109,7 @@ impl Failure {
     /// Adds the wrong text, with carets under it.
     #[must_use]
     pub(crate) fn showing(mut self, text: &str, diagnostic: &Diagnostic) -> Self {
-        self.shown.extend(diagnostic.draw(text));
+        self.drawn.extend(diagnostic.draw(text));
         self
     }
 
@@ -117,9 +121,8 @@ impl Failure {
 
     /// Adds what to try next.
     #[must_use]
-    pub(crate) fn try_next(mut self, what: impl fmt::Display) -> Self {
-        self.shown.push(format!("try: {what}"));
-        self
+    pub(crate) fn try_next(self, advice: Advice) -> Self {
+        Failure { advice: Some(Box::new(advice)), ..self }
     }
 
     /// Names the source of the value at the start of the message.
@@ -128,9 +131,15 @@ impl Failure {
         Failure { message: format!("{source}: {}", self.message), ..self }
     }
 
-    /// Returns the lines below the message.
-    pub fn shown(&self) -> &[String] {
-        &self.shown
+    /// Returns the lines below the message: what is wrong, and what to try.
+    pub fn shown(&self) -> Vec<String> {
+        self.shown_with(Advice::clone)
+    }
+
+    /// Returns the lines below the message, with the advice as `complete` changes it.
+    pub(crate) fn shown_with(&self, complete: impl Fn(&Advice) -> Advice) -> Vec<String> {
+        let advised = self.advice.iter().flat_map(|advice| complete(advice).lines());
+        self.drawn.iter().cloned().chain(advised).collect()
     }
 
     /// Returns an error about a file that cannot be read or written, or holds no transcript.

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 
+use crate::advice::Advice;
 use crate::cli::{self, When};
 use crate::engine;
 use crate::exit::{Exit, Failure};
@@ -25,11 +26,12 @@ pub fn run_program() -> ExitCode {
             Ok(error) => not_understood(&error),
             Err(error) => {
                 let failure = error.downcast_ref::<Failure>();
-                let shown = failure.map(Failure::shown).unwrap_or_default().iter();
                 let words = words();
                 let wrong =
                     failure.and_then(|failure| failure.flag).map(|flag| format!("--{flag}")).unwrap_or_default();
-                let shown = shown.map(|line| sanitize(&cli::errors::retry(&sanitize_line(line), &wrong, &words)));
+                let completed = |advice: &Advice| cli::errors::completed(advice, &wrong, &words);
+                let shown = failure.map(|failure| failure.shown_with(completed)).unwrap_or_default();
+                let shown = shown.iter().map(|line| sanitize_line(line));
                 let lines: Vec<String> = [sanitize_line(&error.to_string())].into_iter().chain(shown).collect();
                 complain(&lines.join("\n"));
                 failure.map_or(Exit::Unreadable, |failure| failure.exit).into()
@@ -76,18 +78,9 @@ fn run() -> anyhow::Result<Exit> {
 
 /// What `--color` says, where it was typed.
 fn typed_colour(words: &[String]) -> Option<When> {
-    let typed = words.iter().skip(1).take_while(|word| *word != "--");
-    let mut last = None;
-    let mut typed = typed.peekable();
-    while let Some(word) = typed.next() {
-        let value = match word.strip_prefix("--color") {
-            Some("") => typed.peek().map(|next| next.as_str()),
-            Some(rest) => rest.strip_prefix('='),
-            None => None,
-        };
-        last = value.and_then(|value| When::from_str(value, false).ok()).or(last);
-    }
-    last
+    let typed = words.split(|word| word == "--").next().unwrap_or_default();
+    let when = |at| When::from_str(cli::value_at(typed, at, "--color")?, false).ok();
+    (0..typed.len()).rev().find_map(when)
 }
 
 fn colour(when: When) {

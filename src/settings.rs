@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
+use crate::advice::Advice;
 use crate::cli::{Arguments, NO_SUFFIX, When};
 use crate::compact::{CompactionPolicy, Emit, SummarizerKind, is_no_model};
 use crate::exit::Failure;
@@ -307,7 +308,7 @@ impl Settings {
     ) -> Result<Self> {
         if arguments.json && !(arguments.dry_run || arguments.count || arguments.emit == Emit::Summary) {
             let why = "--json: it goes with --dry-run, --count or --emit summary; give one of them";
-            return Err(Failure::usage(why).about("json").try_next("tcompact --dry-run --json").into());
+            return Err(Failure::usage(why).about("json").try_next(Advice::command(["--dry-run", "--json"])).into());
         }
         let preset = arguments.preset.as_deref().and_then(presets::by_name).unwrap_or(&presets::OWN);
         if let Some(full) = arguments.model.as_deref().and_then(with_provider) {

@@ -5,15 +5,14 @@ use std::error::Error;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::advice::Advice;
 use crate::cli::command;
-pub(crate) use crate::cli::retry::retry;
-use crate::cli::retry::{flag_named, is_same};
-use crate::diagnostic::{Diagnostic, nearest, quoted};
+pub(crate) use crate::cli::retry::completed;
+use crate::cli::retry::{flag_named, is_same, value_at};
+use crate::diagnostic::{Diagnostic, nearest};
 use crate::plan::size::whole;
 use crate::tokens::models;
 
-/// What to try if nothing better is known.
-const HELP: &str = "try: tcompact --help";
 /// Values to try for flags without a default and without listed values.
 const EXAMPLES: [(&str, &str); 27] = [
     ("--prune", "results:5"),
@@ -56,19 +55,26 @@ const NEEDED: [(&str, &str); 6] = [
 /// The most errors in one value that are corrected.
 const MOST_MISTAKES: usize = 8;
 
+/// What is wrong with a command line, and what to try.
+struct Description {
+    lines: Vec<String>,
+    advice: Option<Advice>,
+}
+
 /// Describes an error of clap in lines. The first follows the name of the program. `words` is the command line.
 pub(crate) fn describe(error: &clap::Error, words: &[String]) -> String {
-    let lines = match error.kind() {
+    let described = match error.kind() {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => invalid_value(error, words),
         ErrorKind::UnknownArgument => unknown_flag(error, words),
         ErrorKind::ArgumentConflict => conflict(error),
         ErrorKind::MissingRequiredArgument => missing_flag(error, words),
         _ => None,
     };
-    let lines = lines.unwrap_or_else(|| other_error(error, words));
+    let Description { mut lines, advice } = described.unwrap_or_else(|| other_error(error, words));
     let wrong = text(error, ContextKind::InvalidArg);
     let wrong = wrong.as_deref().map(name).unwrap_or_default();
-    lines.iter().map(|line| retry(line, wrong, words)).collect::<Vec<_>>().join("\n")
+    lines.extend(advice.iter().flat_map(|advice| completed(advice, wrong, words).lines()));
+    lines.join("\n")
 }
 
 /// Returns what is wrong with a value, and with which part of it if that is known.
@@ -104,27 +110,26 @@ pub(crate) fn corrected(flag: &str, text: &str) -> Option<String> {
     None
 }
 
-fn invalid_value(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
+fn invalid_value(error: &clap::Error, words: &[String]) -> Option<Description> {
     let (flag, value) = (text(error, ContextKind::InvalidArg)?, text(error, ContextKind::InvalidValue)?);
     let name = name(&flag);
     if value.is_empty() {
         let valid = strings(error, ContextKind::ValidValue);
         let valid = if valid.is_empty() { String::new() } else { format!(": {}", listed(valid, "or")) };
         if name.is_empty() {
-            return Some(vec![
-                "a PATH is empty; name a file, or leave it out to read standard input".to_owned(),
-                HELP.to_owned(),
-            ]);
+            let line = "a PATH is empty; name a file, or leave it out to read standard input".to_owned();
+            return Some(Description { lines: vec![line], advice: Some(help()) });
         }
-        return Some(vec![format!("{name} needs a value{valid}"), attempt(name, None, words)]);
+        let line = format!("{name} needs a value{valid}");
+        return Some(Description { lines: vec![line], advice: Some(attempt(name, None, words)) });
     }
     let diagnostic = diagnostic(error);
     let [shown, carets] = diagnostic.draw(&value);
     let first = format!("invalid value '{value}' for '{flag}': {diagnostic}");
-    Some(vec![first, shown, carets, attempt(name, Some(&value), words)])
+    Some(Description { lines: vec![first, shown, carets], advice: Some(attempt(name, Some(&value), words)) })
 }
 
-fn unknown_flag(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
+fn unknown_flag(error: &clap::Error, words: &[String]) -> Option<Description> {
     let mut flag = text(error, ContextKind::InvalidArg)?;
     if flag == "-=" {
         return words
@@ -138,12 +143,12 @@ fn unknown_flag(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
         (flag, meant) = (word, Some(long));
     }
     let [shown, carets] = Diagnostic::new("").meant(meant.clone()).draw(&flag);
-    let next = if flag == "--no-color" {
-        "try: tcompact --color never".to_owned()
-    } else {
-        meant.map_or(HELP.to_owned(), |name| attempt(&name, value_of(&flag, words), words))
+    let advice = match meant {
+        _ if flag == "--no-color" => Advice::command(["--color", "never"]),
+        Some(name) => attempt(&name, value_of(&flag, words), words),
+        None => help(),
     };
-    Some(vec![format!("there is no flag '{flag}'"), shown, carets, next])
+    Some(Description { lines: vec![format!("there is no flag '{flag}'"), shown, carets], advice: Some(advice) })
 }
 
 /// Returns the long name of the switch in a word like `-n=true`.
@@ -155,8 +160,9 @@ fn short_switch_with_value(word: &str) -> Option<String> {
 }
 
 /// Describes a switch that was given a value.
-fn needless_value(switch: &str, words: &[String]) -> Vec<String> {
-    vec![format!("{switch} takes no value; give it alone or leave it out"), attempt(switch, None, words)]
+fn needless_value(switch: &str, words: &[String]) -> Description {
+    let line = format!("{switch} takes no value; give it alone or leave it out");
+    Description { lines: vec![line], advice: Some(attempt(switch, None, words)) }
 }
 
 /// Returns the flag that a misspelled or unfinished flag means; one letter of every four may be wrong.
@@ -185,13 +191,14 @@ fn with_one_hyphen(flag: &str, words: &[String]) -> Option<(String, String)> {
 
 /// Returns the value of a flag on the command line.
 fn value_of<'w>(flag: &str, words: &'w [String]) -> Option<&'w str> {
-    let joined = |word: &'w String| word.strip_prefix(flag).and_then(|rest| rest.strip_prefix('='));
-    let at = words.iter().position(|word| word == flag || joined(word).is_some())?;
-    joined(&words[at]).or_else(|| words.get(at + 1).map(String::as_str).filter(|next| !next.starts_with('-')))
+    let at = words
+        .iter()
+        .position(|word| word == flag || word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('=')))?;
+    value_at(words, at, flag).filter(|value| words[at] != flag || !value.starts_with('-'))
 }
 
 /// Describes flags that exclude each other, and which to leave out.
-fn conflict(error: &clap::Error) -> Option<Vec<String>> {
+fn conflict(error: &clap::Error) -> Option<Description> {
     let flag = text(error, ContextKind::InvalidArg)?;
     let others = match error.get(ContextKind::PriorArg) {
         Some(ContextValue::String(other)) => vec![other.clone()],
@@ -208,26 +215,29 @@ fn conflict(error: &clap::Error) -> Option<Vec<String>> {
             format!("with {}; leave out {}{or} {}", listed(&quoted, "and"), name(&flag), listed(&names, "and"))
         }
     };
-    Some(vec![format!("the argument '{flag}' cannot be used {what}")])
+    Some(Description { lines: vec![format!("the argument '{flag}' cannot be used {what}")], advice: None })
 }
 
 /// Describes a flag that needs another flag beside it.
-fn missing_flag(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
+fn missing_flag(error: &clap::Error, words: &[String]) -> Option<Description> {
     let missing = text(error, ContextKind::InvalidArg)?;
     let lacks = |(flag, beside): &&(&str, &str)| *beside == missing && words.iter().any(|word| word == flag);
     let (flag, beside) = NEEDED.iter().find(lacks)?;
-    Some(vec![format!("{flag}: it goes with {beside}; give both"), attempt(flag, None, words)])
+    let line = format!("{flag}: it goes with {beside}; give both");
+    Some(Description { lines: vec![line], advice: Some(attempt(flag, None, words)) })
 }
 
 /// Returns a command with the flag and a value that it accepts: the corrected value if possible.
-fn attempt(flag: &str, value: Option<&str>, words: &[String]) -> String {
+fn attempt(flag: &str, value: Option<&str>, words: &[String]) -> Advice {
     let command = command();
-    let Some(arg) = flag_named(&command, flag) else { return HELP.to_owned() };
+    let Some(arg) = flag_named(&command, flag) else { return help() };
     let is_typed = |beside: &str| words.iter().any(|word| is_same(&command, name(word), name(beside)));
     let beside = NEEDED.iter().find(|(name, beside)| *name == flag && !is_typed(beside));
-    let beside = beside.map(|(_, beside)| format!("{beside} ")).unwrap_or_default();
+    let mut tried: Vec<String> =
+        beside.into_iter().flat_map(|(_, beside)| beside.split(' ')).map(str::to_owned).collect();
     if !arg.get_action().takes_values() {
-        return format!("try: tcompact {beside}{flag}");
+        tried.push(flag.to_owned());
+        return Advice::command(tried);
     }
     let default = || arg.get_default_values().first().map(|value| value.to_string_lossy().into_owned());
     let listed = || arg.get_possible_values().first().map(|value| value.get_name().to_owned());
@@ -239,8 +249,9 @@ fn attempt(flag: &str, value: Option<&str>, words: &[String]) -> String {
     let parts: Vec<&str> = value.map(|value| value.split(',').collect()).unwrap_or_default();
     let is_rule = |part: &&str| corrected(flag, part).as_deref() == Some(*part);
     if parts.len() > 1 && matches!(arg.get_action(), clap::ArgAction::Append) && parts.iter().all(is_rule) {
-        let flags: Vec<String> = parts.iter().map(|part| format!("{flag} {}", quoted(part))).collect();
-        return format!("try: tcompact {beside}{}", flags.join(" "));
+        return Advice::command(
+            tried.into_iter().chain(parts.iter().flat_map(|part| [flag.to_owned(), (*part).to_owned()])),
+        );
     }
     // The default is not a correction.
     let other = || {
@@ -249,30 +260,36 @@ fn attempt(flag: &str, value: Option<&str>, words: &[String]) -> String {
     };
     let value =
         value.and_then(|value| corrected(flag, value)).or_else(other).or_else(default).or_else(listed).or_else(example);
-    let Some(value) = value else { return HELP.to_owned() };
-    let between = if arg.is_require_equals_set() { '=' } else { ' ' };
+    let Some(value) = value else { return help() };
     let is_fraction = matches!(flag, "--keep" | "--trigger" | "--fit") && value.contains("fraction:");
-    let window = if is_fraction { context_window(words) } else { String::new() };
-    format!("try: tcompact {beside}{flag}{between}{}{window}", quoted(&value))
+    if arg.is_require_equals_set() {
+        tried.push(format!("{flag}={value}"));
+    } else {
+        tried.extend([flag.to_owned(), value]);
+    }
+    if is_fraction {
+        tried.extend(context_window(words).map(str::to_owned));
+    }
+    Advice::command(tried)
 }
 
 /// Returns the flag for the context window of a fraction: from the command line, or an example.
-fn context_window(words: &[String]) -> String {
+fn context_window(words: &[String]) -> [&str; 2] {
     let of_model = value_of("--for", words).filter(|name| models::find(name).is_some());
     match value_of("--context-window", words).filter(|tokens| whole(tokens).is_ok()) {
-        Some(tokens) => format!(" --context-window {tokens}"),
-        None => format!(" --for {}", quoted(of_model.unwrap_or("gpt-4o"))),
+        Some(tokens) => ["--context-window", tokens],
+        None => ["--for", of_model.unwrap_or("gpt-4o")],
     }
 }
 
 /// Returns the message of clap for all other errors, with what to try.
-fn other_error(error: &clap::Error, words: &[String]) -> Vec<String> {
+fn other_error(error: &clap::Error, words: &[String]) -> Description {
     let rendered = error.render().to_string();
     let rendered = rendered.strip_prefix("error: ").unwrap_or(&rendered).trim_end();
     let hints = ["Usage: ", "For more information"];
     let lines_of_clap =
         rendered.lines().filter(|line| !line.trim().is_empty() && !hints.iter().any(|hint| line.starts_with(hint)));
-    let mut lines: Vec<String> = lines_of_clap.map(str::to_owned).collect();
+    let lines: Vec<String> = lines_of_clap.map(str::to_owned).collect();
     let flag = text(error, ContextKind::InvalidArg).filter(|_| {
         // The flag lacks its value, or is a switch that was given one.
         use ErrorKind::{NoEquals, TooFewValues, TooManyValues, WrongNumberOfValues};
@@ -281,8 +298,13 @@ fn other_error(error: &clap::Error, words: &[String]) -> Vec<String> {
     if let Some(switch) = flag.as_deref().map(name).filter(|_| error.kind() == ErrorKind::TooManyValues) {
         return needless_value(switch, words);
     }
-    lines.push(flag.map_or(HELP.to_owned(), |flag| attempt(name(&flag), None, words)));
-    lines
+    let advice = flag.map_or_else(help, |flag| attempt(name(&flag), None, words));
+    Description { lines, advice: Some(advice) }
+}
+
+/// Returns what to try if nothing better is known.
+fn help() -> Advice {
+    Advice::command(["--help"])
 }
 
 /// Returns the name of a flag without the value that clap or a command line shows.
@@ -316,6 +338,7 @@ fn strings(error: &clap::Error, kind: ContextKind) -> &[String] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diagnostic::quoted;
 
     #[test]
     fn values_are_mended_until_the_flag_takes_them() {
@@ -382,6 +405,7 @@ mod tests {
 
     #[test]
     fn only_what_is_near_is_suggested() {
+        const HELP: &str = "try: tcompact --help";
         for (words, next) in [
             (&["tcompact", "--force", "a.json"][..], HELP),
             (&["tcompact", "--recursive", "a.json"], HELP),
@@ -418,7 +442,7 @@ mod tests {
     fn for_every_flag_there_is_something_to_try() {
         for arg in command().get_arguments() {
             let Some(long) = arg.get_long() else { continue };
-            let next = attempt(&format!("--{long}"), None, &[]);
+            let next = attempt(&format!("--{long}"), None, &[]).lines().join("\n");
             assert!(next.contains(&format!("--{long}")), "--{long}: {next}");
         }
     }

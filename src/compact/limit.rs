@@ -1,5 +1,6 @@
 //! The size limit of `--fit`: how a plan meets it, or why none can.
 
+use crate::advice::Advice;
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 use crate::exit::{Exit, Failure};
 use crate::plan::size::Size;
@@ -79,7 +80,7 @@ impl Unmet {
         let source = readable_source(source);
         if self.foreign {
             let message = format!("{source}: {limit} cannot be met: {LEFT_FOREIGN}");
-            return Failure::new(Exit::SummaryRefused, message).try_next(format!("tcompact --fit tokens:{least}"));
+            return Failure::new(Exit::SummaryRefused, message).try_next(larger_fit(least));
         }
         let parts = [
             (self.kept, "in the kept part, its results cut as far as they can be"),
@@ -91,8 +92,13 @@ impl Unmet {
             parts.iter().filter(|(tokens, _)| *tokens > 0).map(|(tokens, what)| format!("{tokens} {what}")).collect();
         let parts = parts.join(", ");
         let message = format!("{source}: {limit} cannot be met; the least is {least} tokens: {parts}");
-        let larger = || format!("tcompact --fit tokens:{least}, or keep less with --keep");
-        let next = if without_pins { "tcompact --pin none".to_owned() } else { larger() };
+        let larger = || larger_fit(least).note("or keep less with --keep");
+        let next = if without_pins { Advice::command(["--pin", "none"]) } else { larger() };
         Failure::new(Exit::SummaryRefused, message).try_next(next)
     }
+}
+
+/// Returns the advice to fit so many tokens.
+pub(super) fn larger_fit(tokens: u64) -> Advice {
+    Advice::command(["--fit", &format!("tokens:{tokens}")])
 }

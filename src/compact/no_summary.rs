@@ -1,14 +1,10 @@
 //! Why there is no summary, and what to try.
 
+use crate::advice::Advice;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::summary::acceptance::Refusal;
-use crate::summary::exchange::{FailureKind, NoAnswer};
-
-/// What to try where the embedded summarizer fails.
-pub(super) const PASSTHROUGH: &str = "tcompact --on-error passthrough, to leave such a transcript unchanged";
-/// What to try where another summarizer fails.
-const EXTRACTIVE: &str = "tcompact --on-error extractive, to go on without a model";
+use crate::summary::exchange::{FailureKind, NoAnswer, extractive};
 
 /// Why there is no summary.
 pub(super) struct NoSummary {
@@ -27,17 +23,20 @@ impl NoSummary {
         }
     }
 
-    /// Returns what to try, as a command line.
-    pub(super) fn remedy(&self, is_embedded: bool) -> &'static str {
+    /// Returns what to try.
+    pub(super) fn remedy(&self, is_embedded: bool) -> Advice {
         match self.exit {
-            Exit::SummaryRefused => {
-                "tcompact --on-error extractive, to go on without a model; --accept any takes the summary as it is"
-            }
-            Exit::SummarizerFailed if is_embedded => PASSTHROUGH,
-            Exit::SummarizerFailed => self.kind.map_or(EXTRACTIVE, FailureKind::remedy),
-            _ => "--prompt-file FILE with another prompt",
+            Exit::SummaryRefused => extractive("to go on without a model; --accept any takes the summary as it is"),
+            Exit::SummarizerFailed if is_embedded => passthrough(),
+            Exit::SummarizerFailed => self.kind.unwrap_or(FailureKind::Setup).remedy(),
+            _ => Advice::Line("--prompt-file FILE with another prompt".to_owned()),
         }
     }
+}
+
+/// Returns what to try where the embedded summarizer fails.
+pub(super) fn passthrough() -> Advice {
+    Advice::command(["--on-error", "passthrough"]).note("to leave such a transcript unchanged")
 }
 
 impl From<NoAnswer> for NoSummary {

@@ -14,7 +14,7 @@ use crate::compact::compaction::Edits;
 use crate::compact::context::CompactionContext;
 use crate::compact::decide::Planned;
 use crate::compact::event::CompactionEvent;
-use crate::compact::limit::{Fit, limit_name};
+use crate::compact::limit::{Fit, larger_fit, limit_name};
 use crate::compact::summarize::Summary;
 use crate::compact::{offload, pruned};
 
@@ -121,7 +121,7 @@ impl CompactionContext<'_> {
         }
         let (source, limit) = (readable_source(source), limit_name(self.policy, limit));
         let message = format!("{source}: the result would have {tokens} tokens, more than {limit}");
-        Err(Failure::new(Exit::SummaryRefused, message).try_next(format!("tcompact --fit tokens:{tokens}")).into())
+        Err(Failure::new(Exit::SummaryRefused, message).try_next(larger_fit(tokens)).into())
     }
 }
 

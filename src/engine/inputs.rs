@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use anyhow::Result;
 use walkdir::WalkDir;
 
-use crate::diagnostic::quoted;
+use crate::advice::Advice;
 use crate::exit::Failure;
 use crate::settings::{Destination, Settings};
 use crate::wording::reason;
@@ -74,7 +74,7 @@ pub(crate) fn find(settings: &Settings) -> Result<Inputs> {
     if inputs.many && !in_files && !looks {
         let what = directory.map_or("several inputs".to_owned(), |path| format!("the directory {}", path.display()));
         let message = format!("{what}: --output-dir DIR or --in-place says where the result of each file goes");
-        return Err(Failure::usage(message).try_next("tcompact --output-dir compacted").into());
+        return Err(Failure::usage(message).try_next(Advice::command(["--output-dir", "compacted"])).into());
     }
     let is_odd = |path: &&PathBuf| in_files && !path.is_dir() && !path.is_file() && !is_missing(path);
     if let Some(odd) = settings.input.paths.iter().find(is_odd) {
@@ -111,7 +111,7 @@ fn not_a_file(missing: &Path, settings: &Settings) -> Option<Failure> {
         }
         [only] if is_word => {
             let message = format!("there is no file {name}; tcompact has no commands, only flags and files");
-            Some(Failure::unreadable(message).try_next(format!("tcompact {}", quoted(&only.display().to_string()))))
+            Some(Failure::unreadable(message).try_next(Advice::command([only.display().to_string()])))
         }
         _ => None,
     }

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use crate::advice::Advice;
 use crate::compact::{self, CompactionPolicy};
 use crate::exit::Failure;
 use crate::files::input::{self, Input, NOT_UTF8};
@@ -43,14 +44,14 @@ fn unreadable(input: &Input, mut error: ReadError) -> Failure {
     };
     let next = match &error {
         ReadError::Ambiguous { ambiguity, .. } => {
-            ambiguity.candidates.first().map(|(format, ..)| format!("tcompact --from {format}"))
+            ambiguity.candidates.first().map(|(format, ..)| Advice::command(["--from", format]))
         }
         ReadError::Foreign { known_by, .. } if let Some(format) = known_by.first() => {
-            Some(format!("tcompact --from {format}"))
+            Some(Advice::command(["--from", format]))
         }
-        ReadError::OtherFormat { own, .. } => Some(format!("tcompact --from {own}")),
+        ReadError::OtherFormat { own, .. } => Some(Advice::command(["--from", own])),
         ReadError::Syntax(error) if input.as_lines || (error.line, error.column) != (1, 1) => None,
-        _ => Some("tcompact --list formats, for what is read: JSON or JSONL, gzip or zstd".to_owned()),
+        _ => Some(Advice::command(["--list", "formats"]).note("for what is read: JSON or JSONL, gzip or zstd")),
     };
     // Of a document on several lines the first is no more than its beginning.
     let is_begun = matches!(&error, ReadError::Syntax(error) if error.is_early_end);

@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::diagnostic::quoted;
+use crate::advice::Advice;
 use crate::exit::Failure;
 use crate::standard_streams::{self, check_stdout};
 use crate::wording;
@@ -35,9 +35,9 @@ pub(crate) fn refuse_input(input: Option<&Path>, output: &Path, can_replace: boo
         let message = format!("--output {name} is {what}; write to another file");
         return Err(Failure::usage(message).about("output").into());
     }
-    let file = if input.is_none() { format!(" {}", quoted(&name.to_string())) } else { String::new() };
+    let file = input.is_none().then(|| name.to_string());
     let message = format!("--output {name} is {what}; --in-place replaces a file");
-    Err(Failure::usage(message).about("output").try_next(format!("tcompact --in-place{file}")).into())
+    Err(Failure::usage(message).about("output").try_next(in_place(file)).into())
 }
 
 /// Refuses an input that is standard output too, by the shell's `>`: the shell empties it before tcompact can read it.
@@ -55,8 +55,13 @@ pub(crate) fn refuse_emptied(input: Option<&Path>) -> Result<()> {
         return Ok(());
     }
     let message = format!("{name} is also standard output, and the shell emptied it first; --in-place replaces a file");
-    let file = if input.is_none() { " FILE" } else { "" };
-    Err(Failure::unreadable(message).try_next(format!("tcompact --in-place{file}")).into())
+    let file = input.is_none().then(|| "FILE".to_owned());
+    Err(Failure::unreadable(message).try_next(in_place(file)).into())
+}
+
+/// Returns the advice to replace the input, and the `file` where it is not named yet.
+fn in_place(file: Option<String>) -> Advice {
+    Advice::command(["--in-place".to_owned()].into_iter().chain(file))
 }
 
 /// Refuses an output that cannot be written, which is standard output if there is no path, before anything is done or

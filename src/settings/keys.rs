@@ -8,6 +8,7 @@ use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
+use crate::advice::Advice;
 use crate::cli::errors::{corrected, diagnostic};
 use crate::cli::{ASIDE, COMMAND_LINE, is_in};
 use crate::diagnostic::{Diagnostic, nearest, quoted};
@@ -146,9 +147,10 @@ impl Origin {
         match (self, flag_takes) {
             (_, None) => failure,
             (Origin::Variable(name), Some(corrected)) => {
-                failure.try_next(format!("{name}={} tcompact", quoted(&corrected)))
+                let variable = Some(format!("{name}={}", quoted(&corrected)));
+                failure.try_next(Advice::Command { variable, words: Vec::new(), note: None })
             }
-            (_, Some(corrected)) => failure.try_next(format!("{flag} = {corrected:?}")),
+            (_, Some(corrected)) => failure.try_next(Advice::Line(format!("{flag} = {corrected:?}"))),
         }
     }
 }

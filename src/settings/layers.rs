@@ -166,7 +166,7 @@ impl CommandLine {
             let why = format!("there is no such preset; there are {}", names.join(", "));
             let diagnostic = Diagnostic::new(why).meant(nearest(name, names));
             return Err(match below.filter(|_| self.arguments.preset.is_none()) {
-                None => wrong_name("preset", name, &diagnostic, "--list presets"),
+                None => wrong_name("preset", name, &diagnostic, "presets"),
                 Some(given) => given.source.wrong("preset", name, &diagnostic),
             }
             .into());

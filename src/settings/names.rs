@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 
-use crate::diagnostic::{Diagnostic, nearest, quoted};
+use crate::advice::Advice;
+use crate::diagnostic::{Diagnostic, nearest};
 use crate::exit::Failure;
 use crate::llm::providers::{self, Provider};
 use crate::tokens::models::{self, Model};
@@ -19,17 +20,17 @@ pub(super) fn find_format(name: &str) -> Result<Option<&'static dyn Format>> {
     let format = formats::by_name(name).ok_or_else(|| {
         let names: Vec<&str> = std::iter::once("auto").chain(FORMATS.iter().map(|format| format.name())).collect();
         let diagnostic = Diagnostic::new(format!("there is no such format; there are {}", names.join(", ")));
-        wrong_name("from", name, &diagnostic.meant(nearest(name, names)), "--list formats")
+        wrong_name("from", name, &diagnostic.meant(nearest(name, names)), "formats")
     })?;
     Ok(Some(format))
 }
 
-/// Returns the error that a flag names something that is not known. `otherwise` is to be tried if it is not known what
-/// was meant.
-pub(super) fn wrong_name(flag: &'static str, name: &str, diagnostic: &Diagnostic, otherwise: &str) -> Failure {
-    let meant = diagnostic.corrected(name).map(|meant| format!("--{flag} {}", quoted(&meant)));
+/// Returns the error that a flag names something that is not known. `table` lists the known names, if it is not known
+/// what was meant.
+pub(super) fn wrong_name(flag: &'static str, name: &str, diagnostic: &Diagnostic, table: &str) -> Failure {
+    let meant = diagnostic.corrected(name).map(|meant| Advice::command([format!("--{flag}"), meant]));
     let failure = Failure::usage(format!("--{flag} {name}: {diagnostic}")).about(flag).showing(name, diagnostic);
-    failure.try_next(format!("tcompact {}", meant.as_deref().unwrap_or(otherwise)))
+    failure.try_next(meant.unwrap_or_else(|| Advice::command(["--list", table])))
 }
 
 /// The model that a flag names: one in the table, or another one of a known provider.
@@ -59,7 +60,7 @@ pub(super) fn find_model(flag: &'static str, name: &str) -> Result<NamedModel> {
         why.push_str(&format!("; near names are {}", near.join(", ")));
     }
     why.push_str("; PROVIDER:MODEL names any other");
-    Err(wrong_name(flag, name, &Diagnostic::new(why).meant(meant(name, near)), "--list models").into())
+    Err(wrong_name(flag, name, &Diagnostic::new(why).meant(meant(name, near)), "models").into())
 }
 
 /// Returns the name of a model in the table, which has a provider with two APIs once.

@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
 
+use crate::advice::Advice;
 use crate::cli::Arguments;
 use crate::compact::{CompactionPolicy, Pruning, SummaryPolicy};
 use crate::exit::Failure;
@@ -243,7 +244,7 @@ fn unknown_window(flag: &'static str, value: &str) -> anyhow::Error {
         "--{flag} {value}: the context window is not known; name the model with --for or give --context-window"
     ))
     .about(flag)
-    .try_next(format!("tcompact --{flag} {value} --for gpt-4o"))
+    .try_next(Advice::command([&format!("--{flag}"), value, "--for", "gpt-4o"]))
     .into()
 }
 

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::diagnostic::{Diagnostic, quoted};
+use crate::advice::Advice;
+use crate::diagnostic::Diagnostic;
 use crate::exit::Failure;
 use crate::llm::providers::by_name;
 
@@ -48,12 +49,12 @@ pub(super) fn check(patch: &Map<String, Value>, model: &str) -> Result<(), Failu
     let own = || patch.keys().find_map(|name| OWN.into_iter().find(|(own, _)| own == name));
     let (name, what, next) = if let Some(name) = key_in(patch) {
         let what = "keys come from the environment";
-        (name, what, "tcompact --api-key-env NAME, for the variable that holds the key".to_owned())
+        (name, what, Advice::command(["--api-key-env", "NAME"]).note("for the variable that holds the key"))
     } else if let Some((name, instead)) = own() {
         let rest: Map<String, Value> =
             patch.clone().into_iter().filter(|(name, _)| OWN.iter().all(|(own, _)| own != name)).collect();
         let rest = if rest.is_empty() { r#"{"temperature": 0.2}"#.to_owned() } else { Value::Object(rest).to_string() };
-        (name, instead, format!("tcompact --model {} --request-json {}", quoted(model), quoted(&rest)))
+        (name, instead, Advice::command(["--model", model, "--request-json", &rest]))
     } else {
         return Ok(());
     };

@@ -5,9 +5,10 @@ use std::time::Duration;
 use anyhow::Result;
 use reqwest::Url;
 
+use crate::advice::Advice;
 use crate::cli::{Arguments, Facts, is_variable_name};
 use crate::compact::{EXTRACTIVE, NOBODY, SummarizerKind, SummarizerModel, is_no_model};
-use crate::diagnostic::{Diagnostic, nearest, quoted};
+use crate::diagnostic::{Diagnostic, nearest};
 use crate::exit::Failure;
 use crate::llm::Summarizer;
 use crate::llm::cache::Cache;
@@ -37,7 +38,7 @@ pub(super) fn summarizer(
         let message = "--api-key-env takes the name of an environment variable, which holds the key";
         return Err(Failure::usage(message)
             .about("api-key-env")
-            .try_next("tcompact --api-key-env OPENAI_API_KEY")
+            .try_next(Advice::command(["--api-key-env", "OPENAI_API_KEY"]))
             .into());
     }
     let of_endpoint = [
@@ -102,7 +103,7 @@ fn base_url(text: &str, model: &str, provider: &Provider) -> Result<String> {
     let wrong = |what: &str| {
         let failure = Failure::usage(format!("--base-url: {what}, as in https://api.example.com/v1")).about("base-url");
         let address = with_scheme(text, provider).unwrap_or_else(|| "http://localhost:8080/v1".to_owned());
-        failure.try_next(format!("tcompact --model {} --base-url {}", quoted(model), quoted(&address)))
+        failure.try_next(Advice::command(["--model", model, "--base-url", &address]))
     };
     let url = Url::parse(text).map_err(|_| wrong("an address begins with http:// or https:// and has a host"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
@@ -135,10 +136,10 @@ pub(super) fn with_provider(name: &str) -> Option<String> {
 }
 
 fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
-    let wrong = |diagnostic: Diagnostic| wrong_name("model", name, &diagnostic, "--list providers").into();
+    let wrong = |diagnostic: Diagnostic| wrong_name("model", name, &diagnostic, "providers").into();
     let nameless = |provider: &str| {
         let what = format!("the name of the model is missing, as in {provider}:NAME");
-        wrong_name("model", name, &Diagnostic::new(what), "--list models").into()
+        wrong_name("model", name, &Diagnostic::new(what), "models").into()
     };
     let Some((provider, model)) = name.split_once(':') else {
         if let Some(known) = providers::by_name(name) {
@@ -189,7 +190,7 @@ fn key(
             names.join(" or "),
             provider.name
         ))
-        .try_next(format!("export {}=…", names.first().unwrap_or(&"NAME")))
+        .try_next(Advice::Line(format!("export {}=…", names.first().unwrap_or(&"NAME"))))
         .into()),
     }
 }

@@ -1,5 +1,6 @@
 //! The exchange between tcompact and a summarizer: a request, a reply, their cost, and failures.
 
+use crate::advice::Advice;
 use crate::sanitize::is_control;
 
 /// The tokens that a model gets for its thoughts, in addition to those of the summary.
@@ -198,41 +199,43 @@ impl FailureKind {
         matches!(self, Unauthorized | Forbidden | NotFound | Quota | Unreachable)
     }
 
-    /// Returns what to try after a failure of this kind, as a command line.
-    pub(crate) fn remedy(self) -> &'static str {
+    /// Returns what to try after a failure of this kind.
+    pub(crate) fn remedy(self) -> Advice {
         match self {
-            FailureKind::Unauthorized => {
-                "tcompact --list providers, for the variable that holds the key; --api-key-env names another"
-            }
-            FailureKind::Forbidden => {
-                "tcompact --list models, for a model that the key may use; --api-key-env names the variable of another key"
-            }
+            FailureKind::Unauthorized => Advice::command(["--list", "providers"])
+                .note("for the variable that holds the key; --api-key-env names another"),
+            FailureKind::Forbidden => Advice::command(["--list", "models"])
+                .note("for a model that the key may use; --api-key-env names the variable of another key"),
             FailureKind::NotFound => {
-                "tcompact --list models, for the names of models; --base-url says where the API is"
+                Advice::command(["--list", "models"]).note("for the names of models; --base-url says where the API is")
             }
-            FailureKind::Quota => {
-                "tcompact --on-error extractive, to go on without a model; or add credit with the provider"
-            }
-            FailureKind::BadRequest => {
-                "tcompact --list models, for another model; --request-json '{\"NAME\": null}' leaves out a parameter that the server refuses"
-            }
-            FailureKind::TooLong => {
-                "tcompact --trim-tokens 8000, to send less; --context-window N says how much the model can read"
-            }
+            FailureKind::Quota => extractive("to go on without a model; or add credit with the provider"),
+            FailureKind::BadRequest => Advice::command(["--list", "models"]).note(
+                "for another model; --request-json '{\"NAME\": null}' leaves out a parameter that the server refuses",
+            ),
+            FailureKind::TooLong => Advice::command(["--trim-tokens", "8000"])
+                .note("to send less; --context-window N says how much the model can read"),
             FailureKind::RateLimited => {
-                "tcompact --on-error extractive, to go on without a model; --rate N asks less often, --retries N more patiently"
+                extractive("to go on without a model; --rate N asks less often, --retries N more patiently")
             }
-            FailureKind::Command => "tcompact --on-error extractive, to go on without a model; --timeout waits longer",
-            FailureKind::Setup => "tcompact --on-error extractive, to go on without a model",
-            FailureKind::Stopped => "tcompact --resume, once that is repaired, to leave out what is finished",
+            FailureKind::Command => extractive("to go on without a model; --timeout waits longer"),
+            FailureKind::Setup => extractive("to go on without a model"),
+            FailureKind::Stopped => {
+                Advice::command(["--resume"]).note("once that is repaired, to leave out what is finished")
+            }
             FailureKind::Unreachable => {
-                "tcompact --on-error extractive, to go on without a model; or start the server, or name another with --base-url"
+                extractive("to go on without a model; or start the server, or name another with --base-url")
             }
             FailureKind::Interrupted | FailureKind::Trouble | FailureKind::Odd => {
-                "tcompact --on-error extractive, to go on without a model; --retries and --timeout wait longer"
+                extractive("to go on without a model; --retries and --timeout wait longer")
             }
         }
     }
+}
+
+/// Returns the advice to use the embedded summarizer instead, and `note`.
+pub(crate) fn extractive(note: &'static str) -> Advice {
+    Advice::command(["--on-error", "extractive"]).note(note)
 }
 
 /// Formats foreign text for a message: at most `most` characters, on one line, without control characters that a

@@ -87,7 +87,7 @@ fn the_size_to_try_works() {
             let Err(failure) = compact(limit) else { continue };
             let shown = failure.shown().join(" ");
             let larger = shown.split_once("tcompact --fit tokens:").expect("a size to try").1;
-            let larger: u64 = larger.split_once(',').map_or(larger, |(size, _)| size).parse().expect("a number");
+            let larger: u64 = larger.split_once(' ').map_or(larger, |(size, _)| size).parse().expect("a number");
             assert!(larger > limit && compact(larger).is_ok(), "{limit}: {shown}");
             tried += 1;
         }

@@ -7,7 +7,7 @@ use crate::summary::exchange::FailureKind;
 use crate::wording::readable_source;
 
 use crate::compact::event::CompactionEvent;
-use crate::compact::no_summary::{NoSummary, PASSTHROUGH};
+use crate::compact::no_summary::{NoSummary, passthrough};
 use crate::compact::policy::{Accept, OnError};
 use crate::compact::summarize::{Accepted, Session, Summarization, SummarySource};
 
@@ -68,7 +68,7 @@ impl Summarization<'_, '_> {
                     Err(fault) if fault.exit == Exit::SummarizerFailed => {
                         let failure =
                             Failure::new(fault.exit, format!("{}: {}", readable_source(source), fault.message));
-                        return Err(failure.try_next(PASSTHROUGH).into());
+                        return Err(failure.try_next(passthrough()).into());
                     }
                     Err(failed) => self.left(&failed.message),
                 })
