@@ -134,7 +134,7 @@ impl Page {
         let numbers: String = numbers.map(|name| format!("<th scope=\"col\" class=\"number\">{name}</th>")).collect();
         out.push_str(&format!(
             "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table of conversations\">\n<table>\n<thead><tr>\
-             <th scope=\"col\">ReportRow</th><th scope=\"col\">Status</th>{numbers}</tr></thead>\n<tbody>\n"
+             <th scope=\"col\">Conversation</th><th scope=\"col\">Status</th>{numbers}</tr></thead>\n<tbody>\n"
         ));
         for (at, row) in self.rows.iter().enumerate() {
             let above = at.checked_sub(1).and_then(|above| self.rows[above].conversation.why());

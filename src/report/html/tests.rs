@@ -77,6 +77,7 @@ fn of_many_all_have_rows_and_the_largest_are_drawn() {
     assert_eq!(page.matches("<tr><th scope=\"row\" class=\"name\">").count(), count as usize + 1);
     assert_eq!(page.matches("<p>picture of ").count(), MOST_DRAWN);
     assert!(page.contains("<p>picture of 29.json</p>") && !page.contains("<p>picture of 19.json</p>"));
+    assert!(page.contains("<th scope=\"col\">Conversation</th><th scope=\"col\">Status</th>"));
     assert!(page.contains("30 compacted, 1 failed.") && !page.contains("picture of bad.json"));
     let (bad, best) = (page.find("<bdi>bad.json"), page.find("<a href=\"#conversation-1\"><bdi>29.json"));
     assert!(bad.is_some() && bad < best, "failures come first");
