@@ -143,7 +143,7 @@ impl Compactor {
     /// Compacts each conversation of a text in a format that `tcompact --list formats` names.
     ///
     /// # Errors
-    /// There is no such format, the text is no transcript of it, or there is no summary for one of its conversations.
+    /// There is no such format, the text is not a transcript of it, or there is no summary for one of its conversations.
     pub fn compact_as(&self, text: &str, format: &str) -> Result<CompactedText, Failure> {
         let known = by_name(format);
         self.compact_from(text, Some(known.ok_or_else(|| Failure::usage(format!("there is no format {format}")))?))

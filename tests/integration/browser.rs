@@ -38,8 +38,16 @@ fn axe() -> Option<String> {
     fs::read_to_string(named.or_else(installed)?).ok()
 }
 
+/// A window of a browser.
+#[derive(Clone, Copy)]
+struct Window {
+    /// The width in pixels.
+    width: u32,
+    dark: bool,
+}
+
 /// Returns the probe's report on a page.
-fn probed(browser: &str, folder: &Path, page: &str, axe: &str, (width, dark): (u32, bool)) -> String {
+fn probed(browser: &str, folder: &Path, page: &str, axe: &str, Window { width, dark }: Window) -> String {
     // The page forbids all scripts.
     let (before, rest) = page.split_once("<meta http-equiv=\"Content-Security-Policy\"").expect("a policy");
     let rest = rest.split_once('>').expect("its end").1;
@@ -84,7 +92,8 @@ fn the_page_in_light_and_dark_narrow_and_wide() {
     for file in [&one, &many] {
         let page = fs::read_to_string(file).expect("a page");
         for (width, dark) in [(320, false), (320, true), (1200, false), (1200, true)] {
-            let told = probed(browser, folder.path(), &page, axe.as_deref().unwrap_or_default(), (width, dark));
+            let told =
+                probed(browser, folder.path(), &page, axe.as_deref().unwrap_or_default(), Window { width, dark });
             let expected = format!("width={width} dark={dark} beyond=0 usable=true lost=0 violations=");
             assert_eq!(told, expected, "{file}");
         }

@@ -88,9 +88,10 @@ fn bash(command: &Command) -> String {
             Offer::Nothing => "compopt +o default +o bashdefault; return".to_owned(),
         };
         // The value follows `=` only.
-        let (own, what) = match arg.is_require_equals_set() {
-            true => (format!("--{long}="), "compopt +o default +o bashdefault; return".to_owned()),
-            false => (format!("--{long}{short}"), what),
+        let (own, what) = if arg.is_require_equals_set() {
+            (format!("--{long}="), "compopt +o default +o bashdefault; return".to_owned())
+        } else {
+            (format!("--{long}{short}"), what)
         };
         cases.push_str(&format!("        {own}) {what} ;;\n"));
     }
