@@ -2,7 +2,9 @@
 //!
 //! Completions and the manual page in `completions/` are generated from this file; a test reports stale ones.
 
+mod attempt;
 mod brief;
+pub(crate) mod correction;
 pub(crate) mod errors;
 mod help;
 mod retry;

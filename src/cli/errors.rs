@@ -1,59 +1,16 @@
 //! The messages about a command line with an error: the flag, the text with carets under the error, what was probably
 //! meant, and what to try next.
 
-use std::error::Error;
-
+use clap::Arg;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::advice::Advice;
+use crate::cli::attempt::{NEEDED, attempt, help, name, value_of};
 use crate::cli::command;
+use crate::cli::correction::{diagnostic, listed, strings, text};
 pub(crate) use crate::cli::retry::completed;
-use crate::cli::retry::{flag_named, is_same, value_at};
+use crate::cli::retry::flag_named;
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::plan::size::whole;
-use crate::tokens::models;
-
-/// Values to try for flags without a default and without listed values.
-const EXAMPLES: [(&str, &str); 27] = [
-    ("--prune", "results:5"),
-    ("--prune-except", "Read"),
-    ("--fit", "tokens:8k"),
-    ("--clear-tool-results", "messages:20"),
-    ("--model", "openai:gpt-4o-mini"),
-    ("--for", "gpt-4o"),
-    ("--preset", "langchain"),
-    ("--cache", "summaries"),
-    ("--request-json", r#"{"temperature": 0.2}"#),
-    ("--output", "short.json"),
-    ("--output-dir", "compacted"),
-    ("--in-place", ".bak"),
-    ("--report", "report.jsonl"),
-    ("--html", "page.html"),
-    ("--archive", "removed.jsonl"),
-    ("--restore", "removed.jsonl"),
-    ("--trigger", "tokens:8k"),
-    ("--counter", "o200k_base"),
-    ("--context-window", "128k"),
-    ("--truncate-args", "2000"),
-    ("--jobs", "4"),
-    ("--rate", "60"),
-    ("--config", "tcompact.toml"),
-    ("--prompt-file", "prompt.txt"),
-    ("--base-url", "http://localhost:8080/v1"),
-    ("--api-key-env", "OPENAI_API_KEY"),
-    ("--summarizer-cmd", "llm"),
-];
-/// The flags that a flag needs beside it.
-const NEEDED: [(&str, &str); 6] = [
-    ("--sort", "--count"),
-    ("--json", "--dry-run"),
-    ("--resume", "--output-dir compacted"),
-    ("--base-url", "--model openai:gpt-4o-mini"),
-    ("--api-key-env", "--model openai:gpt-4o-mini"),
-    ("--request-json", "--model openai:gpt-4o-mini"),
-];
-/// The most errors in one value that are corrected.
-const MOST_MISTAKES: usize = 8;
 
 /// What is wrong with a command line, and what to try.
 struct Description {
@@ -75,39 +32,6 @@ pub(crate) fn describe(error: &clap::Error, words: &[String]) -> String {
     let wrong = wrong.as_deref().map(name).unwrap_or_default();
     lines.extend(advice.iter().flat_map(|advice| completed(advice, wrong, words).lines()));
     lines.join("\n")
-}
-
-/// Returns what is wrong with a value, and with which part of it if that is known.
-pub(crate) fn diagnostic(error: &clap::Error) -> Diagnostic {
-    let source = error.source();
-    match source.and_then(|source| source.downcast_ref::<Diagnostic>()) {
-        Some(diagnostic) => diagnostic.clone(),
-        None if source.is_some() => Diagnostic::new(source.map(ToString::to_string).unwrap_or_default()),
-        None => {
-            let given = text(error, ContextKind::InvalidValue).unwrap_or_default();
-            let meant = text(error, ContextKind::SuggestedValue);
-            let slips = |meant: &String| strsim::damerau_levenshtein(&given, meant);
-            let meant = meant.filter(|meant| slips(meant) <= (given.chars().count() / 3).max(2));
-            Diagnostic::new(format!("expected {}", listed(strings(error, ContextKind::ValidValue), "or"))).meant(meant)
-        }
-    }
-}
-
-/// Returns a text that the flag accepts, if it is known what was meant. `flag` has its hyphens.
-pub(crate) fn corrected(flag: &str, text: &str) -> Option<String> {
-    let mut command = command();
-    let mut text = text.to_owned();
-    // Correcting one part can show that another is wrong too.
-    for _ in 0..MOST_MISTAKES {
-        match command.try_get_matches_from_mut(["tcompact".to_owned(), format!("{flag}={text}")]) {
-            Ok(_) => return Some(text),
-            Err(error) if matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) => {
-                text = diagnostic(&error).corrected(&text)?;
-            }
-            Err(_) => return None,
-        }
-    }
-    None
 }
 
 fn invalid_value(error: &clap::Error, words: &[String]) -> Option<Description> {
@@ -169,7 +93,7 @@ fn needless_value(switch: &str, words: &[String]) -> Description {
 fn near_flag(flag: &str) -> Option<String> {
     let word = flag.strip_prefix("--")?;
     let command = command();
-    let longs: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+    let longs: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();
     let slips = longs.iter().map(|long| (strsim::damerau_levenshtein(word, long), *long));
     let slip = slips.min().filter(|(slips, _)| *slips <= (word.len() / 4).max(1)).map(|(_, long)| long);
     let begins = |long: &&&str| word.len() > 2 && long.starts_with(word);
@@ -185,16 +109,8 @@ fn with_one_hyphen(flag: &str, words: &[String]) -> Option<(String, String)> {
     })?;
     let word = name(word);
     let command = command();
-    let long = nearest(&word[1..], command.get_arguments().filter_map(clap::Arg::get_long))?;
+    let long = nearest(&word[1..], command.get_arguments().filter_map(Arg::get_long))?;
     Some((word.to_owned(), format!("--{long}")))
-}
-
-/// Returns the value of a flag on the command line.
-fn value_of<'w>(flag: &str, words: &'w [String]) -> Option<&'w str> {
-    let at = words
-        .iter()
-        .position(|word| word == flag || word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('=')))?;
-    value_at(words, at, flag).filter(|value| words[at] != flag || !value.starts_with('-'))
 }
 
 /// Describes flags that exclude each other, and which to leave out.
@@ -227,61 +143,6 @@ fn missing_flag(error: &clap::Error, words: &[String]) -> Option<Description> {
     Some(Description { lines: vec![line], advice: Some(attempt(flag, None, words)) })
 }
 
-/// Returns a command with the flag and a value that it accepts: the corrected value if possible.
-fn attempt(flag: &str, value: Option<&str>, words: &[String]) -> Advice {
-    let command = command();
-    let Some(arg) = flag_named(&command, flag) else { return help() };
-    let is_typed = |beside: &str| words.iter().any(|word| is_same(&command, name(word), name(beside)));
-    let beside = NEEDED.iter().find(|(name, beside)| *name == flag && !is_typed(beside));
-    let mut tried: Vec<String> =
-        beside.into_iter().flat_map(|(_, beside)| beside.split(' ')).map(str::to_owned).collect();
-    if !arg.get_action().takes_values() {
-        tried.push(flag.to_owned());
-        return Advice::command(tried);
-    }
-    let default = || arg.get_default_values().first().map(|value| value.to_string_lossy().into_owned());
-    let listed = || arg.get_possible_values().first().map(|value| value.get_name().to_owned());
-    let example = || EXAMPLES.iter().find(|(name, _)| *name == flag).map(|(_, value)| (*value).to_owned());
-    // The next word is not a value of a flag whose value must follow `=`.
-    let value = value
-        .filter(|value| !arg.is_require_equals_set() || words.iter().any(|word| word.ends_with(&format!("={value}"))));
-    // A flag for each of several rules.
-    let parts: Vec<&str> = value.map(|value| value.split(',').collect()).unwrap_or_default();
-    let is_rule = |part: &&str| corrected(flag, part).as_deref() == Some(*part);
-    if parts.len() > 1 && matches!(arg.get_action(), clap::ArgAction::Append) && parts.iter().all(is_rule) {
-        return Advice::command(
-            tried.into_iter().chain(parts.iter().flat_map(|part| [flag.to_owned(), (*part).to_owned()])),
-        );
-    }
-    // The default is not a correction.
-    let other = || {
-        let (default, values) = (default()?, arg.get_possible_values());
-        value.and_then(|_| values.iter().map(|value| value.get_name().to_owned()).find(|name| *name != default))
-    };
-    let value =
-        value.and_then(|value| corrected(flag, value)).or_else(other).or_else(default).or_else(listed).or_else(example);
-    let Some(value) = value else { return help() };
-    let is_fraction = matches!(flag, "--keep" | "--trigger" | "--fit") && value.contains("fraction:");
-    if arg.is_require_equals_set() {
-        tried.push(format!("{flag}={value}"));
-    } else {
-        tried.extend([flag.to_owned(), value]);
-    }
-    if is_fraction {
-        tried.extend(context_window(words).map(str::to_owned));
-    }
-    Advice::command(tried)
-}
-
-/// Returns the flag for the context window of a fraction: from the command line, or an example.
-fn context_window(words: &[String]) -> [&str; 2] {
-    let of_model = value_of("--for", words).filter(|name| models::find(name).is_some());
-    match value_of("--context-window", words).filter(|tokens| whole(tokens).is_ok()) {
-        Some(tokens) => ["--context-window", tokens],
-        None => ["--for", of_model.unwrap_or("gpt-4o")],
-    }
-}
-
 /// Returns the message of clap for all other errors, with what to try.
 fn other_error(error: &clap::Error, words: &[String]) -> Description {
     let rendered = error.render().to_string();
@@ -302,59 +163,11 @@ fn other_error(error: &clap::Error, words: &[String]) -> Description {
     Description { lines, advice: Some(advice) }
 }
 
-/// Returns what to try if nothing better is known.
-fn help() -> Advice {
-    Advice::command(["--help"])
-}
-
-/// Returns the name of a flag without the value that clap or a command line shows.
-fn name(flag: &str) -> &str {
-    flag.split([' ', '[', '=']).next().unwrap_or(flag)
-}
-
-/// Joins words for a sentence.
-fn listed(words: &[String], and: &str) -> String {
-    match words {
-        [words @ .., last] if !words.is_empty() => format!("{} {and} {last}", words.join(", ")),
-        words => words.join(", "),
-    }
-}
-
-fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
-    match error.get(kind)? {
-        ContextValue::String(text) => Some(text.clone()),
-        ContextValue::Strings(texts) => texts.first().cloned(),
-        _ => None,
-    }
-}
-
-fn strings(error: &clap::Error, kind: ContextKind) -> &[String] {
-    match error.get(kind) {
-        Some(ContextValue::Strings(texts)) => texts,
-        _ => &[],
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::attempt::EXAMPLES;
     use crate::diagnostic::quoted;
-
-    #[test]
-    fn values_are_mended_until_the_flag_takes_them() {
-        for (flag, text, meant) in [
-            ("--counter", "byte:0", Some("bytes:4")),
-            ("--pairs", "windw:x", Some("window:5")),
-            ("--pin", "frist:0", Some("first:2")),
-            ("--trigger", "message:9,token:4k", Some("messages:9,tokens:4k")),
-            ("--keep", "fracton:80", Some("fraction:0.8")),
-            ("--keep", "tokens=4k", Some("tokens:4k")),
-            ("--keep", "bogus:3", None),
-            ("--rate", "x", None),
-        ] {
-            assert_eq!(corrected(flag, text).as_deref(), meant, "{flag} {text}");
-        }
-    }
 
     /// What is told of words that clap does not understand.
     fn told(words: &[&str]) -> String {

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use strsim::damerau_levenshtein as slips;
 
-use crate::cli::errors::corrected;
+use crate::cli::correction::corrected;
 use crate::diagnostic::Diagnostic;
 use crate::exit::Failure;
 use crate::settings::keys::{FlagKind, Keys, kind};

@@ -9,7 +9,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::advice::Advice;
-use crate::cli::errors::{corrected, diagnostic};
+use crate::cli::correction::{corrected, diagnostic};
 use crate::cli::{ASIDE, COMMAND_LINE, is_in};
 use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::exit::Failure;

@@ -61,6 +61,39 @@ pub(crate) struct Resolved {
     pub(super) chosen: Vec<String>,
 }
 
+/// The layers above a preset.
+struct LayersAbove<'l> {
+    command_line: &'l CommandLine,
+    /// The others, the highest first.
+    others: [&'l [SettingValue]; 2],
+}
+
+impl LayersAbove<'_> {
+    /// Returns the value of a flag in the highest layer that has one. A layer that names a summarizer hides the
+    /// summarizers of lower layers.
+    fn value(&self, flag: &str) -> Option<String> {
+        for layer in 0..=self.others.len() {
+            let names_summarizer = || NAMES_SUMMARIZER.iter().any(|who| self.value_in(layer, who).is_some());
+            let value = self.value_in(layer, flag);
+            if value.is_some() || SUMMARIZER.contains(&flag) && names_summarizer() {
+                return value;
+            }
+        }
+        None
+    }
+
+    /// Returns the first value of a flag in a layer; 0 is the command line.
+    fn value_in(&self, layer: usize, flag: &str) -> Option<String> {
+        let CommandLine { keys, matches, .. } = self.command_line;
+        let Some(above) = layer.checked_sub(1) else {
+            let id = keys.find(flag)?.get_id().as_str();
+            let typed = Some(id).filter(|id| self.command_line.is_typed(id))?;
+            return matches.get_raw(typed)?.next()?.to_str().map(str::to_owned);
+        };
+        self.others[above].iter().find(|given| given.flag == flag)?.value.texts().first().cloned()
+    }
+}
+
 impl CommandLine {
     /// Parses the words of the command line, with the program's name first.
     ///
@@ -124,9 +157,12 @@ impl CommandLine {
 
     /// Returns the flags on the command line.
     fn typed(&self) -> Vec<String> {
-        let is_typed = |id: &str| self.matches.value_source(id) == Some(ValueSource::CommandLine);
-        let typed = self.keys.all().filter(|(_, arg)| is_typed(arg.get_id().as_str()));
+        let typed = self.keys.all().filter(|(_, arg)| self.is_typed(arg.get_id().as_str()));
         typed.map(|(name, _)| name.to_owned()).collect()
+    }
+
+    fn is_typed(&self, id: &str) -> bool {
+        self.matches.value_source(id) == Some(ValueSource::CommandLine)
     }
 
     /// Returns the flags of the preset that the highest layer names.
@@ -139,29 +175,8 @@ impl CommandLine {
         let below = environment.iter().chain(&file.values).find(|given| given.flag == "preset");
         let name = self.arguments.preset.as_ref().or(below.and_then(|given| given.value.texts().first()));
         let Some(name) = name else { return Ok(vec![]) };
-        let typed_value = |flag: &str| {
-            let id = self.keys.find(flag)?.get_id().as_str();
-            let is_typed = self.matches.value_source(id) == Some(ValueSource::CommandLine);
-            self.matches.get_raw(id).filter(|_| is_typed)?.next()?.to_str().map(str::to_owned)
-        };
-        let value = |layer: &[SettingValue], flag: &str| {
-            let given = layer.iter().find(|given| given.flag == flag)?;
-            given.value.texts().first().cloned()
-        };
-        let in_layer = |layer: usize, flag: &str| match layer {
-            0 => typed_value(flag),
-            1 => value(environment, flag),
-            _ => value(&file.values, flag),
-        };
-        let higher = |flag: &str| {
-            // A layer that names a summarizer hides the summarizers of lower layers.
-            let decides = |layer: &usize| {
-                let says_who = NAMES_SUMMARIZER.iter().any(|who| in_layer(*layer, who).is_some());
-                in_layer(*layer, flag).is_some() || SUMMARIZER.contains(&flag) && says_who
-            };
-            (0..3).find(decides).and_then(|layer| in_layer(layer, flag))
-        };
-        let Some(rows) = presets(name, &higher) else {
+        let above = LayersAbove { command_line: self, others: [environment, &file.values] };
+        let Some(rows) = presets(name, &|flag| above.value(flag)) else {
             let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
             let why = format!("there is no such preset; there are {}", names.join(", "));
             let diagnostic = Diagnostic::new(why).meant(nearest(name, names));
