@@ -3,6 +3,7 @@
 
 mod archive;
 mod backend;
+mod cache;
 mod check;
 mod compacting;
 mod count;
@@ -21,40 +22,34 @@ mod read;
 mod restore;
 mod result;
 mod run;
+mod side_outputs;
 mod sink;
 mod task;
 #[cfg(test)]
 mod tests;
 mod workers;
 
-use std::fs;
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
 use crate::events::{Counted, Event, Totals};
-use crate::exit::{Exit, Failure};
-use crate::files::atomic::tidy;
-use crate::files::links;
+use crate::exit::Exit;
 use crate::files::output;
-use crate::files::paths::folder;
 use crate::interrupt;
-use crate::llm::cache::Cache;
-use crate::report::json;
 use crate::report::reporter::{self, Reporter};
 use crate::report::tables;
 use crate::settings::{Action, Destination, Mode, Settings, Volume};
-use crate::wording::reason;
 
 pub(crate) use restore::restore;
 #[cfg(any(test, feature = "laws"))]
 pub(crate) use {process::run_alone, result::TaskResult};
 
+use cache::{RunCache, open_cache, pending_summaries, remove_pending};
 use inputs::Inputs;
 use journal::Journal;
 use listeners::notify;
-use run::{Run, RunCache};
+use run::Run;
 
 /// Runs the mode that the user chose.
 ///
@@ -80,7 +75,7 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
     }
     let inputs = inputs::find(settings)?;
     preconditions::check_output(settings, &inputs)?;
-    check_side_outputs(settings, &inputs)?;
+    side_outputs::check(settings, &inputs)?;
     let journal_home = inputs.home.as_ref().filter(|_| inputs.keeps_journal);
     let journal = journal_home.map(|home| Journal::open(home, &settings.rules)).transpose()?;
     if inputs.home.is_some() {
@@ -180,118 +175,4 @@ fn report_counted(settings: &Settings, counted: &Counted, reporter: &Reporter) -
         notify(reporter, Event::Counted(counted));
     }
     Ok(())
-}
-
-/// Opens the cache that keeps paid summaries, so that none is requested twice: the folder that the settings name; else
-/// the folder of the pending summaries of a single file; else a folder beside the results.
-fn open_cache(settings: &Settings, inputs: &Inputs, pending: Option<&(PathBuf, PathBuf)>) -> Result<RunCache> {
-    if let Some((home, summaries)) = pending {
-        links::refuse(home, summaries).map_err(|error| unusable(summaries, &error))?;
-        tidy(home);
-        return Ok(RunCache { cache: Some(Cache::created_on_demand(summaries)), is_for_lines: true });
-    }
-    let cache = match (&settings.summarizer.cache, &inputs.home) {
-        (Some(cache), _) => Some(cache.clone()),
-        (None, Some(home)) if inputs.keeps_journal && !settings.is_embedded() => {
-            let folder = home.join(inputs::OWN_FOLDER).join(journal::SUMMARIES);
-            links::refuse(home, &folder).map_err(|error| unusable(&folder, &error))?;
-            let cache = Cache::open(&folder).map_err(|error| unusable(&folder, &error))?;
-            Some(cache.mandatory())
-        }
-        (None, _) => None,
-    };
-    let cache = cache.map(|cache| cache.readable_by(inputs.readers()));
-    Ok(RunCache { cache, is_for_lines: false })
-}
-
-/// Refuses unusable files for the archive, the report and the page, before anything is done or paid for.
-fn check_side_outputs(settings: &Settings, inputs: &Inputs) -> Result<()> {
-    let named: Vec<Option<&Path>> =
-        inputs.entries.iter().flat_map(|entry| [entry.path.as_deref(), entry.output.as_deref()]).collect();
-    if settings.output.archive_chosen {
-        archive::check(settings, &settings.policy, &named)?;
-        if let Some(file) = settings.policy.archive.as_ref().filter(|_| !settings.action.is_read_only()) {
-            refuse_streams(settings, "--archive", file)?;
-        }
-    }
-    let output = match &settings.output.destination {
-        Destination::File(file) => Some(file),
-        _ => None,
-    };
-    let archive = settings.policy.archive.as_ref().filter(|_| settings.output.archive_chosen);
-    for (flag, file) in [("--output", output), ("--archive", archive)] {
-        let Some(file) = file.filter(|_| !settings.action.is_read_only()) else { continue };
-        if settings.input.other_files.iter().any(|other| output::same_place(file, other)) {
-            let name = file.display();
-            let message = format!("{flag} {name} is another file of this command; name one of its own");
-            return Err(Failure::usage(message).into());
-        }
-    }
-    let copies: Vec<PathBuf> = match &settings.output.destination {
-        Destination::InPlace(Some(suffix)) => inputs.files().map(|file| inputs::copy_of(file, suffix)).collect(),
-        _ => Vec::new(),
-    };
-    let besides =
-        copies.iter().chain(&settings.policy.archive).chain(&settings.input.other_files).map(PathBuf::as_path);
-    let others: Vec<&Path> = named.into_iter().flatten().chain(besides).collect();
-    for (flag, file) in [("--report", &settings.output.report), ("--html", &settings.output.html)] {
-        let Some(file) = file else { continue };
-        check_side_output(settings, flag, file)?;
-        if let (Destination::Folder(folder), Some(parent)) = (&settings.output.destination, file.parent())
-            && parent.starts_with(folder)
-        {
-            // The results go there as well.
-            fs::create_dir_all(parent).map_err(|error| output::unwritable(file, &error))?;
-        }
-    }
-    if let Some(report) = &settings.output.report {
-        json::check(report, &others, inputs.readers())?;
-    }
-    let others: Vec<&Path> = others.into_iter().chain(settings.output.report.as_deref()).collect();
-    settings.output.html.as_ref().map_or(Ok(()), |page| page::check(page, &others))
-}
-
-/// Refuses a file that is standard input or output by another name.
-fn refuse_streams(settings: &Settings, flag: &str, file: &Path) -> Result<()> {
-    let name = file.display();
-    let printed = settings.output.destination == Destination::Stdout;
-    if output::is_standard_stream(file, printed) {
-        return Err(Failure::usage(format!("{flag} {name} is standard input or output; name another file")).into());
-    }
-    Ok(())
-}
-
-/// Refuses a file that is standard input or output by another name, or that is among tcompact's own.
-fn check_side_output(settings: &Settings, flag: &str, file: &Path) -> Result<()> {
-    let name = file.display();
-    refuse_streams(settings, flag, file)?;
-    if file.components().any(|part| part.as_os_str() == inputs::OWN_FOLDER) {
-        let message = format!("{flag} {name} is among the files that tcompact keeps for itself; name another place");
-        return Err(Failure::usage(message).into());
-    }
-    Ok(())
-}
-
-fn unusable(folder: &Path, error: &io::Error) -> Failure {
-    Failure::unreadable(format!("{} cannot be used: {}", folder.display(), reason(error)))
-}
-
-/// Returns where the summaries of a single output file are kept until that file is whole: its folder, and a folder
-/// below.
-fn pending_summaries(settings: &Settings, inputs: &Inputs) -> Option<(PathBuf, PathBuf)> {
-    let only = inputs.entries.first().filter(|_| !inputs.keeps_journal);
-    let file = only.and_then(|entry| entry.output.as_ref())?;
-    let is_device = fs::metadata(file).is_ok_and(|there| !there.is_file());
-    if is_device || settings.is_embedded() || settings.action.is_read_only() || settings.summarizer.cache.is_some() {
-        return None;
-    }
-    let home = folder(file);
-    Some((home.to_owned(), home.join(inputs::OWN_FOLDER).join(file.file_name()?)))
-}
-
-/// Removes the folder of pending summaries: with its summaries once the result is whole, else only if it is empty.
-fn remove_pending(summaries: &Path, is_whole: bool) {
-    let _ = if is_whole { fs::remove_dir_all(summaries) } else { fs::remove_dir(summaries) };
-    // Another file may have pending summaries.
-    let _ = summaries.parent().map(fs::remove_dir);
 }

@@ -13,12 +13,12 @@ use crate::exit::{Exit, Failure};
 use crate::fault::{self, Part};
 use crate::files::input::{self, Input, Lines, Opened, Reading};
 use crate::interrupt;
-use crate::llm::cache::Cache;
 use crate::settings::{Action, Settings, Volume};
 use crate::sync::{lock, unpoisoned};
 use crate::wording::{counted, readable_source};
 
 use crate::engine::backend::RunBackend;
+use crate::engine::cache::RunCache;
 use crate::engine::inputs::Inputs;
 use crate::engine::journal::Journal;
 use crate::engine::listeners::{Listeners, notify};
@@ -39,14 +39,6 @@ pub(super) struct Run<'b> {
     totals: Mutex<Totals>,
     /// The error of the only input, or of a report that could not be written.
     failure: Mutex<Option<anyhow::Error>>,
-}
-
-/// The cache of summaries.
-#[derive(Debug, Default)]
-pub(super) struct RunCache {
-    pub(super) cache: Option<Cache>,
-    /// Whether only lines of a stream use it. A document needs no cache: it has one summary, and the run ends with it.
-    pub(super) is_for_lines: bool,
 }
 
 /// An input that was opened.
