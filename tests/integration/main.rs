@@ -40,6 +40,7 @@ mod privacy;
 mod program;
 mod providers;
 mod purity;
+mod read_only;
 mod reading_again;
 mod readme;
 mod reasoning;
