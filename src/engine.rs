@@ -141,7 +141,7 @@ fn report_end(settings: &Settings, inputs: &Inputs, reporter: &Reporter, exit: E
         notify(reporter, Event::Ended(ending));
     }
     if exit == Exit::Success && totals.compacted == 0 && !prints_totals {
-        notify(reporter, Event::NothingDone(&totals.idle));
+        notify(reporter, Event::NothingDone(&totals.unchanged_reasons));
     }
     let looked = settings.action.is_dry_run();
     notify(reporter, Event::LargestLosses { largest: &totals.largest, looked });

@@ -133,7 +133,7 @@ pub use exit::{Exit, Failure};
 pub use plan::pairs::Pairs;
 pub use plan::pins::Pin;
 pub use plan::size::Size;
-pub use plan::{Parted, Plan, Policy};
+pub use plan::{CutPolicy, Parted, Plan};
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub use program::run_program;

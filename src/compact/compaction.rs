@@ -67,13 +67,13 @@ impl Compaction<'_> {
     /// Whether messages that stay were pruned.
     pub(crate) fn is_pruned(&self) -> bool {
         let stays = self.failure.is_none() && (self.summary.is_some() || self.plan.cutoff == 0);
-        stays && !self.fitted.pruned.accounts(self.plan.cutoff).is_empty()
+        stays && !self.fitted.pruned.savings(self.plan.cutoff).is_empty()
     }
 
     /// Returns the tokens that the messages that stay lost.
     pub(crate) fn pruned_tokens(&self) -> u64 {
-        let accounts = self.fitted.pruned.accounts(self.plan.cutoff);
-        accounts.iter().filter(|_| self.is_pruned()).map(|account| account.tokens).sum()
+        let savings = self.fitted.pruned.savings(self.plan.cutoff);
+        savings.iter().filter(|_| self.is_pruned()).map(|one| one.tokens).sum()
     }
 
     /// Whether anything was changed.

@@ -12,7 +12,7 @@ use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 pub(crate) fn estimated(fitted: &Planned<'_>, policy: &CompactionPolicy) -> Option<Economy> {
     let Planned { plan, tally, pruned, .. } = fitted;
     let before = fitted.tokens(policy);
-    let pruned: u64 = pruned.accounts(plan.cutoff).iter().map(|account| account.tokens).sum();
+    let pruned: u64 = pruned.savings(plan.cutoff).iter().map(|one| one.tokens).sum();
     let shortened = pruned + fitted.thinking_tokens();
     if plan.cutoff == 0 {
         return fitted.is_change().then(|| of(policy, before, before.saturating_sub(shortened), Some(0.0)));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::fault::Fault;
 use crate::plan::economy::{Billed, Economy};
-use crate::prune::Account;
+use crate::prune::RuleSavings;
 use crate::rewrite::thinking::Removal;
 use crate::summary::acceptance::Refusal;
 
@@ -76,7 +76,7 @@ pub(crate) enum CompactionEvent<'h> {
         results: bool,
     },
     /// Messages that stay were pruned.
-    Pruned(&'h [Account]),
+    Pruned(&'h [RuleSavings]),
     /// Results in the kept part were cut to so many tokens.
     Capped(u64),
     /// The result does not fit the context window.

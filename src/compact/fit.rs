@@ -15,8 +15,8 @@ use std::ops::Range;
 use anyhow::Result;
 
 use crate::plan::size::Size;
-use crate::plan::{self, Plan, Policy, total};
-use crate::prune::{Account, Pruned, Rule, Scene, prune};
+use crate::plan::{self, CutPolicy, Plan, total};
+use crate::prune::{Pruned, Rule, RuleSavings, Scene, prune};
 use crate::rewrite::thinking::{self, Removal, message_at};
 use crate::rewrite::{Edit, sort};
 use crate::tokens::Tally;
@@ -82,7 +82,7 @@ impl<'t> Planned<'t> {
             Some(Fit { limit, unmet: Some(unmet), .. }) => {
                 let least = self.least_limit(policy, limit);
                 let without_pins = unmet.pinned > 0 && unmet.least() - unmet.pinned <= limit && {
-                    let cut = Policy { pins: Vec::new(), ..policy.cut.clone() };
+                    let cut = CutPolicy { pins: Vec::new(), ..policy.cut.clone() };
                     self.can_be_met(&CompactionPolicy { cut, ..policy.clone() })
                 };
                 Err(unmet.failure(source, &limit_name(policy, limit), least, without_pins).into())
@@ -114,8 +114,8 @@ impl<'t> Planned<'t> {
     }
 
     /// Returns what each rule did: with `--fit` to messages that stay, else to the whole history.
-    pub(crate) fn accounts(&self) -> Vec<Account> {
-        self.pruned.accounts(if self.fit.is_some() { self.plan.cutoff } else { 0 })
+    pub(crate) fn savings(&self) -> Vec<RuleSavings> {
+        self.pruned.savings(if self.fit.is_some() { self.plan.cutoff } else { 0 })
     }
 
     /// Returns the messages that the embedded summarizer reads, in order: those that its summary replaces, and with

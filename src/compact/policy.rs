@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::Diagnostic;
-use crate::plan::Policy;
+use crate::plan::CutPolicy;
 use crate::plan::economy::{Billed, Prices};
 use crate::plan::size::Size;
 use crate::presets::SystemHabits;
@@ -21,7 +21,7 @@ use crate::transcript::formats::SummaryRole;
 #[derive(Debug, Clone)]
 pub struct CompactionPolicy {
     /// Where conversations are cut. The smallest size of a summary depends on the format, and is computed for each.
-    pub cut: Policy,
+    pub cut: CutPolicy,
     /// How tokens are counted.
     pub counter: Counter,
     /// The model that will read the result, where it is known.
@@ -60,7 +60,7 @@ impl CompactionPolicy {
         const SUMMARY_TOKENS: u64 = 1024;
         let (counter, recipe) = (Counter::DEFAULT, Recipe::OWN);
         CompactionPolicy {
-            cut: Policy::keeping(keep),
+            cut: CutPolicy::keeping(keep),
             counter,
             reader: None,
             unlisted_reader: None,

@@ -44,7 +44,7 @@ impl CompactionContext<'_> {
             Some(_) => offload::fit_results(self.policy, source, fitted, placed, self.edit_kept(source, fitted))?,
             None => self.prune(source, fitted),
         };
-        self.report(source, CompactionEvent::Pruned(&fitted.accounts()));
+        self.report(source, CompactionEvent::Pruned(&fitted.savings()));
         if let Some(tokens) = fitted.fit.and_then(|fit| fit.cap) {
             self.report(source, CompactionEvent::Capped(tokens));
         }

@@ -127,7 +127,13 @@ impl Task<'_> {
             Err(error) => context.refused(fitted, error),
         };
         if compaction.failure.is_none() && !compaction.is_change() {
-            self.note_idle(document, source, &compaction.fitted, compaction.left.take(), &mut result.totals.idle);
+            self.note_unchanged(
+                document,
+                source,
+                &compaction.fitted,
+                compaction.left.take(),
+                &mut result.totals.unchanged_reasons,
+            );
         }
         let page = self.draw_page(source, &mut compaction);
         let row = self.row(source, &compaction, began.elapsed());

@@ -33,7 +33,7 @@ impl Task<'_> {
                 let saved = fitted.tokens(self.policy).saturating_sub(fitted.tokens_without_summary(self.policy));
                 result.totals.pruned_only.join(&PrunedOnly::one(&source, saved));
             }
-            self.note_idle(document, &source, &fitted, None, &mut result.totals.idle);
+            self.note_unchanged(document, &source, &fitted, None, &mut result.totals.unchanged_reasons);
             let explain = self.explain(document);
             let estimate = json || self.settings.stderr.volume == Volume::Verbose || explain.is_some();
             let mut worth = estimate.then(|| economy::estimated(&fitted, self.policy)).flatten();

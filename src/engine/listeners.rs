@@ -42,17 +42,17 @@ fn results(settings: &Settings) -> Results {
 }
 
 impl Listener for Listeners {
-    fn hear(&self, event: &Event<'_>) -> Result<()> {
+    fn handle(&self, event: &Event<'_>) -> Result<()> {
         let others: [Option<&dyn Listener>; 3] =
             [Some(&self.reporter), Some(&self.progress), self.page.as_ref().map(|page| page as &dyn Listener)];
         // A report that cannot be written must not keep the event from the others.
-        let reported = self.report.hear(event);
-        others.into_iter().flatten().try_for_each(|listener| listener.hear(event)).and(reported)
+        let reported = self.report.handle(event);
+        others.into_iter().flatten().try_for_each(|listener| listener.handle(event)).and(reported)
     }
 }
 
 /// Reports an event that no listener can fail to take.
 pub(super) fn notify(listener: &dyn Listener, event: Event<'_>) {
     // Only [`Event::Done`] is written to a file, where an error matters.
-    let _ = listener.hear(&event);
+    let _ = listener.handle(&event);
 }

@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 
-use crate::events::{Idle, Status};
+use crate::events::{Status, UnchangedReasons};
 use crate::files::input::Input;
 use crate::settings::Action;
 
@@ -45,7 +45,7 @@ impl Task<'_> {
         if is_repaired {
             // The repair changed it.
             self.check_places(true)?;
-            result.totals.idle = Idle::default();
+            result.totals.unchanged_reasons = UnchangedReasons::default();
             result.note_compacted(shows_repair);
         }
         self.finish(&whole, result);

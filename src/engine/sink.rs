@@ -14,7 +14,7 @@ use crate::compact::CompactionPolicy;
 use crate::engine::inputs::{Entry, Inputs, copy_of};
 use crate::engine::journal::Journal;
 use crate::engine::ordered_output::{FirstFailed, OrderedOutput};
-use crate::events::{Event, FinishedRow, Idle, Largest, Listener, ReportRow, Status, Totals};
+use crate::events::{Event, FinishedRow, Largest, Listener, ReportRow, Status, Totals, UnchangedReasons};
 use crate::exit::{Exit, Failure};
 use crate::files::compression::Compression;
 use crate::files::hash::hash_of;
@@ -48,7 +48,7 @@ pub(super) struct Records {
 impl Records {
     /// Reports conversations whose result went to the place `to`.
     pub(super) fn report(&self, conversations: &[ReportRow], to: &str) -> Result<()> {
-        self.listeners.hear(&Event::Done { conversations, to })
+        self.listeners.handle(&Event::Done { conversations, to })
     }
 }
 
@@ -280,7 +280,13 @@ impl<'b> Sink<'b> {
     fn failed(&self, result: TaskResult, error: anyhow::Error, has_result: bool) -> TaskResult {
         let TaskResult { mut rows, mut totals, .. } = result;
         if !self.is_printed() {
-            totals = Totals { saved: 0, ending: None, largest: Largest::default(), idle: Idle::default(), ..totals };
+            totals = Totals {
+                saved: 0,
+                ending: None,
+                largest: Largest::default(),
+                unchanged_reasons: UnchangedReasons::default(),
+                ..totals
+            };
         }
         let other = error.downcast_ref::<Failure>().and_then(|failure| failure.other_file.as_deref());
         let row = |status, why| ReportRow::without_plan(&self.name(), status, Some(why));

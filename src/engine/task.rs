@@ -5,7 +5,7 @@ use std::fmt::Display;
 use anyhow::Result;
 
 use crate::compact::{CompactionContext, CompactionEvent, CompactionPolicy, Planned, certain_files};
-use crate::events::{Event, Idle, Listener, Saving};
+use crate::events::{Event, Listener, Saving, UnchangedReasons};
 use crate::files::append;
 use crate::files::input::Input;
 use crate::plan::Plan;
@@ -73,13 +73,13 @@ impl Task<'_> {
 
     /// Counts a conversation as unchanged, with the reason, unless an event reports that already. `left` is why there is
     /// no summary, if that was expected.
-    pub(super) fn note_idle(
+    pub(super) fn note_unchanged(
         &self,
         document: &Document<'_>,
         source: &str,
         fitted: &Planned<'_>,
         left: Option<String>,
-        idle: &mut Idle,
+        reasons: &mut UnchangedReasons,
     ) {
         let Plan { reason, refused, .. } = &fitted.plan;
         let is_reported = self.policy.disabled.is_some() || self.policy.cut.never_triggers();
@@ -87,12 +87,12 @@ impl Task<'_> {
         let planned = reason.clone().filter(|_| !is_reported && !fitted.is_change());
         let Some(reason) = left.or(planned) else { return };
         if self.is_one_of_several(document) || self.settings.stderr.volume == Volume::Quiet {
-            return idle.add(source, &reason, None);
+            return reasons.add(source, &reason, None);
         }
         let advice = self.context(&|_, _| ()).advice(fitted);
         let has_tokens = || format!("it has {} tokens, and ", fitted.tokens(self.policy));
         let size = if fitted.plan.triggered { String::new() } else { has_tokens() };
-        idle.add(source, &format!("{size}{reason}"), advice);
+        reasons.add(source, &format!("{size}{reason}"), advice);
     }
 
     /// Draws a conversation, or returns its row in the table of several.

@@ -1,9 +1,9 @@
 //! The events of a run, as types. Listeners turn them into lines on standard error, the report, the page and the
 //! progress bar.
 
-mod idle;
 mod row;
 mod totals;
+mod unchanged;
 
 use std::io;
 use std::path::Path;
@@ -18,9 +18,9 @@ use crate::plan::economy::Economy;
 use crate::plan::pairs::Pairs;
 use crate::rewrite::repair::Repair;
 
-pub(crate) use idle::Idle;
 pub(crate) use row::{Drawn, Ending, FinishedRow, RepairedBy, ReportRow, Saving, Status};
 pub(crate) use totals::{Counted, Largest, PrunedOnly, Totals};
+pub(crate) use unchanged::UnchangedReasons;
 
 /// An event of a run. `source` is the name of a conversation or of an input.
 #[derive(Clone, Copy)]
@@ -85,7 +85,7 @@ pub(crate) enum Event<'e> {
     /// The embedded summarizer takes no prompt; this named one.
     PromptNotUsed(&'e str),
     /// Nothing was changed, or would be.
-    NothingDone(&'e Idle),
+    NothingDone(&'e UnchangedReasons),
     /// All inputs are done.
     AllDone(&'e Totals),
     /// The conversations that lose most; `looked` if the run wrote nothing.
@@ -101,5 +101,5 @@ pub(crate) trait Listener {
     ///
     /// # Errors
     /// A file that the user asked for cannot be written.
-    fn hear(&self, event: &Event<'_>) -> Result<()>;
+    fn handle(&self, event: &Event<'_>) -> Result<()>;
 }

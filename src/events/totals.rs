@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::tokens::Categories;
 use crate::wording::counted;
 
-use crate::events::{Ending, Idle, ReportRow, Saving, Status};
+use crate::events::{Ending, ReportRow, Saving, Status, UnchangedReasons};
 
 /// The most conversations in the table of savings.
 const MOST: usize = 10;
@@ -40,7 +40,7 @@ pub(crate) struct Totals {
     /// The conversations that lose most, for `--explain`.
     pub(crate) largest: Largest,
     /// The conversations that stayed unchanged, and why.
-    pub(crate) idle: Idle,
+    pub(crate) unchanged_reasons: UnchangedReasons,
     /// What `--count` counted.
     pub(crate) counted: Counted,
     /// What a dry run would prune where nothing is summarized.
@@ -144,7 +144,7 @@ impl Totals {
         self.cost += other.cost;
         self.ending = other.ending.clone().or(self.ending.take());
         self.largest.join(&other.largest);
-        self.idle.join(&other.idle);
+        self.unchanged_reasons.join(&other.unchanged_reasons);
         self.counted.join(&other.counted);
         self.pruned_only.join(&other.pruned_only);
     }
@@ -179,7 +179,7 @@ impl Totals {
         let files = self.compacted + self.unchanged + self.passed_through + self.finished + self.failed;
         let files = counted(files, "file");
         let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
-        let why = if self.compacted == 0 { self.idle.sentence() } else { None };
+        let why = if self.compacted == 0 { self.unchanged_reasons.sentence() } else { None };
         let why = why.map(|why| format!("; {why}")).unwrap_or_default();
         format!("{files}{counts}; {}{why}", self.gain())
     }

@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use crate::laws::bricks::{self, Bricks, Generated, WAYS, Way};
 use crate::laws::lawful::{self, VaryingRules};
 use crate::laws::whole;
-use crate::plan::Policy;
+use crate::plan::CutPolicy;
 use crate::plan::pairs::Pairs;
 use crate::plan::size::Size;
 use crate::presets::{PRESETS, Preset};
@@ -75,7 +75,7 @@ fn check(case: &Case, number: u64, bricks: &Bricks, counts: &Counts) {
     let (source, ids) = bricks::file(bricks, generated, *layout);
     let own = lawful::policy(rules);
     let triggers = trigger.iter().map(|size| vec![*size]).collect();
-    for (plan, messages) in lawful::assert_laws(&source, from, &Policy { triggers, ..own.clone() }) {
+    for (plan, messages) in lawful::assert_laws(&source, from, &CutPolicy { triggers, ..own.clone() }) {
         assert_eq!(ids.len(), messages.len(), "{source}");
         count(&counts.cut, plan.cutoff > 0);
         if plan.cutoff > 0 {
@@ -116,7 +116,7 @@ fn check(case: &Case, number: u64, bricks: &Bricks, counts: &Counts) {
         let pairs = pairs.map_or(Pairs::Strict, |pairs| pairs.parse().expect("a rule"));
         // A carried summary is stored beside the messages, which only the whole program handles.
         if !preset.rules.carries {
-            lawful::assert_laws(&source, from, &Policy { rules: preset.rules, pairs, ..own });
+            lawful::assert_laws(&source, from, &CutPolicy { rules: preset.rules, pairs, ..own });
         }
     }
     if number.is_multiple_of(WHOLE) {

@@ -10,7 +10,7 @@ use crate::plan::pairs::Pairs;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
 use crate::plan::summaries::mark_summaries;
-use crate::plan::{Plan, Policy, plan};
+use crate::plan::{CutPolicy, Plan, plan};
 use crate::presets::pairs::moved_cut;
 use crate::rewrite::repair::{self, Repair};
 use crate::rewrite::thinking::{self, Thinking};
@@ -33,8 +33,8 @@ pub(crate) struct VaryingRules {
     pub(crate) pin: Pin,
 }
 
-pub(crate) fn policy(rules: &VaryingRules) -> Policy {
-    Policy { pins: vec![rules.pin.clone()], summary_prefix: PREFIX.to_owned(), ..Policy::keeping(rules.keep) }
+pub(crate) fn policy(rules: &VaryingRules) -> CutPolicy {
+    CutPolicy { pins: vec![rules.pin.clone()], summary_prefix: PREFIX.to_owned(), ..CutPolicy::keeping(rules.keep) }
 }
 
 /// Passes the conversations of a readable source to `inspect`, with summaries marked by the default policy.
@@ -43,7 +43,7 @@ pub(crate) fn with_document<T>(
     from: Option<&'static dyn Format>,
     inspect: impl FnOnce(&Document<'_>) -> T,
 ) -> T {
-    let policy = Policy { summary_prefix: PREFIX.to_owned(), ..Policy::keeping(Size::Nothing) };
+    let policy = CutPolicy { summary_prefix: PREFIX.to_owned(), ..CutPolicy::keeping(Size::Nothing) };
     with_document_of(source, from, &policy, inspect)
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn with_document<T>(
 pub(crate) fn with_document_of<T>(
     source: &str,
     from: Option<&'static dyn Format>,
-    policy: &Policy,
+    policy: &CutPolicy,
     inspect: impl FnOnce(&Document<'_>) -> T,
 ) -> T {
     let json = Source::of_file(source).unwrap_or_else(|error| panic!("{error:?}: {source}"));
@@ -62,7 +62,7 @@ pub(crate) fn with_document_of<T>(
 }
 
 /// Compacts each conversation of a source and keeps its thinking. Returns the plans and the text.
-pub(crate) fn compacted(source: &str, from: Option<&'static dyn Format>, policy: &Policy) -> (Vec<Plan>, String) {
+pub(crate) fn compacted(source: &str, from: Option<&'static dyn Format>, policy: &CutPolicy) -> (Vec<Plan>, String) {
     thinking_compacted(source, from, policy, ThinkingPolicy { mode: Thinking::Keep, reader: None })
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct ThinkingPolicy<'a> {
 fn thinking_compacted(
     source: &str,
     from: Option<&'static dyn Format>,
-    policy: &Policy,
+    policy: &CutPolicy,
     thinking: ThinkingPolicy<'_>,
 ) -> (Vec<Plan>, String) {
     with_document_of(source, from, policy, |document| {
@@ -118,7 +118,7 @@ fn staying<'p>(transcript: &Transcript<'_>, plan: &'p Plan) -> impl Iterator<Ite
 pub(crate) fn assert_thinking_law(
     source: &str,
     from: Option<&'static dyn Format>,
-    policy: &Policy,
+    policy: &CutPolicy,
     thinking: ThinkingPolicy<'_>,
     expected: &[Option<String>],
     is_removed: bool,
@@ -224,7 +224,7 @@ fn spelled(source: &str, from: Option<&'static dyn Format>) -> Vec<Vec<String>> 
 pub(crate) fn assert_laws(
     source: &str,
     from: Option<&'static dyn Format>,
-    policy: &Policy,
+    policy: &CutPolicy,
 ) -> Vec<(Plan, Vec<String>)> {
     let (plans, out) = compacted(source, from, policy);
     assert_eq!(compacted(source, from, policy).1, out, "the same every time");
@@ -365,7 +365,7 @@ pub(crate) fn assert_larger_keeps_more(source: &str, from: Option<&'static dyn F
 /// Checks that nothing changes unless a trigger is reached.
 pub(crate) fn assert_no_trigger_no_change(source: &str, from: Option<&'static dyn Format>) {
     let rules = policy(&VaryingRules { keep: Size::Messages(1), pin: Pin::None });
-    let never = Policy { triggers: vec![vec![Size::Messages(u64::MAX)]], ..rules };
+    let never = CutPolicy { triggers: vec![vec![Size::Messages(u64::MAX)]], ..rules };
     assert_eq!(compacted(source, from, &never).1, source);
 }
 

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use crate::plan::size::Size;
 use crate::plan::summaries::mark_summaries;
-use crate::plan::{Policy, plan, total};
+use crate::plan::{CutPolicy, plan, total};
 use crate::presets::pairs::moved_cut;
 use crate::redact::Redactor;
 use crate::rewrite::{self, Edit, Placed};
@@ -46,7 +46,7 @@ pub fn compacted(source: &str, keep: &str, clock: fn() -> f64) -> Took {
 }
 
 /// Does what the program does between reading and writing, except writing a summary. What stays is not copied.
-fn edits(transcript: &mut Transcript<'_>, policy: &Policy) -> Vec<Edit> {
+fn edits(transcript: &mut Transcript<'_>, policy: &CutPolicy) -> Vec<Edit> {
     mark_summaries(transcript, policy, SummaryRole::User);
     let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
     let plan = plan(transcript, &tally, policy, moved_cut).uncut_if_no_larger_than(1, &tally);
@@ -55,8 +55,12 @@ fn edits(transcript: &mut Transcript<'_>, policy: &Policy) -> Vec<Edit> {
     rewrite::placed(transcript, &plan, &summary)
 }
 
-fn policy(keep: Size) -> Policy {
-    Policy { triggers: vec![vec![Size::Tokens(1_000)]], summary_prefix: PREFIX.to_owned(), ..Policy::keeping(keep) }
+fn policy(keep: Size) -> CutPolicy {
+    CutPolicy {
+        triggers: vec![vec![Size::Tokens(1_000)]],
+        summary_prefix: PREFIX.to_owned(),
+        ..CutPolicy::keeping(keep)
+    }
 }
 
 /// Counts the tokens of a whole conversation.

@@ -10,7 +10,7 @@ use crate::transcript::json::{Json, Kind};
 use crate::transcript::text::Text;
 use crate::transcript::{Content, Message, RareFields, Role, Transcript};
 
-use crate::plan::Policy;
+use crate::plan::CutPolicy;
 
 /// The name of a summary message that the next summary carries on.
 pub(crate) const NAME: &str = "summary";
@@ -58,7 +58,7 @@ pub(crate) fn place<'a>(transcript: &Transcript<'a>) -> Option<Json<'a>> {
 
 /// Returns the earlier summary of a transcript, where the rules carry one on: from its state, or from its first message
 /// that is not a system message.
-pub(crate) fn carried<'a>(transcript: &Transcript<'a>, policy: &Policy) -> Option<Carried<'a>> {
+pub(crate) fn carried<'a>(transcript: &Transcript<'a>, policy: &CutPolicy) -> Option<Carried<'a>> {
     if !policy.rules.carries {
         return None;
     }

@@ -8,7 +8,7 @@ use crate::transcript::Transcript;
 use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::formats::SummaryPosition;
 
-use crate::plan::{Plan, Policy};
+use crate::plan::{CutPolicy, Plan};
 
 /// The compactions of a conversation that are in force.
 pub(super) struct Compactions {
@@ -22,7 +22,7 @@ pub(super) struct Compactions {
 
 impl Compactions {
     /// Finds the compactions of a conversation.
-    pub(super) fn of(transcript: &Transcript<'_>, policy: &Policy) -> Self {
+    pub(super) fn of(transcript: &Transcript<'_>, policy: &CutPolicy) -> Self {
         let all = transcript.compactions.as_slice();
         let kind = |index: usize| transcript.messages[index].compaction();
         let is_readable = |index: usize| matches!(kind(index), Some(ProviderCompaction::Readable(_)));

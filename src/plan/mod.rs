@@ -36,7 +36,7 @@ pub(crate) const SUMMARY_PREFIX: &str = "Here is a summary of the conversation t
 
 /// The rules of a compaction.
 #[derive(Debug, Clone)]
-pub struct Policy {
+pub struct CutPolicy {
     /// Compact when all sizes of one of these are reached. Without any, `rules` decide.
     pub triggers: Vec<Vec<Size>>,
     /// Also compact when the conversation has more tokens than this.
@@ -59,11 +59,11 @@ pub struct Policy {
     pub(crate) provider: Option<&'static str>,
 }
 
-impl Policy {
+impl CutPolicy {
     /// Returns a policy that keeps so much of the end, and else has the defaults of a run without flags: it compacts at
     /// any size, pins system messages and keeps every call with its results.
     pub fn keeping(keep: Size) -> Self {
-        Policy {
+        CutPolicy {
             triggers: Vec::new(),
             budget: None,
             keep,
@@ -245,7 +245,7 @@ impl Plan {
 pub(crate) type MoveCut = fn(&[Message<'_>], wanted: usize, Pairs) -> usize;
 
 /// Decides whether and where to cut a conversation. `move_cut` is for all rules for pairs but the strict one.
-pub(crate) fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy, move_cut: MoveCut) -> Plan {
+pub(crate) fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &CutPolicy, move_cut: MoveCut) -> Plan {
     if let Some(reason) = transcript.format.refusal(transcript) {
         return Plan { refused: true, ..Plan::of_nothing(reason) };
     }
@@ -306,7 +306,7 @@ pub(crate) fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &
 }
 
 /// Returns how many of the pinned messages come before the summary.
-fn before_summary(plan: &Plan, transcript: &Transcript<'_>, policy: &Policy) -> usize {
+fn before_summary(plan: &Plan, transcript: &Transcript<'_>, policy: &CutPolicy) -> usize {
     if policy.rules.carries {
         // DeerFlow shows a carried summary to its model behind the system messages, before all others.
         let is_system = |index: &&usize| transcript.messages[**index].role.is_system();
@@ -360,7 +360,7 @@ fn is_left_foreign(plan: &Plan, messages: &[Message<'_>]) -> bool {
 }
 
 /// Returns why a cut would gain nothing.
-fn worthless(plan: &Plan, messages: &[Message<'_>], policy: &Policy) -> Option<String> {
+fn worthless(plan: &Plan, messages: &[Message<'_>], policy: &CutPolicy) -> Option<String> {
     match plan.summarized().as_slice() {
         [] => Some("every message before the cut is pinned".to_owned()),
         [only] if policy.rules.gains && messages[*only].earlier => {
@@ -371,7 +371,7 @@ fn worthless(plan: &Plan, messages: &[Message<'_>], policy: &Policy) -> Option<S
 }
 
 /// Returns the messages before a cut that stay, in order.
-pub(crate) fn pinned(transcript: &Transcript<'_>, policy: &Policy, cut: usize) -> Vec<usize> {
+pub(crate) fn pinned(transcript: &Transcript<'_>, policy: &CutPolicy, cut: usize) -> Vec<usize> {
     let earlier = carried(transcript, policy).and_then(|earlier| earlier.index);
     pins::pinned(transcript, policy, earlier, Compactions::of(transcript, policy).that_stay(cut), cut)
 }
@@ -380,17 +380,17 @@ pub(crate) fn pinned(transcript: &Transcript<'_>, policy: &Policy, cut: usize) -
 pub(crate) fn cut_at(
     transcript: &Transcript<'_>,
     tally: &Tally<'_, '_>,
-    policy: &Policy,
+    policy: &CutPolicy,
     move_cut: MoveCut,
     cut: usize,
 ) -> Plan {
     let keep = Size::Messages((transcript.messages.len().saturating_sub(cut)).max(1) as u64);
     let rules = Rules { without_trigger: true, ..policy.rules };
-    plan(transcript, tally, &Policy { triggers: Vec::new(), budget: None, keep, rules, ..policy.clone() }, move_cut)
+    plan(transcript, tally, &CutPolicy { triggers: Vec::new(), budget: None, keep, rules, ..policy.clone() }, move_cut)
 }
 
 /// Returns how many messages are before the kept part: none where nothing triggers or all messages are kept.
-pub(crate) fn old_messages(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> usize {
+pub(crate) fn old_messages(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &CutPolicy) -> usize {
     if transcript.messages.is_empty() {
         return 0;
     }
@@ -401,7 +401,7 @@ pub(crate) fn old_messages(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, p
 }
 
 /// Returns the tokens of a conversation with the overhead, as triggers and budgets count them.
-pub(crate) fn total(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> u64 {
+pub(crate) fn total(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &CutPolicy) -> u64 {
     let earlier = carried(transcript, policy);
     Weight::new(transcript, earlier.as_ref(), tally, policy).total()
 }
@@ -409,7 +409,7 @@ pub(crate) fn total(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: 
 /// Why a policy without any trigger changes nothing.
 pub(crate) const NEVER: &str = "no trigger is given, and the preset does nothing without one; give --trigger";
 
-impl Policy {
+impl CutPolicy {
     /// Whether the policy can never trigger.
     pub(crate) fn never_triggers(&self) -> bool {
         self.triggers.is_empty() && self.budget.is_none() && !self.rules.without_trigger

@@ -9,7 +9,7 @@ use crate::transcript::{Message, Role, Transcript};
 
 use crate::diagnostic::{Diagnostic, nearest};
 
-use crate::plan::Policy;
+use crate::plan::CutPolicy;
 use crate::plan::carried::is_named;
 
 /// A rule of `--pin`.
@@ -27,7 +27,7 @@ pub enum Pin {
 
 impl Pin {
     /// Whether the rule pins a message; `place` is its index without a carried summary.
-    fn holds(&self, index: usize, place: usize, transcript: &Transcript<'_>, policy: &Policy) -> bool {
+    fn holds(&self, index: usize, place: usize, transcript: &Transcript<'_>, policy: &CutPolicy) -> bool {
         let message = &transcript.messages[index];
         match self {
             Pin::First(count) => place < *count,
@@ -100,7 +100,7 @@ fn is_reminder(message: &Message<'_>) -> bool {
 /// call without a result does not stay.
 pub(super) fn pinned(
     transcript: &Transcript<'_>,
-    policy: &Policy,
+    policy: &CutPolicy,
     carried: Option<usize>,
     must_stay: &[usize],
     cutoff: usize,

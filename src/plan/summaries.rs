@@ -2,13 +2,13 @@
 //! them. A text that only looks like a summary is not one: a page, a program or a model can repeat every word of it.
 
 use crate::plan::compactions::Compactions;
-use crate::plan::{Policy, pins};
+use crate::plan::{CutPolicy, pins};
 use crate::transcript::formats::SummaryRole;
 use crate::transcript::speaker::shell_block;
 use crate::transcript::{Message, Role, Transcript};
 
 /// Marks the summary that tcompact put into a transcript. `role` is that of summaries by this policy.
-pub(crate) fn mark_summaries(transcript: &mut Transcript<'_>, policy: &Policy, role: SummaryRole) {
+pub(crate) fn mark_summaries(transcript: &mut Transcript<'_>, policy: &CutPolicy, role: SummaryRole) {
     if let Some(index) = ours(transcript, policy, role) {
         let message = &mut transcript.messages[index];
         (message.earlier, message.ours) = (true, true);
@@ -18,7 +18,7 @@ pub(crate) fn mark_summaries(transcript: &mut Transcript<'_>, policy: &Policy, r
 /// Returns the message that tcompact put there: the first that begins as a summary, behind messages of the system, pinned
 /// ones, and summaries of agents. If it has the user's role, words of the user may stand before it too: rules of pins can
 /// change between two runs.
-fn ours(transcript: &Transcript<'_>, policy: &Policy, role: SummaryRole) -> Option<usize> {
+fn ours(transcript: &Transcript<'_>, policy: &CutPolicy, role: SummaryRole) -> Option<usize> {
     let messages = &transcript.messages;
     let opens = |index: usize| {
         let message = &messages[index];

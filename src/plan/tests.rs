@@ -9,8 +9,8 @@ use crate::tokens::Counter;
 use crate::transcript::formats::{SummaryRole, by_name};
 use crate::transcript::framing::tests::read;
 
-pub(crate) fn policy() -> Policy {
-    Policy {
+pub(crate) fn policy() -> CutPolicy {
+    CutPolicy {
         triggers: Vec::new(),
         keep: Size::Messages(20),
         budget: None,
@@ -51,7 +51,7 @@ fn conversation(letters: &str) -> String {
     format!("[{}]", messages.join(","))
 }
 
-fn planned(letters: &str, policy: &Policy) -> Plan {
+fn planned(letters: &str, policy: &CutPolicy) -> Plan {
     let source = conversation(letters);
     let mut document = read(&source, None, None).expect("a transcript");
     mark_summaries(&mut document.transcripts[0], policy, SummaryRole::User);
@@ -68,7 +68,7 @@ fn what_a_format_refuses_is_not_cut() {
         let document = read(&source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
         let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
-        plan(transcript, &tally, &Policy { keep: Size::Messages(1), ..policy() }, moved_cut)
+        plan(transcript, &tally, &CutPolicy { keep: Size::Messages(1), ..policy() }, moved_cut)
     };
     let refused = planned(&["1", "2", "1"]);
     assert!((refused.cutoff, refused.refused) == (0, true) && refused.reason.is_some(), "{refused:?}");
@@ -76,7 +76,7 @@ fn what_a_format_refuses_is_not_cut() {
 }
 
 fn cut(letters: &str, keep: Size) -> (usize, usize) {
-    let plan = planned(letters, &Policy { keep, ..policy() });
+    let plan = planned(letters, &CutPolicy { keep, ..policy() });
     (plan.wanted, plan.cutoff)
 }
 
@@ -99,7 +99,7 @@ fn keep_tokens_keeps_the_last_message_at_least() {
 
 #[test]
 fn keep_a_fraction_of_the_window() {
-    let policy = Policy { keep: Size::Fraction(0.5), context_window: Some(24), ..policy() };
+    let policy = CutPolicy { keep: Size::Fraction(0.5), context_window: Some(24), ..policy() };
     assert_eq!(planned("uuuu", &policy).cutoff, 2);
 }
 
@@ -117,7 +117,7 @@ fn a_cut_between_call_and_result_moves_to_before_the_call() {
     assert_eq!(cut("uacrau", Size::Messages(3)), (3, 2));
     assert_eq!(cut("ua2rrau", Size::Messages(3)), (4, 2), "between two results of one message");
     assert_eq!(cut("uac2rrrau", Size::Messages(3)), (6, 2), "results far away, calls interleaved");
-    let moved = planned("uacrau", &Policy { keep: Size::Messages(3), ..policy() });
+    let moved = planned("uacrau", &CutPolicy { keep: Size::Messages(3), ..policy() });
     assert_eq!(
         moved.moved_because.as_deref(),
         Some("a cut at 3 would split the call in message 2 from its result in message 3")
@@ -126,7 +126,7 @@ fn a_cut_between_call_and_result_moves_to_before_the_call() {
 
 #[test]
 fn no_safe_cut_leaves_all_as_it_is() {
-    let plan = planned("cuuuur", &Policy { keep: Size::Messages(2), ..policy() });
+    let plan = planned("cuuuur", &CutPolicy { keep: Size::Messages(2), ..policy() });
     assert_eq!((plan.wanted, plan.cutoff), (4, 0));
     assert!(
         plan.reason
@@ -149,7 +149,7 @@ fn a_users_words_are_not_lost_with_an_orphaned_result() {
         {"role":"assistant","content":"a"}]"#;
     let document = read(mixed, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
-    let rules = Policy { keep: Size::Messages(2), ..policy() };
+    let rules = CutPolicy { keep: Size::Messages(2), ..policy() };
     let plan = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &rules, moved_cut);
     assert_eq!((plan.wanted, plan.cutoff), (2, 1));
 }
@@ -164,7 +164,7 @@ fn sizes_of_nothing_keep_the_last_message() {
 fn an_earlier_summary_is_not_pinned() {
     let system_summary = conversation("suauau").replacen("rules", "Summary: of old", 1);
     let mut document = read(&system_summary, None, None).expect("a transcript");
-    let rules = Policy { keep: Size::Messages(2), pins: vec![Pin::System], ..policy() };
+    let rules = CutPolicy { keep: Size::Messages(2), pins: vec![Pin::System], ..policy() };
     mark_summaries(&mut document.transcripts[0], &rules, SummaryRole::System);
     let transcript = &document.transcripts[0];
     assert_eq!(
@@ -174,7 +174,7 @@ fn an_earlier_summary_is_not_pinned() {
 }
 
 /// Returns the messages that are taken for summaries by a policy, in Chat Completions.
-fn summaries(messages: &str, policy: &Policy, role: SummaryRole) -> Vec<usize> {
+fn summaries(messages: &str, policy: &CutPolicy, role: SummaryRole) -> Vec<usize> {
     let mut document = read(messages, by_name("openai-chat"), None).expect("a transcript");
     let transcript = &mut document.transcripts[0];
     mark_summaries(transcript, policy, role);
@@ -198,7 +198,7 @@ fn a_summary_is_ours_only_where_it_stands_as_we_put_it() {
         'r' => r#"{"role":"tool","tool_call_id":"a","content":"Summary: x"}"#,
         _ => r#"{"role":"tool","tool_call_id":"nowhere","content":"Summary: x"}"#,
     };
-    let pinning = |pin: &str| Policy { pins: vec![pin.parse().expect("a rule")], ..policy() };
+    let pinning = |pin: &str| CutPolicy { pins: vec![pin.parse().expect("a rule")], ..policy() };
     for (letters, pin, role, expected) in [
         ("UaU", "system", User, vec![0]),
         ("sUa", "system", User, vec![1]),
@@ -238,7 +238,7 @@ fn a_call_that_begins_as_a_summary_is_pinned() {
         {"role":"user","content":"t"},{"role":"user","content":"u"},{"role":"assistant","content":"a"}]"#;
     let mut document = read(source, None, None).expect("a transcript");
     let pins = vec![Pin::Match(Regex::new("^Summary").expect("a regular expression"))];
-    let rules = Policy { keep: Size::Messages(2), pins, ..policy() };
+    let rules = CutPolicy { keep: Size::Messages(2), pins, ..policy() };
     mark_summaries(&mut document.transcripts[0], &rules, SummaryRole::User);
     let transcript = &document.transcripts[0];
     assert_eq!(plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &rules, moved_cut).pinned, [1, 2]);
@@ -252,7 +252,8 @@ fn a_pending_call_at_the_end_stays() {
 
 #[test]
 fn triggers_are_or_of_and() {
-    let with = |triggers: Vec<Vec<Size>>| planned("uauaua", &Policy { triggers, keep: Size::Messages(2), ..policy() });
+    let with =
+        |triggers: Vec<Vec<Size>>| planned("uauaua", &CutPolicy { triggers, keep: Size::Messages(2), ..policy() });
     assert!(with(vec![]).triggered);
     assert!(with(vec![vec![Size::Messages(6)]]).triggered, "reached is at least");
     let not = with(vec![vec![Size::Messages(7)], vec![Size::Tokens(10), Size::Turns(4)]]);
@@ -264,18 +265,18 @@ fn triggers_are_or_of_and() {
 
 #[test]
 fn overhead_counts_for_triggers_and_not_for_what_is_kept() {
-    let rules = Policy { triggers: vec![vec![Size::Tokens(50)]], keep: Size::Tokens(12), ..policy() };
+    let rules = CutPolicy { triggers: vec![vec![Size::Tokens(50)]], keep: Size::Tokens(12), ..policy() };
     assert!(!planned("uuuu", &rules).triggered);
-    let plan = planned("uuuu", &Policy { overhead_tokens: 26, ..rules.clone() });
+    let plan = planned("uuuu", &CutPolicy { overhead_tokens: 26, ..rules.clone() });
     assert!(plan.triggered, "24 and 26 are 50");
     assert_eq!(plan.cutoff, 2);
-    assert!(!planned("uuuu", &Policy { overhead_tokens: 25, ..rules }).triggered);
+    assert!(!planned("uuuu", &CutPolicy { overhead_tokens: 25, ..rules }).triggered);
 }
 
 #[test]
 fn pins_stay_and_bring_their_other_half() {
     let with = |letters: &str, pins: Vec<Pin>| {
-        let plan = planned(letters, &Policy { pins, keep: Size::Messages(1), ..policy() });
+        let plan = planned(letters, &CutPolicy { pins, keep: Size::Messages(1), ..policy() });
         (plan.pinned.clone(), plan.summarized())
     };
     assert_eq!(with("suasau", vec![Pin::System]), (vec![0, 3], vec![1, 2, 4]));
@@ -287,12 +288,12 @@ fn pins_stay_and_bring_their_other_half() {
 
 #[test]
 fn nothing_to_gain_is_nothing_done() {
-    let reason = |letters: &str, policy: &Policy| {
+    let reason = |letters: &str, policy: &CutPolicy| {
         let plan = planned(letters, policy);
         assert_eq!((plan.cutoff, plan.summarized(), plan.pinned.len()), (0, vec![], 0));
         plan.reason.expect("a reason")
     };
-    let one = Policy { keep: Size::Messages(1), ..policy() };
+    let one = CutPolicy { keep: Size::Messages(1), ..policy() };
     assert_eq!(reason("", &one), "there are no messages");
     assert_eq!(reason("u", &one), "the whole conversation is within --keep messages:1");
     assert_eq!(reason("su", &one), "every message before the cut is pinned");
@@ -301,7 +302,7 @@ fn nothing_to_gain_is_nothing_done() {
 
 #[test]
 fn a_history_must_be_larger_than_the_smallest_summary() {
-    let one = Policy { keep: Size::Messages(1), ..policy() };
+    let one = CutPolicy { keep: Size::Messages(1), ..policy() };
     let with = |letters: &str| {
         let source = conversation(letters);
         let document = read(&source, None, None).expect("a transcript");

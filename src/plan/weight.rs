@@ -4,7 +4,7 @@ use crate::tokens::Tally;
 use crate::tokens::scaling::{ScaledTotal, reported_reaches};
 use crate::transcript::{Message, Transcript};
 
-use crate::plan::Policy;
+use crate::plan::CutPolicy;
 use crate::plan::carried::Carried;
 use crate::plan::compactions::Compactions;
 use crate::plan::size::Size;
@@ -16,7 +16,7 @@ pub(super) struct Weight<'w, 'a> {
     earlier: Option<&'w Carried<'a>>,
     pub(super) compactions: Compactions,
     pub(super) tally: &'w Tally<'w, 'a>,
-    pub(super) policy: &'w Policy,
+    pub(super) policy: &'w CutPolicy,
 }
 
 impl<'w, 'a> Weight<'w, 'a> {
@@ -25,7 +25,7 @@ impl<'w, 'a> Weight<'w, 'a> {
         transcript: &'w Transcript<'a>,
         earlier: Option<&'w Carried<'a>>,
         tally: &'w Tally<'w, 'a>,
-        policy: &'w Policy,
+        policy: &'w CutPolicy,
     ) -> Self {
         let compactions = Compactions::of(transcript, policy);
         Weight { messages: &transcript.messages, earlier, compactions, tally, policy }
@@ -111,6 +111,6 @@ impl<'w, 'a> Weight<'w, 'a> {
 
 /// Whether a message begins a turn: a person wrote it, not a tool or an earlier summary. What only looks like a summary
 /// begins none either: once ours stands before it, it would be a turn more, and the next compaction would cut again.
-pub(super) fn is_turn(message: &Message<'_>, policy: &Policy) -> bool {
+pub(super) fn is_turn(message: &Message<'_>, policy: &CutPolicy) -> bool {
     message.is_user_turn() && !message.earlier && !message.opens_with(&policy.summary_prefix)
 }

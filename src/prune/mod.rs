@@ -153,7 +153,7 @@ fn by_message(changes: impl IntoIterator<Item = Change>) -> Vec<Change> {
 
 /// The effect of one rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Account {
+pub(crate) struct RuleSavings {
     /// The rule's name.
     pub(crate) rule: &'static str,
     /// The number of messages that it shortened.
@@ -192,15 +192,15 @@ impl Pruned {
     }
 
     /// Returns the effect of each rule on the messages from `from` on; rules without an effect are left out.
-    pub(crate) fn accounts(&self, from: usize) -> Vec<Account> {
-        let mut accounts = KINDS.map(|kind| Account { rule: kind.name, messages: 0, tokens: 0 });
+    pub(crate) fn savings(&self, from: usize) -> Vec<RuleSavings> {
+        let mut savings = KINDS.map(|kind| RuleSavings { rule: kind.name, messages: 0, tokens: 0 });
         for saving in &self.savings[self.savings.partition_point(|saving| saving.message < from)..] {
-            for account in accounts.iter_mut().filter(|account| account.rule == saving.rule) {
-                account.messages += 1;
-                account.tokens += saving.tokens;
+            for one in savings.iter_mut().filter(|one| one.rule == saving.rule) {
+                one.messages += 1;
+                one.tokens += saving.tokens;
             }
         }
-        accounts.into_iter().filter(|account| account.messages > 0).collect()
+        savings.into_iter().filter(|one| one.messages > 0).collect()
     }
 
     /// Returns the rules that shortened a message, in the order of [`KINDS`].

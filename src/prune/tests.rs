@@ -19,7 +19,7 @@ impl Pruned {
 }
 
 /// Prunes all messages but the last few, and returns the text with what each rule did.
-fn pruned_but(source: &str, rules: &[&str], last: usize, except: &[String]) -> (String, Vec<Account>) {
+fn pruned_but(source: &str, rules: &[&str], last: usize, except: &[String]) -> (String, Vec<RuleSavings>) {
     let document = read(source, None, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
     let transcript = &document.transcripts[0];
     let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
@@ -29,8 +29,8 @@ fn pruned_but(source: &str, rules: &[&str], last: usize, except: &[String]) -> (
     let mut scene = Scene::new(transcript, &tally, touchable);
     scene.except = except;
     let pruned = prune(&scene, &chosen(&choices), None);
-    let accounts = pruned.accounts(0);
-    (apply(source, &pruned.all_edits(transcript)), accounts)
+    let savings = pruned.savings(0);
+    (apply(source, &pruned.all_edits(transcript)), savings)
 }
 
 fn pruned(source: &str, rules: &[&str]) -> String {
@@ -165,10 +165,10 @@ fn results_of_some_tools_and_the_last_ones_stay() {
         (0..4).map(|at| called(&format!("c{at}"), if at == 1 { "keep_me" } else { "f" }, "{}", &long)).collect();
     let source = format!("[{},{END}]", calls.join(","));
     let except = ["keep_me".to_owned()];
-    let (out, accounts) = pruned_but(&source, &["results:1"], 0, &except);
+    let (out, savings) = pruned_but(&source, &["results:1"], 0, &except);
     assert_eq!(out.matches("[tcompact: f result removed").count(), 2);
     assert_eq!(out.matches(&long).count(), 2);
-    assert_eq!(accounts.iter().map(|account| (account.rule, account.messages)).collect::<Vec<_>>(), [("results", 2)]);
+    assert_eq!(savings.iter().map(|one| (one.rule, one.messages)).collect::<Vec<_>>(), [("results", 2)]);
     assert_eq!(pruned_but(&source, &["results:messages:3"], 0, &[]).0.matches("removed").count(), 3);
     assert_eq!(pruned_but(&source, &["results:tokens:1"], 2, &[]).0.matches("removed").count(), 3);
 }
@@ -300,7 +300,7 @@ fn the_cheapest_goes_first_and_no_more_than_is_needed() {
     let scene = Scene::new(transcript, &tally, vec![true; transcript.messages.len()]);
     let rules = chosen(&["results:0".parse().expect("a rule"), "cap:50".parse().expect("a rule")]);
     let by_goal = |goal| {
-        prune(&scene, &rules, Some(goal)).accounts(0).iter().map(|one| (one.rule, one.messages)).collect::<Vec<_>>()
+        prune(&scene, &rules, Some(goal)).savings(0).iter().map(|one| (one.rule, one.messages)).collect::<Vec<_>>()
     };
     assert_eq!(by_goal(100), [("cap", 1)], "a cut is enough");
     assert_eq!(by_goal(400), [("results", 1)]);
@@ -326,7 +326,7 @@ fn what_the_goal_does_not_need_stays() {
         let saved: u64 = pruned.savings.iter().map(|saving| saving.tokens).sum();
         assert!(saved >= goal, "{saved}");
         let sizes: Vec<usize> = pruned.sizes.keys().copied().collect();
-        (sizes, pruned.accounts(0).iter().map(|one| one.rule).collect::<Vec<_>>())
+        (sizes, pruned.savings(0).iter().map(|one| one.rule).collect::<Vec<_>>())
     };
     assert_eq!(by_goal(1_500, &["results:0"]), (vec![5], vec!["results"]), "the shorter ones come back");
     assert_eq!(by_goal(1_900, &["results:0"]), (vec![1, 5], vec!["results"]), "the newest that fits comes back");

@@ -15,7 +15,7 @@ use crate::events::{Event, Listener, ReportRow};
 use crate::exit::Failure;
 use crate::plan::Plan;
 use crate::plan::economy::Economy;
-use crate::prune::Account;
+use crate::prune::RuleSavings;
 use crate::sanitize::sanitize_json;
 use crate::sync::lock;
 use crate::tokens::{Categories, Counter};
@@ -138,8 +138,7 @@ impl<'r> DryRun<'r> {
         let kept: Vec<usize> = (fitted.kept_from..messages).collect();
         let as_pruned = |indices: &[usize]| indices.iter().map(|&index| fitted.size(index)).sum();
         let middle = fitted.middle();
-        let by_rule =
-            |account: Account| (account.rule, PrunedBy { messages: account.messages, tokens: account.tokens });
+        let by_rule = |one: RuleSavings| (one.rule, PrunedBy { messages: one.messages, tokens: one.tokens });
         DryRun {
             source,
             format: transcript.format.name(),
@@ -155,7 +154,7 @@ impl<'r> DryRun<'r> {
             pinned: &plan.pinned,
             compactions: Compacted::of(transcript, plan),
             summarize: Part { to: plan.cutoff, ..part(&summarized, plan.cutoff) },
-            prune: fitted.accounts().into_iter().map(by_rule).collect(),
+            prune: fitted.savings().into_iter().map(by_rule).collect(),
             middle: Part { from: plan.cutoff, to: fitted.kept_from, tokens: as_pruned(&middle) },
             keep: Part { tokens: as_pruned(&kept), ..part(&kept, messages) },
             thinking: Removed::of(fitted, policy.counter),
@@ -286,7 +285,7 @@ impl Report {
 }
 
 impl Listener for Report {
-    fn hear(&self, event: &Event<'_>) -> Result<()> {
+    fn handle(&self, event: &Event<'_>) -> Result<()> {
         match event {
             Event::Done { conversations, .. } => self.add(conversations),
             _ => Ok(()),

@@ -94,7 +94,7 @@ impl Progress {
 }
 
 impl Listener for Progress {
-    fn hear(&self, event: &Event<'_>) -> Result<()> {
+    fn handle(&self, event: &Event<'_>) -> Result<()> {
         match *event {
             Event::BytesDone { bytes, all } => self.more_bytes(bytes, all),
             Event::InputDone(totals) => self.one_more(totals),

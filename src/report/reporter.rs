@@ -14,7 +14,7 @@ use crate::llm::limiter::MOST_IN_A_ROW;
 use crate::plan::economy::{Billed, Economy};
 use crate::plan::pairs::Pairs;
 use crate::plan::{Parted, Plan};
-use crate::prune::Account;
+use crate::prune::RuleSavings;
 use crate::report::explain::{self, Picture, savings};
 use crate::report::json::DryRun;
 use crate::report::terminal::{self, with_bar_hidden};
@@ -42,7 +42,7 @@ impl Reporter {
 }
 
 impl Listener for Reporter {
-    fn hear(&self, event: &Event<'_>) -> Result<()> {
+    fn handle(&self, event: &Event<'_>) -> Result<()> {
         match *event {
             Event::Explained { source, plan, policy, economy } => picture(source, plan, policy, economy),
             Event::LargestLosses { largest, looked } => {
@@ -60,8 +60,8 @@ impl Listener for Reporter {
             // The line would need the tokens of every message.
             Event::Planned { .. } if self.volume < Volume::Verbose => {}
             // The reason stands in the plan.
-            Event::NothingDone(idle) if self.volume == Volume::Verbose && idle.is_one() => {
-                idle.advice().iter().for_each(|line| print_line(line));
+            Event::NothingDone(reasons) if self.volume == Volume::Verbose && reasons.is_one() => {
+                reasons.advice().iter().for_each(|line| print_line(line));
             }
             Event::Previewed { source, summary } if self.volume > Volume::Quiet => previewed(source, summary),
             Event::Restored { archive, lines, damaged } if self.volume > Volume::Quiet => {
@@ -146,7 +146,7 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
                 format!("the embedded summarizer takes no prompt, so {from} is not used; name a model with --model");
             (Usual, text)
         }
-        Event::NothingDone(idle) => match idle.sentence() {
+        Event::NothingDone(reasons) => match reasons.sentence() {
             Some(text) => (Usual, text),
             None => return Vec::new(),
         },
@@ -210,7 +210,7 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
         }
         CompactionEvent::NotSummarized { arguments, results } => (Usual, not_summarized(arguments, results)?),
         CompactionEvent::Pruned([]) => return None,
-        CompactionEvent::Pruned(accounts) => (Verbose, pruned(accounts)),
+        CompactionEvent::Pruned(savings) => (Verbose, pruned(savings)),
         CompactionEvent::Capped(tokens) => {
             let text = format!("results in the kept part are cut to {tokens} tokens, since nothing else makes it fit");
             (Usual, text)
@@ -248,12 +248,12 @@ fn not_summarized(arguments: bool, results: bool) -> Option<String> {
 }
 
 /// Describes the effect of each rule of `--prune`.
-fn pruned(accounts: &[Account]) -> String {
-    let rule = |account: &Account| {
-        let messages = counted(account.messages as u64, "message");
-        format!("{} in {messages}, {} tokens", account.rule, account.tokens)
+fn pruned(savings: &[RuleSavings]) -> String {
+    let rule = |one: &RuleSavings| {
+        let messages = counted(one.messages as u64, "message");
+        format!("{} in {messages}, {} tokens", one.rule, one.tokens)
     };
-    format!("pruned: {}", accounts.iter().map(rule).collect::<Vec<_>>().join("; "))
+    format!("pruned: {}", savings.iter().map(rule).collect::<Vec<_>>().join("; "))
 }
 
 fn counted_by_provider(billed: Billed) -> String {

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::plan::size::Size;
-use crate::plan::{Policy, old_messages};
+use crate::plan::{CutPolicy, old_messages};
 use crate::tokens::Tally;
 use crate::transcript::json::Json;
 use crate::transcript::source::Source;
@@ -40,9 +40,9 @@ impl Truncation {
     }
 
     /// Returns how many messages are old enough for the edits made before all decisions.
-    pub(crate) fn old_messages(&self, transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> usize {
+    pub(crate) fn old_messages(&self, transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &CutPolicy) -> usize {
         let Some((trigger, keep)) = self.sizes else { return 0 };
-        let mut policy = Policy { budget: None, triggers: vec![vec![trigger]], keep, ..policy.clone() };
+        let mut policy = CutPolicy { budget: None, triggers: vec![vec![trigger]], keep, ..policy.clone() };
         policy.rules.reported_triggers = false;
         policy.rules.last_stays = false;
         let before = old_messages(transcript, tally, &policy);

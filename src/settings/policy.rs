@@ -11,7 +11,7 @@ use crate::compact::{CompactionPolicy, Pruning, SummaryPolicy};
 use crate::exit::Failure;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
-use crate::plan::{self, Policy};
+use crate::plan::{self, CutPolicy};
 use crate::presets::recipe::{Recipe, Trim};
 use crate::presets::{self, Preset, SystemHabits};
 use crate::prune::{Choice, chosen, cutting_arguments};
@@ -53,7 +53,7 @@ pub(super) fn policy(
     let summary = summary_policy(arguments, preset, &models, Reading { counter, context_window }, summary_prompt)?;
     let archive = arguments.archive.clone();
     Ok(CompactionPolicy {
-        cut: Policy {
+        cut: CutPolicy {
             triggers,
             budget: context_window.filter(|_| preset.habits.files).map(presets::input_budget),
             keep: arguments.keep,

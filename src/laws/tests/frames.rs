@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use crate::compact::{Accept, CompactionPolicy, Compactor};
-use crate::plan::Policy;
+use crate::plan::CutPolicy;
 use crate::plan::size::Size;
 use crate::sanitize::is_control;
 use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
@@ -205,7 +205,7 @@ fn every_line_keeps_its_speaker_through_any_number_of_rounds() {
 }
 
 /// Returns the text of the summary that a compaction by this policy left.
-fn summary_in(text: &str, format: &str, policy: &Policy) -> Option<String> {
+fn summary_in(text: &str, format: &str, policy: &CutPolicy) -> Option<String> {
     with_document_of(text, by_name(format), policy, |document| {
         let ours = document.transcripts[0].messages.iter().find(|message| message.ours)?;
         let text = ours.content.texts().iter().map(|text| text.decode().into_owned()).collect::<String>();

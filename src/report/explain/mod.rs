@@ -13,7 +13,7 @@ use std::path::Path;
 
 use clap::builder::styling::{AnsiColor, Style};
 
-use crate::plan::{Plan, Policy, total};
+use crate::plan::{CutPolicy, Plan, total};
 use crate::sanitize::sanitize;
 use crate::tokens::{Categories, Tally};
 use crate::transcript::compaction::ProviderCompaction;
@@ -47,7 +47,7 @@ pub(crate) struct Picture<'p, 'a> {
     /// The pruned messages that stay, each with the tokens that it keeps.
     pub(crate) pruned: BTreeMap<usize, u64>,
     /// The policy of the plan.
-    pub(crate) policy: &'p Policy,
+    pub(crate) policy: &'p CutPolicy,
     /// The file for removed messages.
     pub(crate) archive: Option<&'p Path>,
     /// What the plan saves and costs, in a sentence.

@@ -29,7 +29,7 @@ fn result(id: &str, text: &str) -> String {
 }
 
 /// Draws a picture with its colours.
-fn coloured(messages: &[String], policy: &Policy, columns: usize) -> String {
+fn coloured(messages: &[String], policy: &CutPolicy, columns: usize) -> String {
     let source = format!("[{}]", messages.join(","));
     let document = read(&source, by_name("openai-chat"), None).expect("a transcript");
     let transcript = &document.transcripts[0];
@@ -50,18 +50,18 @@ fn coloured(messages: &[String], policy: &Policy, columns: usize) -> String {
 }
 
 /// Draws all of a picture but what fills the conversation.
-fn picture(messages: &[String], policy: &Policy, columns: usize) -> String {
+fn picture(messages: &[String], policy: &CutPolicy, columns: usize) -> String {
     let whole = whole_picture(messages, policy, columns);
     whole.split("\nwhat fills ").next().map(str::to_owned).unwrap_or_default()
 }
 
-fn whole_picture(messages: &[String], policy: &Policy, columns: usize) -> String {
+fn whole_picture(messages: &[String], policy: &CutPolicy, columns: usize) -> String {
     strip_str(&coloured(messages, policy, columns)).to_string()
 }
 
 #[test]
 fn what_fills_a_conversation_or_its_window() {
-    let filled = |policy: &Policy, columns| {
+    let filled = |policy: &CutPolicy, columns| {
         let whole = whole_picture(&garden(), policy, columns);
         whole.split_once("\nwhat fills ").expect("categories").1.to_owned()
     };
@@ -70,7 +70,7 @@ fn what_fills_a_conversation_or_its_window() {
     assert_eq!(lines[0], "the conversation:");
     assert_eq!(lines[1], "system     14   8 % ████");
     assert!(lines[4].starts_with("look_up   113  66 % ████"), "{of_conversation}");
-    let of_window = filled(&Policy { context_window: Some(1000), ..keeping(2) }, 80);
+    let of_window = filled(&CutPolicy { context_window: Some(1000), ..keeping(2) }, 80);
     assert!(of_window.starts_with("the context window:\n"), "{of_window}");
     assert!(of_window.ends_with("free       829  83 % ··································\n"), "{of_window}");
     let narrow = whole_picture(&garden(), &keeping(2), 30);
@@ -80,8 +80,8 @@ fn what_fills_a_conversation_or_its_window() {
     assert_eq!(tokens.sum::<u64>(), 171, "{narrow}");
 }
 
-fn keeping(messages: u64) -> Policy {
-    Policy { keep: Size::Messages(messages), ..policy() }
+fn keeping(messages: u64) -> CutPolicy {
+    CutPolicy { keep: Size::Messages(messages), ..policy() }
 }
 
 /// Returns a conversation with tool pairs, two pins, and a cut that moves.
@@ -102,7 +102,7 @@ fn garden() -> Vec<String> {
 #[test]
 fn pairs_pins_and_a_cut_that_moved() {
     let pins = vec![crate::plan::pins::Pin::System, "match:never".parse().expect("a pin")];
-    let policy = Policy { pins, ..keeping(2) };
+    let policy = CutPolicy { pins, ..keeping(2) };
     assert_eq!(picture(&garden(), &policy, 80), AT_80);
     assert_eq!(picture(&garden(), &policy, 200), AT_200);
     let coloured = coloured(&garden(), &policy, 80);

@@ -106,7 +106,7 @@ impl PageBuilder {
 }
 
 impl Listener for PageBuilder {
-    fn hear(&self, event: &Event<'_>) -> Result<()> {
+    fn handle(&self, event: &Event<'_>) -> Result<()> {
         if let Event::Done { conversations, to } = event {
             let mut page = lock(&self.page);
             page.add(conversations.to_vec(), to);

@@ -9,7 +9,7 @@ use crate::laws::transcripts::{json, read};
 use crate::laws::whole::text_of;
 use crate::plan::carried::{self, carried};
 use crate::plan::summaries::mark_summaries;
-use crate::plan::{Plan, Policy, plan, total};
+use crate::plan::{CutPolicy, Plan, plan, total};
 use crate::presets::pairs::moved_cut;
 use crate::settings::Settings;
 use crate::tokens::Tally;
@@ -53,9 +53,9 @@ pub(super) fn compare_plan(case: &Case<'_>, settings: &Settings, source: &str, b
             let _ = writeln!(out, "triggered {} and not {expected}", decided.triggered);
         }
     }
-    let forced = Policy { triggers: Vec::new(), budget: None, ..settings.policy.cut.clone() };
+    let forced = CutPolicy { triggers: Vec::new(), budget: None, ..settings.policy.cut.clone() };
     let rules = crate::plan::Rules { without_trigger: true, ..forced.rules };
-    let forced = plan(transcript, &tally, &Policy { rules, ..forced }, moved_cut);
+    let forced = plan(transcript, &tally, &CutPolicy { rules, ..forced }, moved_cut);
     if let Some(expected) = unsigned(case.expected("cutoff")) {
         let expected = if expected == 0 { 0 } else { expected as usize + before };
         let all_stay = forced.reason.as_deref() == Some("every message before the cut is pinned");

@@ -200,8 +200,10 @@ fn a_copy_goes_with_its_message() {
     let document = read(&source, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
     assert_eq!(transcript.messages.len(), 3);
-    let policy =
-        crate::plan::Policy { pins: Vec::new(), ..crate::plan::Policy::keeping(crate::plan::size::Size::Messages(1)) };
+    let policy = crate::plan::CutPolicy {
+        pins: Vec::new(),
+        ..crate::plan::CutPolicy::keeping(crate::plan::size::Size::Messages(1))
+    };
     let tally = crate::tokens::Tally::new(crate::tokens::Counter::DEFAULT, &transcript.messages);
     let plan = crate::plan::plan(transcript, &tally, &policy, crate::presets::pairs::moved_cut);
     assert_eq!(apply(&source, &splice(transcript, &plan, &[json!({})])), format!("{{}}\n{c}"));

@@ -9,14 +9,14 @@ const MOST: usize = 16;
 
 /// The unchanged conversations of a run whose reason no event has reported.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Idle {
+pub(crate) struct UnchangedReasons {
     conversations: u64,
     /// The name of a single conversation, and what to try.
     only: Option<(String, Option<String>)>,
     reasons: BTreeMap<String, u64>,
 }
 
-impl Idle {
+impl UnchangedReasons {
     /// Adds a conversation.
     pub(crate) fn add(&mut self, source: &str, reason: &str, advice: Option<String>) {
         self.only = (self.conversations == 0).then(|| (source.to_owned(), advice));
@@ -25,7 +25,7 @@ impl Idle {
     }
 
     /// Adds the conversations of another part of the run.
-    pub(crate) fn join(&mut self, other: &Idle) {
+    pub(crate) fn join(&mut self, other: &UnchangedReasons) {
         if other.conversations > 0 {
             self.only = other.only.clone().filter(|_| self.conversations == 0);
         }
@@ -75,15 +75,15 @@ mod tests {
 
     #[test]
     fn one_conversation_by_name_and_several_by_their_most_frequent_reason() {
-        let mut idle = Idle::default();
-        assert_eq!(idle.sentence(), None);
-        idle.add("-", "it is short", Some("--fit tokens:2k".to_owned()));
-        assert_eq!(idle.sentence().as_deref(), Some("standard input: unchanged: it is short; try --fit tokens:2k"));
-        let mut all = Idle::default();
-        all.join(&idle);
-        assert_eq!(all, idle);
-        all.join(&idle);
-        all.join(&Idle::default());
+        let mut reasons = UnchangedReasons::default();
+        assert_eq!(reasons.sentence(), None);
+        reasons.add("-", "it is short", Some("--fit tokens:2k".to_owned()));
+        assert_eq!(reasons.sentence().as_deref(), Some("standard input: unchanged: it is short; try --fit tokens:2k"));
+        let mut all = UnchangedReasons::default();
+        all.join(&reasons);
+        assert_eq!(all, reasons);
+        all.join(&reasons);
+        all.join(&UnchangedReasons::default());
         assert_eq!(all.sentence().as_deref(), Some("2 conversations unchanged: it is short"));
         all.add("b", "it is empty", None);
         let sentence = "3 conversations unchanged, 2 of them since it is short; -v reports each";
