@@ -13,11 +13,11 @@ use crate::events::{Event, ReportRow, Status};
 use crate::exit::{Exit, Failure};
 use crate::files::input::{self, Input};
 
-impl<'b> Workers<'_, 'b> {
+impl<'r> Workers<'r> {
     /// Works on the lines of a piece, and returns the buffer that they were read into.
     pub(super) fn work_on_piece(
         &self,
-        sink: &Arc<Sink<'b>>,
+        sink: &Arc<Sink<'r>>,
         piece: usize,
         lines: Result<Option<input::Piece>>,
     ) -> Vec<u8> {
@@ -50,7 +50,7 @@ impl<'b> Workers<'_, 'b> {
     }
 
     /// Returns one result of all lines together; if one of them is bad, a result of each line up to the bad one.
-    fn results_of_lines(&self, sink: &Sink<'b>, lines: &Input) -> Vec<TaskResult> {
+    fn results_of_lines(&self, sink: &Sink<'_>, lines: &Input) -> Vec<TaskResult> {
         if lines.text.trim_ascii().is_empty() {
             return vec![TaskResult { content: Content::Text(lines.text.clone()), ..TaskResult::default() }];
         }

@@ -77,8 +77,8 @@ impl<'b> Run<'b> {
     }
 
     /// Works on the only input, and writes its result. Returns the lines of one that has a conversation on each.
-    pub(super) fn work_on_only(&self) -> Option<(Arc<Sink<'b>>, Lines)> {
-        let sink = Arc::new(Sink::new(self.settings, self.inputs, 0));
+    pub(super) fn work_on_only(&self) -> Option<(Arc<Sink<'_>>, Lines)> {
+        let sink = self.sink(0);
         match self.start(&sink) {
             Started::Lines(lines) => return Some((sink, lines)),
             Started::Done(result) => self.write_document(&sink, *result),
@@ -86,8 +86,13 @@ impl<'b> Run<'b> {
         None
     }
 
+    /// Returns where the result of an input goes.
+    pub(super) fn sink(&self, index: usize) -> Arc<Sink<'_>> {
+        Arc::new(Sink::new(self.settings, self.inputs, &self.records, index))
+    }
+
     /// Opens an input. A document is worked on here.
-    pub(super) fn start(&self, sink: &Sink<'b>) -> Started {
+    pub(super) fn start(&self, sink: &Sink<'_>) -> Started {
         let done = |result| Started::Done(Box::new(result));
         if let Some(rows) = self.finished(sink) {
             let rows = rows.iter().map(|row| row.clone().skipped()).collect();
@@ -133,7 +138,7 @@ impl<'b> Run<'b> {
     }
 
     /// Computes a result while holding a core, which the summarizer releases while it waits.
-    pub(super) fn compute(&self, sink: &Sink<'b>, input: &Input) -> TaskResult {
+    pub(super) fn compute(&self, sink: &Sink<'_>, input: &Input) -> TaskResult {
         let Run { settings, inputs, records: Records { listeners, .. }, .. } = self;
         let RunCache { cache, is_for_lines } = &self.cache;
         // Of a stream, the bar shows how far it came.
@@ -159,16 +164,16 @@ impl<'b> Run<'b> {
     }
 
     /// Writes the result of a document, and ends its input.
-    pub(super) fn write_document(&self, sink: &Sink<'b>, result: TaskResult) {
+    pub(super) fn write_document(&self, sink: &Sink<'_>, result: TaskResult) {
         if result.status == Status::Finished {
             return self.end_input(sink, result);
         }
-        sink.write(&self.records, result);
-        self.end_input(sink, sink.finish(&self.records));
+        sink.write(result);
+        self.end_input(sink, sink.finish());
     }
 
     /// Counts and reports the result of an input.
-    pub(super) fn end_input(&self, sink: &Sink<'b>, result: TaskResult) {
+    pub(super) fn end_input(&self, sink: &Sink<'_>, result: TaskResult) {
         let status = result.status;
         if let Err(error) = self.records.report(&result.rows, &sink.destination_name(status)) {
             lock(&self.failure).get_or_insert(error);

@@ -59,6 +59,7 @@ pub(super) struct Sink<'b> {
     pub(super) entry: &'b Entry,
     inputs: &'b Inputs,
     pub(super) settings: &'b Settings,
+    records: &'b Records,
     /// The policy for its conversations.
     pub(super) policy: Cow<'b, CompactionPolicy>,
     /// The results of its pieces, in order.
@@ -93,7 +94,7 @@ struct Written {
 }
 
 impl<'b> Sink<'b> {
-    pub(super) fn new(settings: &'b Settings, inputs: &'b Inputs, index: usize) -> Self {
+    pub(super) fn new(settings: &'b Settings, inputs: &'b Inputs, records: &'b Records, index: usize) -> Self {
         let entry = &inputs.entries[index];
         let has_own_archive = inputs.many && settings.policy.archive.is_some() && !settings.output.archive_chosen;
         let mut policy = Cow::Borrowed(&settings.policy);
@@ -107,7 +108,7 @@ impl<'b> Sink<'b> {
         let metadata = entry.path.as_deref().and_then(|path| metadata_of(path).ok());
         let readers = Readers::of([entry.path.as_deref()]);
         let ordered = OrderedOutput::from(index);
-        Sink { index, entry, inputs, settings, policy, ordered, failed, written, metadata, readers }
+        Sink { index, entry, inputs, settings, records, policy, ordered, failed, written, metadata, readers }
     }
 
     /// Returns its name for reports.
@@ -184,26 +185,26 @@ impl<'b> Sink<'b> {
     }
 
     /// Writes a result, and returns whether the output still has a reader. Nothing is written behind one that failed.
-    pub(super) fn write(&self, records: &Records, result: TaskResult) -> bool {
+    pub(super) fn write(&self, result: TaskResult) -> bool {
         let mut written = self.written();
         if written.result.error.is_some() {
             return true;
         }
-        self.write_next(&mut written, records, result).unwrap_or_else(|error| {
+        self.write_next(&mut written, result).unwrap_or_else(|error| {
             self.failed.note(0);
             written.result.error = Some(error);
             true
         })
     }
 
-    fn write_next(&self, written: &mut Written, records: &Records, result: TaskResult) -> Result<bool> {
+    fn write_next(&self, written: &mut Written, result: TaskResult) -> Result<bool> {
         let TaskResult { content, input, archived, error, .. } = result;
         written.add_rows(self.settings, result.rows);
         written.has_result = error.is_none();
         if let Some(error) = error {
             return Err(error);
         }
-        records.breaches.fetch_or(result.breaches, Ordering::Relaxed);
+        self.records.breaches.fetch_or(result.breaches, Ordering::Relaxed);
         written.result.changed |= result.changed;
         written.result.note_compacted(result.status == Status::Compacted);
         written.result.totals.join(&result.totals);
@@ -216,7 +217,7 @@ impl<'b> Sink<'b> {
         if written.as_lines && self.is_printed() {
             written.printed = true;
             written.drawn.clear();
-            records.report(&mem::take(&mut written.result.rows), &self.destination_name(Status::Compacted))?;
+            self.records.report(&mem::take(&mut written.result.rows), &self.destination_name(Status::Compacted))?;
         }
         Ok(has_reader)
     }
@@ -257,13 +258,13 @@ impl<'b> Sink<'b> {
     }
 
     /// Puts the result in its place, and returns it with its status.
-    pub(super) fn finish(&self, records: &Records) -> TaskResult {
+    pub(super) fn finish(&self) -> TaskResult {
         let mut written = self.written();
         let placed = match written.result.error.take() {
             Some(failure) if written.printed => Err(interrupted_stream(&failure, self.settings.action.is_read_only())),
             Some(failure) => Err(failure),
             None if self.settings.action.is_read_only() => Ok(()),
-            None => self.place(&mut written, records.journal.as_ref()),
+            None => self.place(&mut written),
         };
         let mut result = mem::take(&mut written.result);
         if result.status == Status::Unchanged && written.passed_through {
@@ -305,7 +306,7 @@ impl<'b> Sink<'b> {
         TaskResult { status: Status::Failed, rows, totals, error: Some(error), ..TaskResult::default() }
     }
 
-    fn place(&self, written: &mut Written, journal: Option<&Journal>) -> Result<()> {
+    fn place(&self, written: &mut Written) -> Result<()> {
         written.has_result = true;
         let output = written.output.take();
         match (&self.settings.output.destination, self.places()) {
@@ -313,7 +314,7 @@ impl<'b> Sink<'b> {
                 // Compressing the same text again could give other bytes, so the file is copied.
                 let output = output.filter(|_| written.result.changed || written.compression.is_none());
                 let now = fs::metadata(path).ok();
-                self.put(written, path, now.as_ref(), output, journal)?;
+                self.put(written, path, now.as_ref(), output)?;
             }
             (Destination::InPlace(suffix), Some((path, _))) if written.result.changed => {
                 // A link that took the place of the file, before or after it was read, leads to another file.
@@ -328,11 +329,11 @@ impl<'b> Sink<'b> {
                 if let Some(copy) = suffix.as_ref().and_then(|suffix| self.copy(suffix)) {
                     output::keep_copy(path, &copy)?;
                 }
-                self.put(written, path, now.as_ref(), output, journal)?;
+                self.put(written, path, now.as_ref(), output)?;
             }
             (Destination::InPlace(_), Some((_, place))) => {
                 let hash = written.read_hash.as_ref().map(ReadHash::hash).unwrap_or_default();
-                self.note(written, place, &hash, &hash, journal).map_err(|error| output::unwritable(place, &error))?;
+                self.note(written, place, &hash, &hash).map_err(|error| output::unwritable(place, &error))?;
             }
             _ => {
                 // A file without lines has a result too.
@@ -346,51 +347,38 @@ impl<'b> Sink<'b> {
 
     /// Puts the result for a file, or a copy of the unchanged file, in its place with the mode and times of `like`, and
     /// notes it in the journal. A file that is replaced is noted before: afterwards nothing shows that it was another.
-    fn put(
-        &self,
-        written: &Written,
-        path: &Path,
-        like: Option<&Metadata>,
-        output: Option<Output>,
-        journal: Option<&Journal>,
-    ) -> Result<()> {
+    fn put(&self, written: &Written, path: &Path, like: Option<&Metadata>, output: Option<Output>) -> Result<()> {
+        let has_journal = self.records.journal.is_some();
         let place = self.entry.output.as_deref().unwrap_or(path);
         let read = written.read_hash.as_ref().map(ReadHash::hash).unwrap_or_default();
         let mut result_hash = String::new();
         let in_place = matches!(self.settings.output.destination, Destination::InPlace(_));
         let is_copy = output.is_none();
         let before = |file: &Path| {
-            if journal.is_some() {
+            if has_journal {
                 // A file that was neither changed nor compressed again has the bytes that were read.
                 let is_the_same = !is_copy && !written.result.changed && written.compression.is_none();
                 result_hash = if is_the_same { read.clone() } else { hash_of(file)? };
             }
-            if is_copy && journal.is_some() && result_hash != read {
+            if is_copy && has_journal && result_hash != read {
                 return Err(io::Error::other(format!("{} was changed meanwhile; run again", path.display())));
             }
-            if in_place { self.note(written, place, &read, &result_hash, journal) } else { Ok(()) }
+            if in_place { self.note(written, place, &read, &result_hash) } else { Ok(()) }
         };
         self.refuse_links()?;
         match output {
             Some(output) => output.end(like, before)?,
             None => output::copy(path, place, before)?,
         }
-        let noted = if in_place { Ok(()) } else { self.note(written, place, &read, &result_hash, journal) };
+        let noted = if in_place { Ok(()) } else { self.note(written, place, &read, &result_hash) };
         Ok(noted.map_err(|error| output::unwritable(place, &error))?)
     }
 
     /// Notes in the journal that a file is finished. A file whose summarizer failed is not: the next run tries it
     /// again.
-    fn note(
-        &self,
-        written: &Written,
-        place: &Path,
-        read: &str,
-        result: &str,
-        journal: Option<&Journal>,
-    ) -> io::Result<()> {
+    fn note(&self, written: &Written, place: &Path, read: &str, result: &str) -> io::Result<()> {
         let certain = matches!(self.settings.output.destination, Destination::InPlace(_)) && read != result;
-        match journal.filter(|_| !written.passed_through) {
+        match self.records.journal.as_ref().filter(|_| !written.passed_through) {
             Some(journal) => journal.note(place, read, result, written.finished_rows(), certain),
             None => Ok(()),
         }

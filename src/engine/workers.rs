@@ -19,11 +19,11 @@ use crate::settings::Action;
 use crate::sync::lock;
 
 /// What the workers share.
-pub(super) struct Workers<'r, 'b> {
-    pub(super) run: &'r Run<'b>,
-    feed: Mutex<Feed<'b>>,
+pub(super) struct Workers<'r> {
+    pub(super) run: &'r Run<'r>,
+    feed: Mutex<Feed<'r>>,
     /// The results that go to standard output, in order.
-    ordered: OrderedOutput<(Arc<Sink<'b>>, Piece)>,
+    ordered: OrderedOutput<(Arc<Sink<'r>>, Piece)>,
 }
 
 /// Works on all inputs of a run.
@@ -33,13 +33,13 @@ pub(super) fn work_on_all(run: &Run<'_>) {
 }
 
 /// Works on the lines of the only input of a run.
-pub(super) fn work_on_lines<'b>(run: &Run<'b>, sink: Arc<Sink<'b>>, lines: Lines) {
+pub(super) fn work_on_lines<'r>(run: &'r Run<'r>, sink: Arc<Sink<'r>>, lines: Lines) {
     let streams = VecDeque::from([Stream { sink, lines, next: 0 }]);
     work(run, Feed { entries: 0..0, streams, workers: 1 }, usize::MAX);
 }
 
 /// Works on a feed, with up to `wanted` workers.
-fn work<'b>(run: &Run<'b>, feed: Feed<'b>, wanted: usize) {
+fn work<'r>(run: &'r Run<'r>, feed: Feed<'r>, wanted: usize) {
     let workers = Workers { run, feed: Mutex::new(feed), ordered: OrderedOutput::from(0) };
     scope(|scope| {
         workers.start(scope, wanted);
@@ -47,7 +47,7 @@ fn work<'b>(run: &Run<'b>, feed: Feed<'b>, wanted: usize) {
     });
 }
 
-impl<'b> Workers<'_, 'b> {
+impl<'r> Workers<'r> {
     /// Starts workers up to `wanted`, the number of jobs, or the end of the threads that the system has.
     fn start<'s>(&'s self, scope: &'s Scope<'s, '_>, wanted: usize) {
         let settings = self.run.settings;
@@ -74,7 +74,7 @@ impl<'b> Workers<'_, 'b> {
     }
 
     /// Takes what is next from the feed. Lines are read into `buffer`.
-    fn next(&self, buffer: Vec<u8>) -> Option<Next<'b>> {
+    fn next(&self, buffer: Vec<u8>) -> Option<Next<'r>> {
         let mut feed = lock(&self.feed);
         let next = feed.next(self.batches_lines(), buffer);
         if next.is_none() {
@@ -93,7 +93,7 @@ impl<'b> Workers<'_, 'b> {
 
     /// Opens an input. A document is worked on here; lines go to the feed, where other workers help.
     fn start_input<'s>(&'s self, index: usize, scope: &'s Scope<'s, '_>) {
-        let sink = Arc::new(Sink::new(self.run.settings, self.run.inputs, index));
+        let sink = self.run.sink(index);
         match self.run.start(&sink) {
             Started::Done(result) => self.submit(&sink, 0, Piece { results: vec![*result], is_last: true }),
             Started::Lines(lines) => {
@@ -107,7 +107,7 @@ impl<'b> Workers<'_, 'b> {
     }
 
     /// Submits the results of a piece, to be written in their turn.
-    pub(super) fn submit(&self, sink: &Arc<Sink<'b>>, piece: usize, results: Piece) {
+    pub(super) fn submit(&self, sink: &Arc<Sink<'r>>, piece: usize, results: Piece) {
         let is_last = results.is_last;
         // A paid result waits itself: workers must not request summaries far ahead of the output.
         let may_wait = self.batches_lines() && results.is_small();
@@ -121,18 +121,18 @@ impl<'b> Workers<'_, 'b> {
     }
 
     /// Writes the results of a piece whose turn it is.
-    fn write(&self, sink: &Sink<'b>, piece: Piece) {
+    fn write(&self, sink: &Sink<'_>, piece: Piece) {
         for result in piece.results {
             if !sink.as_lines() {
                 return self.run.write_document(sink, result);
             }
-            if !sink.write(&self.run.records, result) {
+            if !sink.write(result) {
                 // The reader is gone, and waiting for more lines could take forever.
                 interrupt::exit_now(Exit::Success);
             }
         }
         if piece.is_last {
-            self.run.end_input(sink, sink.finish(&self.run.records));
+            self.run.end_input(sink, sink.finish());
         }
     }
 }
