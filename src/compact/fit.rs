@@ -80,7 +80,7 @@ impl<'t> Planned<'t> {
     pub(crate) fn check(&self, source: &str, policy: &CompactionPolicy) -> Result<()> {
         match self.fit {
             Some(Fit { limit, unmet: Some(unmet), .. }) => {
-                let least = self.least_limit(policy, limit);
+                let least = self.least_limit(policy, limit, unmet.least());
                 let without_pins = unmet.pinned > 0 && unmet.least() - unmet.pinned <= limit && {
                     let cut = CutPolicy { pins: Vec::new(), ..policy.cut.clone() };
                     self.can_be_met(&CompactionPolicy { cut, ..policy.clone() })
@@ -91,14 +91,21 @@ impl<'t> Planned<'t> {
         }
     }
 
-    /// Returns the least limit that can be met, of those above one that cannot. It is found by trying, since with a
-    /// larger limit more stays. The size of the whole conversation is one that can.
-    fn least_limit(&self, policy: &CompactionPolicy, mut unmet: u64) -> u64 {
-        let mut met = self.tokens(policy);
+    /// Returns a limit that can be met, and none that is a little smaller. It is found by trying, since with a larger
+    /// limit more stays, which can be too much: first from an estimate upwards, then back. The size of the whole
+    /// conversation is one that can.
+    fn least_limit(&self, policy: &CompactionPolicy, mut unmet: u64, estimate: u64) -> u64 {
+        let can_be_met =
+            |limit: u64| self.can_be_met(&CompactionPolicy { fit: Some(Size::Tokens(limit)), ..policy.clone() });
+        let whole = self.tokens(policy);
+        let mut met = estimate.max(unmet + 1).min(whole);
+        while met < whole && !can_be_met(met) {
+            unmet = met;
+            met = (met + met / 10 + 1).min(whole);
+        }
         while met > unmet + 1 {
             let middle = unmet.midpoint(met);
-            let larger = CompactionPolicy { fit: Some(Size::Tokens(middle)), ..policy.clone() };
-            if self.can_be_met(&larger) {
+            if can_be_met(middle) {
                 met = middle;
             } else {
                 unmet = middle;

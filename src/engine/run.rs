@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::Result;
 
-use crate::events::{Event, FinishedRow, ReportRow, Status, Totals};
+use crate::events::{Event, ReportRow, Status, Totals};
 use crate::exit::{Exit, Failure};
 use crate::fault::{self, Part};
 use crate::files::input::{self, Input, Lines, Opened, Reading};
@@ -95,7 +95,6 @@ impl<'b> Run<'b> {
     pub(super) fn start(&self, sink: &Sink<'_>) -> Started {
         let done = |result| Started::Done(Box::new(result));
         if let Some(rows) = self.finished(sink) {
-            let rows = rows.iter().map(|row| row.clone().skipped()).collect();
             return done(TaskResult { status: Status::Finished, rows, ..TaskResult::default() });
         }
         if sink.became_a_link() {
@@ -130,11 +129,13 @@ impl<'b> Run<'b> {
         }
     }
 
-    /// Returns the rows of an input that an earlier run finished: one at least.
-    fn finished(&self, sink: &Sink<'_>) -> Option<Vec<FinishedRow>> {
+    /// Returns the rows of an input that an earlier run finished: those in the journal, or one without a plan.
+    fn finished(&self, sink: &Sink<'_>) -> Option<Vec<ReportRow>> {
         let (path, output) = sink.places()?;
         let journal = self.records.journal.as_ref().filter(|_| self.settings.output.resume)?;
-        Some(journal.find(path, output)?.rows.clone())
+        let rows: Vec<ReportRow> = journal.find(path, output)?.rows.iter().map(|row| row.clone().skipped()).collect();
+        let why = || Some(Status::Finished.sentence().to_owned());
+        Some(if rows.is_empty() { vec![ReportRow::without_plan(&sink.name(), Status::Finished, why())] } else { rows })
     }
 
     /// Computes a result while holding a core, which the summarizer releases while it waits.

@@ -187,7 +187,10 @@ impl<'b> Sink<'b> {
     /// Writes a result, and returns whether the output still has a reader. Nothing is written behind one that failed.
     pub(super) fn write(&self, result: TaskResult) -> bool {
         let mut written = self.written();
-        if written.result.error.is_some() {
+        if let Some(error) = &written.result.error {
+            // What it cost is counted all the same.
+            let why = error.to_string();
+            written.add_rows(self.settings, result.rows.into_iter().map(|row| row.not_written(&why)).collect());
             return true;
         }
         self.write_next(&mut written, result).unwrap_or_else(|error| {
@@ -227,8 +230,9 @@ impl<'b> Sink<'b> {
         self.settings.action.prints() || self.entry.output.is_none()
     }
 
-    /// Whether a result must be written: any of lines, since later ones can differ, and that of a document. A file that stays in place needs nothing if it is unchanged. A
-    /// compressed file is copied instead, since compressing its text again could give other bytes.
+    /// Whether a result must be written: any of lines, since later ones can differ, and that of a document. A file that
+    /// stays in place needs nothing if it is unchanged. A compressed file is copied instead, since compressing its text
+    /// again could give other bytes.
     fn needs_writing(&self, written: &Written) -> bool {
         let may_stay = match self.settings.output.destination {
             Destination::InPlace(_) => true,
@@ -276,8 +280,8 @@ impl<'b> Sink<'b> {
         }
     }
 
-    /// Returns the result of an input that failed: it has costs, and saves nothing. One that the user did not name need
-    /// not be a transcript.
+    /// Returns the result of an input that failed: it has costs, and saves nothing unless lines of it were printed. One
+    /// that the user did not name need not be a transcript.
     fn failed(&self, result: TaskResult, error: anyhow::Error, has_result: bool) -> TaskResult {
         let TaskResult { mut rows, mut totals, .. } = result;
         if !self.is_printed() {

@@ -51,7 +51,8 @@ pub(crate) fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-fn reported(folder: &Path) -> BTreeMap<String, Value> {
+/// Returns the rows of a report, by their conversations.
+pub(crate) fn reported(folder: &Path) -> BTreeMap<String, Value> {
     let text = fs::read_to_string(folder.join("report.jsonl")).expect("a report");
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     lines.map(|line| (line["source"].as_str().expect("a name").to_owned(), line)).collect()
@@ -249,6 +250,23 @@ fn summaries_are_kept_beside_the_results_and_none_is_asked_for_twice() {
     let second = within(folder, &[&rules[..], &["-O", "out", "logs"]].concat());
     assert_eq!((second.code, server.requests().len()), (0, 3), "{second:?}");
     assert!(second.stderr.contains("0 requests, 5 answers from the cache"), "{second:?}");
+}
+
+/// A journal keeps no rows of so many conversations.
+#[test]
+fn a_file_of_many_conversations_that_is_finished_has_a_row() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let logs = folder.path().join("logs");
+    fs::create_dir(&logs).expect("made");
+    let line = fs::read_to_string(Path::new(FIXTURES).join("openai-chat/conversations.jsonl")).expect("lines");
+    fs::write(logs.join("many.jsonl"), line.repeat(300)).expect("written");
+    fs::copy(Path::new(FIXTURES).join("openai-chat/plain.json"), logs.join("plain.json")).expect("copied");
+    let resume = ["-q", "--resume", "-O", "out", "--report", "report.jsonl", "logs"];
+    for rows in [1201, 2] {
+        assert_eq!(compacted(folder.path(), &resume).code, 0);
+        assert_eq!(reported(folder.path()).len(), rows);
+        fs::rename(folder.path().join("report.jsonl"), folder.path().join("earlier.jsonl")).expect("renamed");
+    }
 }
 
 #[test]

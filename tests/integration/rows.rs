@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::batch::within;
+use crate::batch::{reported, within};
 use crate::program::FIXTURES;
 use crate::server::{Server, completion};
 
@@ -171,4 +171,24 @@ fn rows_of_finished_inputs_keep_their_figures() {
             }
         }
     }
+}
+
+/// Lines behind the first that fails were worked on too, and a summarizer was paid for them.
+#[test]
+fn what_failed_lines_cost_is_reported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let line = fs::read_to_string(Path::new(FIXTURES).join("openai-chat/plain.json")).expect("a file");
+    let line = serde_json::from_str::<Value>(&line).expect("JSON").to_string() + "\n";
+    fs::write(folder.path().join("lines.jsonl"), line.repeat(6)).expect("written");
+    let command = "echo x >> asked; sleep 0.5; exit 1";
+    let rules = ["--keep", "messages:1", "--jobs", "6", "--retries", "0", "--summarizer-cmd", command];
+    let run = within(
+        folder.path(),
+        &[&rules[..], &["--lines", "conversations", "--report", "report.jsonl", "-o", "out.jsonl", "lines.jsonl"]]
+            .concat(),
+    );
+    assert_eq!(run.code, 4, "{run:?}");
+    let asked = fs::read_to_string(folder.path().join("asked")).expect("requests").lines().count();
+    let requests: u64 = reported(folder.path()).values().map(|row| row["requests"].as_u64().expect("a count")).sum();
+    assert!(asked > 1 && requests == asked as u64, "{requests} of {asked}");
 }

@@ -95,6 +95,21 @@ fn the_size_to_try_works() {
     }
 }
 
+/// Between sizes that work there can be some that do not.
+#[test]
+fn the_size_to_try_is_no_larger_than_what_stays() {
+    let source = include_str!("../../../fixtures/agent-session.json");
+    for limit in [1, 100, 200, 300] {
+        let compact = |limit| Compactor::new(policy(limit, None, SummarizerKind::Embedded)).compact(source);
+        let failure = compact(limit).expect_err("it is too small").to_string();
+        let (least, parts) =
+            failure.split_once("the least is ").and_then(|(_, rest)| rest.split_once(" tokens: ")).expect("a size");
+        let least: u64 = least.parse().expect("a number");
+        let parts: u64 = parts.split(' ').filter_map(|word| word.parse::<u64>().ok()).sum();
+        assert!(compact(least).is_ok() && (least <= parts || compact(parts).is_err()), "{failure}");
+    }
+}
+
 /// A summarizer that writes so many words, whatever it is asked for.
 struct Wordy(usize);
 
