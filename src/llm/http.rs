@@ -20,7 +20,6 @@ use crate::llm::change::Change;
 use crate::llm::error_response::{failure_kind, is_page, kind_of_answer, requested_wait, server_message, window};
 use crate::llm::limiter::{Changed, Limiter, MOST_IN_A_ROW};
 use crate::llm::providers::Endpoint;
-use crate::llm::rate_limiter::RateLimiter;
 use crate::llm::retry::{FailedAttempt, RetryPolicy};
 use crate::summary::exchange::FailureKind;
 use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, shown};
@@ -41,7 +40,6 @@ pub(crate) struct HttpClient {
     timeout: Duration,
     idle: Duration,
     retry_policy: RetryPolicy,
-    rate_limiter: Option<RateLimiter>,
     tell: OnceLock<Tell>,
     learned: Adaptations,
     limiter: Limiter,
@@ -71,16 +69,15 @@ struct Attempt {
 }
 
 impl HttpClient {
-    /// Returns a client with a timeout for each request, a policy for retries, and a limit of the rate.
-    pub(crate) fn new(timeout: Duration, retry_policy: RetryPolicy, rate_limiter: Option<RateLimiter>) -> Self {
+    /// Returns a client with a timeout for each request, a policy for retries, and a limit for the requests per minute.
+    pub(crate) fn new(timeout: Duration, retry_policy: RetryPolicy, rate: Option<u32>) -> Self {
         HttpClient {
             timeout,
             idle: IDLE_TIMEOUT,
             retry_policy,
-            rate_limiter,
             tell: OnceLock::new(),
             learned: Adaptations::default(),
-            limiter: Limiter::default(),
+            limiter: Limiter::new(rate),
             client: OnceLock::new(),
         }
     }
@@ -100,9 +97,6 @@ impl HttpClient {
         };
         let (mut sent, mut changed) = (0, 0);
         let attempt = || loop {
-            if let Some(limiter) = &self.rate_limiter {
-                thread::sleep(limiter.reserve(Instant::now()));
-            }
             let permit = self.limiter.begin().map_err(|why| {
                 let message = format!("no request was sent, since {MOST_IN_A_ROW} requests in a row had failed: {why}");
                 failed(FailureKind::Stopped, message)
