@@ -224,7 +224,7 @@ impl HttpClient {
                 FailureKind::Interrupted
             };
             let what =
-                if error.is_builder() { format!("{url} is no address") } else { format!("no answer from {url}") };
+                if error.is_builder() { format!("{url} is not an address") } else { format!("no answer from {url}") };
             failed(kind, format!("{what}: {}", causes(&error)))
         })?;
         let status = answer.status();

@@ -201,7 +201,7 @@ impl Endpoint {
             None if crate::llm::error_response::is_page(text) => {
                 Err(format!("the server sent a web page; {}", self.asks_for_address()))
             }
-            None => Err("the answer is no JSON object".to_owned()),
+            None => Err("the answer is not a JSON object".to_owned()),
         }
     }
 }

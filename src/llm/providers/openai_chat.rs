@@ -16,7 +16,7 @@ fn request(endpoint: &Endpoint, request: &Request) -> Value {
 
 fn response(answer: Json<'_>) -> Result<Reply, String> {
     let choices = answer.get("choices").filter(|choices| choices.kind() == Kind::Array);
-    let choice = choices.ok_or("the answer is no chat completion")?.items().next();
+    let choice = choices.ok_or("the answer is not a chat completion")?.items().next();
     let choice = choice.ok_or("the answer has no choices")?;
     if choice.get("error").is_some_and(|error| error.kind() == Kind::Object) {
         return Err("the provider failed".to_owned());
@@ -111,6 +111,6 @@ mod tests {
         let refused = response(r#"{"choices":[{"message":{"content":null,"refusal":"No."},"finish_reason":"stop"}]}"#);
         assert_eq!(refused.map(|reply| reply.stop), Ok(Stop::Refused));
         assert_eq!(response(r#"{"choices":[]}"#), Err("the answer has no choices".to_owned()));
-        assert_eq!(response("[]"), Err("the answer is no JSON object".to_owned()));
+        assert_eq!(response("[]"), Err("the answer is not a JSON object".to_owned()));
     }
 }
