@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::llm::body::get;
 use crate::llm::change::Change;
+use crate::llm::error_response::contains_any;
 use crate::llm::providers::Endpoint;
 use crate::summary::exchange::Request;
 use crate::sync::lock;
@@ -77,7 +78,6 @@ impl Refusal {
             Err(_) => texts.push(body.to_owned()),
         }
         let text = texts.join("\n").to_lowercase();
-        let contains_any = |words: &[&str]| words.iter().any(|words| text.contains(words));
         // A message names the refused parameter first, and its alternative after it.
         let named = OPTIONAL.iter().filter_map(|(path, words)| {
             let quoted = quoted_value(get(sent, path)?);
@@ -85,8 +85,8 @@ impl Refusal {
             Some((is_given(path, given), words.filter_map(|word| find(&text, word)).min()?, *path))
         });
         let (_, _, path) = named.min()?;
-        let is_too_large = path.starts_with("max_") && contains_any(&TOO_LARGE);
-        let is_refused = is_too_large || contains_any(&REFUSED);
+        let is_too_large = path.starts_with("max_") && contains_any(&text, &TOO_LARGE);
+        let is_refused = is_too_large || contains_any(&text, &REFUSED);
         is_refused.then_some(Refusal { path, is_too_large })
     }
 

@@ -21,8 +21,8 @@ use crate::llm::error_response::{failure_kind, is_page, kind_of_answer, requeste
 use crate::llm::limiter::{Changed, Limiter, MOST_IN_A_ROW};
 use crate::llm::providers::Endpoint;
 use crate::llm::retry::{FailedAttempt, RetryPolicy};
-use crate::summary::exchange::FailureKind;
-use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, shown};
+use crate::llm::secret::masked;
+use crate::summary::exchange::{Bill, FailureKind, NoAnswer, Reply, Request, shown};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest pause of an answer that has begun. Before that, a model can reason until the timeout.
@@ -105,15 +105,15 @@ impl HttpClient {
             let known = self.learned.of(endpoint);
             let body = endpoint.request_with(request, &known);
             // Every text of a server passes here, so that no result, message or cache contains the key.
-            let masked = |text: String| endpoint.key.as_ref().map_or(text.clone(), |key| key.mask(&text));
+            let masked = |text: &str| masked(endpoint.key.as_ref(), text);
             let Attempt { failed, refusal } = match self.attempt(client, endpoint, &body) {
                 Ok(reply) => {
                     permit.end(None);
-                    return Ok(Reply { text: masked(reply.text), ..reply });
+                    return Ok(Reply { text: masked(&reply.text), ..reply });
                 }
                 Err(attempt) => attempt,
             };
-            let failed = FailedAttempt { message: masked(failed.message), ..failed };
+            let failed = FailedAttempt { message: masked(&failed.message), ..failed };
             match permit.end(Some(&failed)) {
                 Some(Changed::Stopped) => self.report(Between::Stop(&failed.message)),
                 Some(Changed::Slower(at_once)) => self.report(Between::Slower(&failed.message, at_once)),
@@ -322,7 +322,7 @@ fn chunks(mut answer: Response) -> Receiver<Result<Vec<u8>, String>> {
 /// Describes the target of a redirect, which is not followed, as it can be another's server.
 fn redirect_hint(endpoint: &Endpoint, place: &str) -> String {
     let place = place.split(['?', '#']).next().unwrap_or_default();
-    let place = endpoint.key.as_ref().map_or_else(|| place.to_owned(), |key| key.mask(place));
+    let place = masked(endpoint.key.as_ref(), place);
     format!(
         "; it redirects to {}, and redirects are not followed: if that address is right, name it with --base-url",
         shown(&place, SHOWN)

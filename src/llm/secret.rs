@@ -57,6 +57,11 @@ impl Secret {
     }
 }
 
+/// Returns a text in which the key, where there is one, is masked.
+pub(super) fn masked(key: Option<&Secret>, text: &str) -> String {
+    key.map_or_else(|| text.to_owned(), |key| key.mask(text))
+}
+
 impl fmt::Debug for Secret {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(MASK)

@@ -76,7 +76,7 @@ const TOO_OFTEN: [&str; 16] = [
 ];
 
 /// Words for a request that exceeds the tokens of a whole minute.
-const TOO_MUCH_FOR_A_MINUTE: [&str; 1] = ["request too large for"]; // OpenAI, Groq
+const TOO_MUCH_FOR_A_MINUTE: &str = "request too large for"; // OpenAI, Groq
 
 /// Words for a budget or quota that is used up. Waiting does not help.
 const USED_UP: [&str; 15] = [
@@ -96,8 +96,8 @@ const USED_UP: [&str; 15] = [
     "used all available credits",  // xAI
     "monthly spending limit",      // xAI
 ];
-/// Codes for the same.
-const USED_UP_CODES: [&str; 1] = ["1308"]; // z.ai
+/// The code of z.ai for the same.
+const USED_UP_CODE: &str = "1308";
 
 /// Returns the kind of failure for a status other than 2xx and its body.
 pub(in crate::llm) fn failure_kind(status: StatusCode, body: &str, persistence: Persistence) -> FailureKind {
@@ -106,7 +106,7 @@ pub(in crate::llm) fn failure_kind(status: StatusCode, body: &str, persistence: 
     match status.as_u16() {
         402 => FailureKind::Quota,
         400 | 403 | 429 if is_used_up(&text, body) => FailureKind::Quota,
-        413 | 429 if own && contains_any(&text, &TOO_MUCH_FOR_A_MINUTE) => {
+        413 | 429 if own && text.contains(TOO_MUCH_FOR_A_MINUTE) => {
             if fits_a_minute(&text) {
                 FailureKind::RateLimited
             } else {
@@ -170,7 +170,7 @@ fn is_used_up(text: &str, body: &str) -> bool {
     let has_code = || {
         let answer = parsed(body);
         let code = answer.as_ref().and_then(|answer| error_in(root(answer)?)?.get("code"));
-        code.is_some_and(|code| USED_UP_CODES.contains(&code.raw().trim_matches('"')))
+        code.is_some_and(|code| code.raw().trim_matches('"') == USED_UP_CODE)
     };
     let is_unpaid =
         || text.contains("quota exceeded") && ["billing", "payment", "credit"].iter().any(|word| text.contains(word));

@@ -204,9 +204,7 @@ impl Endpoint {
             None => Err("the answer is not a JSON object".to_owned()),
         }
     }
-}
 
-impl Endpoint {
     /// Asks whether the address is that of the API, which ends as that of the provider does.
     fn asks_for_address(&self) -> String {
         let after_scheme = self.provider.base_url.split_once("://").map_or("", |(_, rest)| rest);
@@ -224,7 +222,13 @@ fn parsed_members(text: &str) -> Value {
 
 /// Returns the elements of a field that is a list.
 fn items<'j>(json: Json<'j>, key: &str) -> impl Iterator<Item = Json<'j>> {
-    json.get(key).filter(|list| list.kind() == Kind::Array).into_iter().flat_map(|list| list.items())
+    json.get(key).into_iter().flat_map(|list| list.items())
+}
+
+/// Returns a request as messages with roles.
+fn messages(request: &Request) -> Vec<Value> {
+    let system = request.system.map(|text| json!({"role": "system", "content": text}));
+    system.into_iter().chain([json!({"role": "user", "content": request.prompt})]).collect()
 }
 
 /// Returns a field that is a string, decoded.

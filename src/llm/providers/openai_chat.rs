@@ -2,16 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::llm::providers::{Api, Endpoint, string, tokens};
+use crate::llm::providers::{Api, Endpoint, messages, tokens};
 use crate::summary::exchange::{Reply, Request, Stop, Usage};
 use crate::transcript::json::{Json, Kind};
 
 pub(super) const API: Api = Api::with_bearer(|_| "/chat/completions".to_owned(), request, response);
 
 fn request(endpoint: &Endpoint, request: &Request) -> Value {
-    let system = request.system.map(|text| json!({"role": "system", "content": text}));
-    let messages: Vec<Value> = system.into_iter().chain([json!({"role": "user", "content": request.prompt})]).collect();
-    json!({"model": endpoint.model, "messages": messages})
+    json!({"model": endpoint.model, "messages": messages(request)})
 }
 
 fn response(answer: Json<'_>) -> Result<Reply, String> {
@@ -39,14 +37,8 @@ fn response(answer: Json<'_>) -> Result<Reply, String> {
 
 /// Returns the text of an answer. Most servers send a string, some a list of parts.
 fn text(content: Json<'_>) -> String {
-    match content.text() {
-        Some(text) => text.decode().into_owned(),
-        None if content.kind() != Kind::Array => String::new(),
-        None => content
-            .items()
-            .filter_map(|part| part.text().map(|text| text.decode().into_owned()).or_else(|| string(part, "text")))
-            .collect(),
-    }
+    let parts = content.items().filter_map(|part| part.text().or_else(|| part.get_text("text")));
+    content.text().into_iter().chain(parts).map(|text| text.decode()).collect()
 }
 
 /// Parses the usage, where both numbers are there. `OpenRouter` also sends the cost.
