@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     fn failed(kind: FailureKind) -> FailedAttempt {
-        FailedAttempt { message: format!("{kind:?}"), kind, asked: None, advised: None, window: None }
+        FailedAttempt::new(kind, format!("{kind:?}"))
     }
 
     fn begun(limiter: &Limiter) -> Permit<'_> {
