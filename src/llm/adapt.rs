@@ -23,6 +23,7 @@ pub(crate) const MOST_CHANGES: usize = 3;
 const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 
 /// The parameters that tcompact chooses, as paths with dots, and the words that name each in an error.
+#[rustfmt::skip]
 const OPTIONAL: [(&str, &[&str]); 11] = [
     ("max_completion_tokens", &["max_completion_tokens"]),
     ("max_tokens", &["max_tokens"]),
@@ -31,19 +32,10 @@ const OPTIONAL: [(&str, &[&str]); 11] = [
     ("reasoning", &["reasoning", "reasoning_effort", "reasoningeffort"]),
     ("thinking", &["thinking"]),
     ("output_config", &["output_config", "effort"]),
-    (
-        "generationConfig.thinkingConfig",
-        &[
-            "thinkingconfig",
-            "thinking_config",
-            "thinkinglevel",
-            "thinking_level",
-            "thinkingbudget",
-            "thinking_budget",
-            "thinking",
-            "budget",
-        ],
-    ),
+    ("generationConfig.thinkingConfig", &[
+        "thinkingconfig", "thinking_config", "thinkinglevel", "thinking_level", "thinkingbudget", "thinking_budget",
+        "thinking", "budget",
+    ]),
     ("enable_thinking", &["enable_thinking", "thinking"]),
     ("think", &["think", "thinking"]),
     ("store", &["store"]),

@@ -71,5 +71,5 @@ impl SummaryBackend for Summarizer {
 /// Builds the patterns of this room.
 #[cfg(test)]
 pub(crate) fn patterns() -> Vec<&'static regex::Regex> {
-    error_response::window::patterns()
+    [error_response::window::patterns(), providers::parameters::patterns()].concat()
 }

@@ -98,14 +98,12 @@ impl RetryPolicy {
     /// Returns the wait before a retry: twice as long each time, with a random part, so that clients that failed
     /// together do not return together.
     fn backoff(self, tried: u32) -> Duration {
-        let first = match self.persistence {
-            Persistence::Own => FIRST_WAIT,
-            Persistence::LangChain => FIRST_WAIT_OF_LANGCHAIN,
-        };
-        let doubled = first.saturating_mul(2u32.saturating_pow(tried - 1)).min(LONGEST_WAIT);
+        let doubled = |first: Duration| first.saturating_mul(2u32.saturating_pow(tried - 1)).min(LONGEST_WAIT);
         match self.persistence {
-            Persistence::Own => doubled.mul_f64(0.75 + jitter(tried) / 2.0),
-            Persistence::LangChain => (doubled + Duration::from_secs_f64(jitter(tried))).min(LONGEST_WAIT),
+            Persistence::Own => doubled(FIRST_WAIT).mul_f64(0.75 + jitter(tried) / 2.0),
+            Persistence::LangChain => {
+                (doubled(FIRST_WAIT_OF_LANGCHAIN) + Duration::from_secs_f64(jitter(tried))).min(LONGEST_WAIT)
+            }
         }
     }
 }

@@ -106,13 +106,8 @@ pub(in crate::llm) fn failure_kind(status: StatusCode, body: &str, persistence: 
     match status.as_u16() {
         402 => FailureKind::Quota,
         400 | 403 | 429 if is_used_up(&text, body) => FailureKind::Quota,
-        413 | 429 if own && text.contains(TOO_MUCH_FOR_A_MINUTE) => {
-            if fits_a_minute(&text) {
-                FailureKind::RateLimited
-            } else {
-                FailureKind::TooLong
-            }
-        }
+        413 | 429 if own && text.contains(TOO_MUCH_FOR_A_MINUTE) && fits_a_minute(&text) => FailureKind::RateLimited,
+        413 | 429 if own && text.contains(TOO_MUCH_FOR_A_MINUTE) => FailureKind::TooLong,
         400 | 413 | 422 if own && contains_any(&text, &TOO_OFTEN) => FailureKind::RateLimited,
         400 | 413 | 422 if contains_any(&text, &TOO_LONG_FOR_LANGCHAIN) => FailureKind::TooLong,
         413 if own => FailureKind::TooLong,
@@ -181,8 +176,7 @@ fn is_used_up(text: &str, body: &str) -> bool {
 fn fits_a_minute(text: &str) -> bool {
     let number = |word: &str| {
         text.match_indices(word).find_map(|(at, _)| {
-            let rest = text[at + word.len()..].trim_start();
-            rest[..rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len()].parse::<u64>().ok()
+            text[at + word.len()..].trim_start().split(|c: char| !c.is_ascii_digit()).next()?.parse::<u64>().ok()
         })
     };
     number("limit").zip(number("requested")).is_some_and(|(limit, requested)| requested <= limit)
