@@ -4,10 +4,9 @@
 //! redirects, so a key is sent only to its own address. It uses the proxies of the environment, except for a server on this
 //! machine.
 
-use std::io::Read;
 use std::net::IpAddr;
 use std::sync::OnceLock;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -17,6 +16,7 @@ use serde_json::Value;
 
 use crate::llm::adapt::{Adaptation, Adaptations, MOST_CHANGES, Refusal, is_given};
 use crate::llm::change::Change;
+use crate::llm::chunks::chunks;
 use crate::llm::error_response::{failure_kind, is_page, kind_of_answer, requested_wait, server_message, window};
 use crate::llm::limiter::{Changed, Limiter, MOST_IN_A_ROW};
 use crate::llm::providers::Endpoint;
@@ -98,13 +98,13 @@ impl HttpClient {
             let known = self.learned.of(endpoint);
             let body = endpoint.request_with(request, &known);
             // Every text of a server passes here, so that no result, message or cache contains the key.
-            let masked = |text: &str| masked(endpoint.key.as_ref(), text);
+            let key = endpoint.key.as_ref();
             let failed = match self.attempt(client, endpoint, &body) {
                 Ok(reply) => {
                     permit.end(None);
-                    return Ok(Reply { text: masked(&reply.text), ..reply });
+                    return Ok(Reply { text: masked(key, &reply.text), ..reply });
                 }
-                Err(failed) => FailedAttempt { message: masked(&failed.message), ..failed },
+                Err(failed) => FailedAttempt { message: masked(key, &failed.message), ..failed },
             };
             match permit.end(Some(&failed)) {
                 Some(Changed::Stopped) => self.report(Between::Stop(&failed.message)),
@@ -244,7 +244,8 @@ impl HttpClient {
     fn read(&self, answer: Response, url: &str, deadline: Instant) -> Result<String, FailedAttempt> {
         let failed = |kind, what: &str| FailedAttempt::new(kind, format!("no whole answer from {url}: {what}"));
         let interrupted = |what: &str| Err(failed(FailureKind::Interrupted, what));
-        let chunks = chunks(answer);
+        // The client has only one timeout for the first byte and all others.
+        let chunks = chunks(answer).map_err(|error| failed(FailureKind::Setup, &error.to_string()))?;
         let mut body = Vec::new();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -255,7 +256,7 @@ impl HttpClient {
                 Err(RecvTimeoutError::Disconnected) => return Ok(String::from_utf8_lossy(&body).into_owned()),
                 // The client's own timeout for a read can end at the same moment.
                 _ if Instant::now() + SAME_MOMENT >= deadline => return interrupted("it took longer than --timeout"),
-                Ok(Err(what)) => return interrupted(&what),
+                Ok(Err(error)) => return interrupted(&causes(&error)),
                 Err(RecvTimeoutError::Timeout) => {
                     return interrupted(&format!("nothing came for {} seconds", self.idle.as_secs_f64()));
                 }
@@ -276,27 +277,6 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
         Ok(address) => address.is_loopback() || address.is_unspecified(),
         Err(_) => host == "localhost" || host.ends_with(".localhost"),
     }
-}
-
-/// Reads a body on its own thread, since the client has only one timeout for the first byte and all others.
-fn chunks(mut answer: Response) -> Receiver<Result<Vec<u8>, String>> {
-    let (sender, chunks) = sync_channel(1);
-    thread::spawn(move || {
-        let mut buffer = [0; 16 << 10];
-        loop {
-            let chunk = match answer.read(&mut buffer) {
-                Ok(0) => return,
-                Ok(count) => Ok(buffer[..count].to_vec()),
-                Err(error) => Err(causes(&error)),
-            };
-            let ended = chunk.is_err();
-            // The receiver can be gone.
-            if sender.send(chunk).is_err() || ended {
-                return;
-            }
-        }
-    });
-    chunks
 }
 
 /// Describes the target of a redirect, which is not followed, as it can be another's server.
@@ -326,7 +306,7 @@ fn causes(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::{Read, Write};
     use std::net::TcpListener;
 
     use serde_json::Map;

@@ -4,6 +4,7 @@ pub(crate) mod adapt;
 mod body;
 pub(crate) mod cache;
 pub(crate) mod change;
+mod chunks;
 pub(crate) mod command;
 mod encodings;
 mod error_response;
