@@ -81,8 +81,8 @@ struct Unit {
     end: usize,
 }
 
-/// Returns where a text has [`PART`] or more characters of `word` in a row, encoded or not, in order. Case does not
-/// matter, and neither do marks between letters and digits, or reversed order. Ranges can overlap.
+/// Returns where a text has [`PART`] characters of `word` in a row, encoded or not. Case does not matter, and neither do
+/// marks between letters and digits, or reversed order. The ranges are sorted by their beginnings, and can overlap.
 pub(super) fn find(text: &str, word: &str) -> Vec<Range<usize>> {
     let mut search = Search { parts: parts(word), found: Vec::new() };
     let unit = |(start, c): (usize, char)| Some(Unit { byte: plain(c)?, start, end: start + c.len_utf8() });
@@ -115,6 +115,7 @@ impl Search {
         for (quoted, rendered) in [(false, false), (false, true), (true, false), (true, true)].into_iter().take(ways) {
             let reading = Reading { quoted, rendered };
             let mut view = text.to_vec();
+            // A soft line end is an escape. A terminal and a page show none.
             view.retain(|unit| reading.keeps(unit.byte) || quoted && !rendered && unit.byte == b'\n');
             for _ in 0..=LAYERS {
                 if rendered {

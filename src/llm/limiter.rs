@@ -14,6 +14,8 @@ use crate::sync::{lock, unpoisoned};
 
 /// Permanent failures of one kind in a row after which no request is sent any more.
 pub(crate) const MOST_IN_A_ROW: u32 = 8;
+/// The longest wait asked for that delays all requests. A longer one delays only the request that it answers.
+const LONGEST_FOR_ALL: Duration = Duration::from_secs(60);
 
 /// The state of a server, shared by all workers.
 #[derive(Debug, Default)]
@@ -47,7 +49,7 @@ pub(crate) enum Changed {
 }
 
 impl Limiter {
-    /// Returns a limiter for at most so many requests per minute.
+    /// Returns a limiter for at most so many requests per minute, where the user limits them.
     pub(crate) fn new(rate: Option<u32>) -> Self {
         let gap = rate.map_or(Duration::ZERO, |rate| Duration::from_secs(60) / rate.max(1));
         let state = State { pace: Pace { gap, next: None }, ..State::default() };
@@ -161,9 +163,6 @@ impl Semaphore {
         self.window = self.window.filter(|window| window.size < window.before);
     }
 }
-
-/// A longer wait delays only the request that it answers.
-const LONGEST_FOR_ALL: Duration = Duration::from_secs(60);
 
 /// When the next request can be sent.
 #[derive(Debug, Default)]
