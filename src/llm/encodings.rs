@@ -228,8 +228,11 @@ impl Reading {
 
     /// Decodes the escape at a place: its length, and the character.
     fn escape(self, bytes: &[u8], at: usize, open_entities: bool) -> Option<(usize, u8)> {
-        // Most characters begin no escape.
-        let text = Some(&bytes[at..]).filter(|text| b"%\\&=".contains(&text[0]))?;
+        // Most characters begin none, and this is asked for each.
+        if !b"%\\&=".contains(&bytes[at]) {
+            return None;
+        }
+        let text = &bytes[at..];
         let mut escapes = ESCAPES.iter().filter(|escape| self.quoted || escape.prefix != QUOTED);
         let numbered = escapes.find_map(|escape| escape.decoded(text, open_entities));
         let ends_sequence = bytes[..=at].ends_with(&[ESC, b'\\']);

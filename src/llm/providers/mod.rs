@@ -68,44 +68,23 @@ impl Api {
 }
 
 /// Every provider. Addresses and variables are from the providers' documentation.
+#[rustfmt::skip]
 pub(crate) const PROVIDERS: &[Provider] = &[
     row("openai", "https://api.openai.com/v1", &["OPENAI_API_KEY"], &openai_chat::API, &parameters::OPENAI),
-    row(
-        "openai-responses",
-        "https://api.openai.com/v1",
-        &["OPENAI_API_KEY"],
-        &openai_responses::API,
-        &parameters::OPENAI_RESPONSES,
-    ),
+    row("openai-responses", "https://api.openai.com/v1", &["OPENAI_API_KEY"],
+        &openai_responses::API, &parameters::OPENAI_RESPONSES),
     row("anthropic", "https://api.anthropic.com/v1", &["ANTHROPIC_API_KEY"], &anthropic::API, &parameters::ANTHROPIC),
-    row(
-        "google",
-        "https://generativelanguage.googleapis.com/v1beta",
-        &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
-        &gemini::API,
-        &parameters::GOOGLE,
-    ),
-    Provider {
-        open: true,
-        ..row("ollama", "http://localhost:11434", &["OLLAMA_API_KEY"], &ollama::API, &parameters::OLLAMA)
-    },
+    row("google", "https://generativelanguage.googleapis.com/v1beta", &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
+        &gemini::API, &parameters::GOOGLE),
+    Provider { open: true, ..row("ollama", "http://localhost:11434", &["OLLAMA_API_KEY"],
+        &ollama::API, &parameters::OLLAMA) },
     row("deepseek", "https://api.deepseek.com/v1", &["DEEPSEEK_API_KEY"], &openai_chat::API, &parameters::DEEPSEEK),
-    row(
-        "dashscope",
-        "https://dashscope.aliyuncs.com/compatible-mode/v1",
-        &["DASHSCOPE_API_KEY"],
-        &openai_chat::API,
-        &parameters::DASHSCOPE,
-    ),
+    row("dashscope", "https://dashscope.aliyuncs.com/compatible-mode/v1", &["DASHSCOPE_API_KEY"],
+        &openai_chat::API, &parameters::DASHSCOPE),
     row("groq", "https://api.groq.com/openai/v1", &["GROQ_API_KEY"], &openai_chat::API, &parameters::GROQ),
     row("mistral", "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"], &openai_chat::API, &parameters::MISTRAL),
-    row(
-        "openrouter",
-        "https://openrouter.ai/api/v1",
-        &["OPENROUTER_API_KEY"],
-        &openai_chat::API,
-        &parameters::OPENROUTER,
-    ),
+    row("openrouter", "https://openrouter.ai/api/v1", &["OPENROUTER_API_KEY"],
+        &openai_chat::API, &parameters::OPENROUTER),
     row("together", "https://api.together.xyz/v1", &["TOGETHER_API_KEY"], &openai_chat::API, &parameters::TOGETHER),
     row("xai", "https://api.x.ai/v1", &["XAI_API_KEY"], &openai_chat::API, &parameters::XAI),
 ];
