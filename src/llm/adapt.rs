@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::llm::body::get;
 use crate::llm::change::Change;
+use crate::llm::error_response::contains_any;
 use crate::llm::providers::Endpoint;
 use crate::summary::exchange::Request;
 use crate::sync::lock;
@@ -22,6 +23,7 @@ pub(crate) const MOST_CHANGES: usize = 3;
 const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 
 /// The parameters that tcompact chooses, as paths with dots, and the words that name each in an error.
+#[rustfmt::skip]
 const OPTIONAL: [(&str, &[&str]); 11] = [
     ("max_completion_tokens", &["max_completion_tokens"]),
     ("max_tokens", &["max_tokens"]),
@@ -30,19 +32,10 @@ const OPTIONAL: [(&str, &[&str]); 11] = [
     ("reasoning", &["reasoning", "reasoning_effort", "reasoningeffort"]),
     ("thinking", &["thinking"]),
     ("output_config", &["output_config", "effort"]),
-    (
-        "generationConfig.thinkingConfig",
-        &[
-            "thinkingconfig",
-            "thinking_config",
-            "thinkinglevel",
-            "thinking_level",
-            "thinkingbudget",
-            "thinking_budget",
-            "thinking",
-            "budget",
-        ],
-    ),
+    ("generationConfig.thinkingConfig", &[
+        "thinkingconfig", "thinking_config", "thinkinglevel", "thinking_level", "thinkingbudget", "thinking_budget",
+        "thinking", "budget",
+    ]),
     ("enable_thinking", &["enable_thinking", "thinking"]),
     ("think", &["think", "thinking"]),
     ("store", &["store"]),
@@ -77,7 +70,6 @@ impl Refusal {
             Err(_) => texts.push(body.to_owned()),
         }
         let text = texts.join("\n").to_lowercase();
-        let contains_any = |words: &[&str]| words.iter().any(|words| text.contains(words));
         // A message names the refused parameter first, and its alternative after it.
         let named = OPTIONAL.iter().filter_map(|(path, words)| {
             let quoted = quoted_value(get(sent, path)?);
@@ -85,8 +77,8 @@ impl Refusal {
             Some((is_given(path, given), words.filter_map(|word| find(&text, word)).min()?, *path))
         });
         let (_, _, path) = named.min()?;
-        let is_too_large = path.starts_with("max_") && contains_any(&TOO_LARGE);
-        let is_refused = is_too_large || contains_any(&REFUSED);
+        let is_too_large = path.starts_with("max_") && contains_any(&text, &TOO_LARGE);
+        let is_refused = is_too_large || contains_any(&text, &REFUSED);
         is_refused.then_some(Refusal { path, is_too_large })
     }
 

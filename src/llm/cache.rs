@@ -108,14 +108,7 @@ impl Cache {
         fs::create_dir_all(folder)?;
         // The operating system removes this file at once. It only shows that the folder is writable.
         tempfile::tempfile_in(folder)?;
-        tidy(folder);
-        Ok(Cache {
-            folder: folder.to_owned(),
-            in_flight: Arc::default(),
-            must_keep: false,
-            exists: true,
-            readers: Readers::default(),
-        })
+        Ok(Cache { must_keep: false, exists: true, ..Cache::created_on_demand(folder) })
     }
 
     /// Returns a cache in a folder that the first summary creates, readable only by its owner.

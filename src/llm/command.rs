@@ -2,13 +2,12 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::interrupt::{Running, kill_group};
-use crate::sync::lock;
+use crate::llm::chunks::chunks;
 
 /// The longest name of a command in an error message, in characters.
 const NAMED: usize = 80;
@@ -48,19 +47,19 @@ pub(crate) fn run(command: &str, prompt: &str, timeout: Duration) -> Result<Stri
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let pipes = || {
         thread::Builder::new().spawn(feed)?;
-        Ok::<_, io::Error>((Reading::start(stdout)?, Reading::start(stderr)?))
+        Ok::<_, io::Error>((Output::of(stdout)?, Output::of(stderr)?))
     };
-    let (stdout, stderr) = pipes().map_err(|error| {
+    let (mut stdout, mut stderr) = pipes().map_err(|error| {
         kill(&mut child);
         format!("`{name}` could not be started: {error}")
     })?;
-    let finished = wait(&mut child, &stdout, deadline);
+    let finished = wait(&mut child, &mut stdout, deadline);
     drop(running);
-    let (status, output) = match finished {
-        Ok(finished) => finished,
+    let status = match finished {
+        Ok(status) => status,
         Err(stopped) => {
             kill(&mut child);
-            let end = last_words(&stderr.take_within(LAST_WORDS));
+            let end = last_words(&mut stderr);
             return Err(match stopped {
                 Stopped::TooLate => {
                     format!("`{name}` took longer than --timeout {} seconds{end}", timeout.as_secs_f64())
@@ -70,9 +69,9 @@ pub(crate) fn run(command: &str, prompt: &str, timeout: Duration) -> Result<Stri
         }
     };
     if !status.success() {
-        return Err(format!("`{name}` ended with {status}{}", last_words(&stderr.take_within(LAST_WORDS))));
+        return Err(format!("`{name}` ended with {status}{}", last_words(&mut stderr)));
     }
-    String::from_utf8(output).map_err(|_| format!("`{name}` printed something that is not UTF-8"))
+    String::from_utf8(stdout.bytes).map_err(|_| format!("`{name}` printed something that is not UTF-8"))
 }
 
 /// Why a command was stopped.
@@ -81,63 +80,47 @@ enum Stopped {
     TooMuch,
 }
 
-/// A pipe that another thread reads to its end, or past the limit.
-struct Reading {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    /// Disconnected once nothing more is read.
-    reader: Receiver<()>,
+/// What a command wrote to a pipe so far, and what comes from it, up to the limit.
+struct Output {
+    bytes: Vec<u8>,
+    chunks: Receiver<io::Result<Vec<u8>>>,
 }
 
-impl Reading {
-    fn start(pipe: Option<impl Read + Send + 'static>) -> io::Result<Self> {
-        let (sender, reader) = channel();
-        let bytes: Arc<Mutex<Vec<u8>>> = Arc::default();
-        let read = Arc::clone(&bytes);
-        thread::Builder::new().spawn(move || {
-            let _sender = sender;
-            let Some(mut pipe) = pipe.map(|pipe| pipe.take(MOST_OUTPUT + 1)) else { return };
-            let mut buffer = [0; 1 << 14];
-            loop {
-                match pipe.read(&mut buffer) {
-                    Ok(0) => return,
-                    Ok(count) => lock(&read).extend_from_slice(&buffer[..count]),
-                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                    Err(_) => return,
-                }
+impl Output {
+    fn of(pipe: Option<impl Read + Send + 'static>) -> io::Result<Self> {
+        let pipe = pipe.ok_or(ErrorKind::BrokenPipe)?;
+        Ok(Output { bytes: Vec::new(), chunks: chunks(pipe.take(MOST_OUTPUT + 1))? })
+    }
+
+    /// Reads on for a time, and returns whether the pipe has ended.
+    fn ends_within(&mut self, time: Duration) -> bool {
+        let deadline = Instant::now() + time;
+        loop {
+            match self.chunks.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(Ok(chunk)) => self.bytes.extend(chunk),
+                Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => return true,
+                Err(RecvTimeoutError::Timeout) => return false,
             }
-        })?;
-        Ok(Reading { bytes, reader })
-    }
-
-    /// Whether the pipe ends within a time.
-    fn ends_within(&self, time: Duration) -> bool {
-        self.reader.recv_timeout(time) == Err(RecvTimeoutError::Disconnected)
-    }
-
-    /// Waits for the end of the pipe, at most for a time, and takes what was read.
-    fn take_within(&self, time: Duration) -> Vec<u8> {
-        self.ends_within(time);
-        std::mem::take(&mut lock(&self.bytes))
+        }
     }
 }
 
 /// Waits for the exit status and the output until the deadline. The output of a command that has exited is complete
 /// after a short grace, even if a process that it started keeps it open.
-fn wait(child: &mut Child, stdout: &Reading, deadline: Instant) -> Result<(ExitStatus, Vec<u8>), Stopped> {
+fn wait(child: &mut Child, stdout: &mut Output, deadline: Instant) -> Result<ExitStatus, Stopped> {
     loop {
         let exited = child.try_wait().map_err(|_| Stopped::TooLate)?;
-        let output = exited.map(|status| (status, stdout.take_within(GRACE)));
-        let length = output.as_ref().map_or_else(|| lock(&stdout.bytes).len(), |(_, output)| output.len());
-        if length as u64 > MOST_OUTPUT {
+        let has_ended = stdout.ends_within(if exited.is_some() { GRACE } else { PAUSE });
+        if stdout.bytes.len() as u64 > MOST_OUTPUT {
             return Err(Stopped::TooMuch);
         }
-        if let Some(finished) = output {
-            return Ok(finished);
+        if let Some(status) = exited {
+            return Ok(status);
         }
         if Instant::now() >= deadline {
             return Err(Stopped::TooLate);
         }
-        if stdout.ends_within(PAUSE) {
+        if has_ended {
             // The exit follows soon, if the command does not work on without its output.
             thread::sleep(PAUSE.min(deadline.saturating_duration_since(Instant::now())));
         }
@@ -171,8 +154,9 @@ fn kill(child: &mut Child) {
     let _ = child.wait();
 }
 
-fn last_words(stderr: &[u8]) -> String {
-    let text = String::from_utf8_lossy(stderr);
+fn last_words(stderr: &mut Output) -> String {
+    stderr.ends_within(LAST_WORDS);
+    let text = String::from_utf8_lossy(&stderr.bytes);
     let clean = crate::summary::exchange::shown(text.trim(), usize::MAX);
     let start = clean.char_indices().rev().nth(SHOWN).map_or(0, |(at, _)| at);
     if clean.is_empty() { String::new() } else { format!(": {}", &clean[start..]) }

@@ -1,422 +1,303 @@
-//! Finds a key in a text, or a part of one, in any encoding: the text as its readers see it, without what a terminal or a page drops, and with
-//! every escape decoded that one of them decodes.
+//! Finds a key in a text, or a part of one, in any encoding: the text as its readers see it, without what a terminal or
+//! a page drops, and with every escape decoded that one of them decodes.
 //!
 //! The work is proportional to the length of the text, for any text.
 
 use std::collections::HashSet;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use crate::transcript::fence::unstyled;
 
-/// The most characters of an escape, which bounds the search for its beginning.
-const LONGEST_ESCAPE: usize = 32;
 /// The fewest characters of a key in a row that are looked for.
-const PART: usize = 8;
+pub(super) const PART: usize = 8;
+/// How many nested layers of escapes are decoded.
+const LAYERS: usize = 6;
 /// How many nested layers of base64 or hexadecimal digits are decoded.
 const PACKED_TWICE: usize = 2;
 
-/// A byte of a view, and the range of the text from which it was read.
-#[derive(Debug, Clone, Copy)]
-struct Unit {
-    byte: u8,
-    start: u32,
-    end: u32,
+const BELL: u8 = 0x7;
+const BACKSPACE: u8 = 0x8;
+const ESC: u8 = 0x1b;
+/// The byte for U+009B, which begins a terminal's sequence as `ESC [` does.
+const CSI: u8 = 0x2;
+/// The byte for a character that nobody sees.
+const UNSEEN: u8 = 0;
+
+/// An escape of one character: a prefix, digits, and what ends them.
+struct Escape {
+    prefix: &'static str,
+    digits: RangeInclusive<usize>,
+    radix: u32,
+    end: &'static str,
 }
 
-/// How many nested layers of escapes are decoded.
-const LAYERS: usize = 6;
-/// The byte for the character that begins a terminal's sequence, like `ESC [`.
-const SEQUENCE: u8 = 0x2;
-/// Marks a byte that was decoded in the same layer, so that it is not part of another escape there.
-const DECODED: u8 = 0x80;
+/// The escapes of addresses, of programming languages, of HTML and of quoted-printable.
+const ESCAPES: [Escape; 12] = [
+    Escape { prefix: "%", digits: 2..=2, radix: 16, end: "" },
+    Escape { prefix: "\\x", digits: 2..=2, radix: 16, end: "" },
+    Escape { prefix: "\\u", digits: 4..=4, radix: 16, end: "" },
+    Escape { prefix: "\\U", digits: 8..=8, radix: 16, end: "" },
+    Escape { prefix: "\\x{", digits: 1..=32, radix: 16, end: "}" },
+    Escape { prefix: "\\u{", digits: 1..=32, radix: 16, end: "}" },
+    Escape { prefix: "\\", digits: 1..=3, radix: 8, end: "" },
+    Escape { prefix: "&#x", digits: 1..=32, radix: 16, end: ";" },
+    Escape { prefix: "&#X", digits: 1..=32, radix: 16, end: ";" },
+    Escape { prefix: "&#", digits: 1..=32, radix: 10, end: ";" },
+    Escape { prefix: QUOTED, digits: 2..=2, radix: 16, end: "" },
+    // A line continues behind its soft end.
+    Escape { prefix: QUOTED, digits: 0..=0, radix: 16, end: "\n" },
+];
+const QUOTED: &str = "=";
 
-/// How a reader decodes a text. Every reader decodes the escapes of addresses, of programming languages and of HTML,
-/// and drops all characters but visible ASCII.
+/// HTML's names of the characters that a key can have, and of unseen ones.
+#[rustfmt::skip]
+const ENTITIES: [(&str, u8); 58] = [
+    ("Tab;", UNSEEN), ("NewLine;", UNSEEN), ("nbsp;", UNSEEN), ("shy;", UNSEEN), ("zwj;", UNSEEN), ("zwnj;", UNSEEN),
+    ("lrm;", UNSEEN), ("rlm;", UNSEEN), ("ZeroWidthSpace;", UNSEEN), ("NoBreak;", UNSEEN), ("InvisibleTimes;", UNSEEN),
+    ("it;", UNSEEN), ("ic;", UNSEEN), ("excl;", b'!'), ("quot;", b'"'), ("QUOT;", b'"'), ("num;", b'#'), ("dollar;", b'$'),
+    ("percnt;", b'%'), ("amp;", b'&'), ("AMP;", b'&'), ("apos;", b'\''), ("lpar;", b'('), ("rpar;", b')'), ("ast;", b'*'),
+    ("midast;", b'*'), ("plus;", b'+'), ("comma;", b','), ("hyphen;", b'-'), ("dash;", b'-'), ("period;", b'.'),
+    ("sol;", b'/'), ("colon;", b':'), ("semi;", b';'), ("lt;", b'<'), ("LT;", b'<'), ("equals;", b'='), ("gt;", b'>'),
+    ("GT;", b'>'), ("quest;", b'?'), ("commat;", b'@'), ("lsqb;", b'['), ("lbrack;", b'['), ("bsol;", b'\\'),
+    ("rsqb;", b']'), ("rbrack;", b']'), ("Hat;", b'^'), ("lowbar;", b'_'), ("UnderBar;", b'_'), ("grave;", b'`'),
+    ("lcub;", b'{'), ("lbrace;", b'{'), ("verbar;", b'|'), ("vert;", b'|'), ("VerticalLine;", b'|'), ("rcub;", b'}'),
+    ("rbrace;", b'}'), ("tilde;", b'~'),
+];
+
+/// How a reader reads a text. Every reader drops all characters but visible ASCII.
 #[derive(Debug, Clone, Copy)]
 struct Reading {
-    /// Decodes quoted-printable, in which an equals sign is an escape.
+    /// Decodes quoted-printable. For other readers, `=ab` is a value.
     quoted: bool,
     /// Executes a terminal's sequences and backspaces, and drops the tags of a page.
     rendered: bool,
 }
 
-/// Every way to read. They exclude each other: `=ab` is a value in one and an escape in another.
-const READINGS: [Reading; 4] = [
-    Reading { quoted: false, rendered: false },
-    Reading { quoted: false, rendered: true },
-    Reading { quoted: true, rendered: false },
-    Reading { quoted: true, rendered: true },
-];
+/// A byte that was read from a text, and its range there.
+#[derive(Debug, Clone, Copy)]
+struct Unit {
+    byte: u8,
+    start: usize,
+    end: usize,
+}
 
-/// Returns where a text has [`PART`] or more characters of `word` in a row, encoded or not, in order. Case does
-/// not matter, and neither do marks between letters and digits, or reversed order. A shorter word is found whole.
+/// Returns where a text has [`PART`] characters of `word` in a row, encoded or not. Case does not matter, and neither do
+/// marks between letters and digits, or reversed order. The ranges are sorted by their beginnings, and can overlap.
 pub(super) fn find(text: &str, word: &str) -> Vec<Range<usize>> {
-    // No answer has four gigabytes. Of one that has, nothing is shown.
-    let Ok(_) = u32::try_from(text.len()) else { return vec![Range { start: 0, end: text.len() }] };
-    let mut found = Vec::new();
-    search(&units(text), &Parts::of(word), PACKED_TWICE, &mut found);
-    found.sort_by_key(|range: &Range<usize>| range.start);
-    found.dedup_by(|next, last| {
-        let joined = next.start <= last.end;
-        if joined {
-            last.end = last.end.max(next.end);
-        }
-        joined
-    });
-    found
+    let mut search = Search { parts: parts(word), found: Vec::new() };
+    let unit = |(start, c): (usize, char)| Some(Unit { byte: plain(c)?, start, end: start + c.len_utf8() });
+    let text: Vec<Unit> = text.char_indices().filter_map(unit).collect();
+    search.read(&text, PACKED_TWICE);
+    search.found.sort_by_key(|range| range.start);
+    search.found
 }
 
-/// The parts of a word that are looked for, in lower case and in both directions.
-struct Parts {
-    length: usize,
+/// Returns the parts of a word in lower case and in both directions, and those of its letters and digits alone, which a
+/// text can show between marks. Of those, one without a digit could be words.
+fn parts(word: &str) -> HashSet<Vec<u8>> {
+    let word = word.to_ascii_lowercase().into_bytes();
+    let bare = word.iter().copied().filter(u8::is_ascii_alphanumeric).collect::<Vec<u8>>();
+    let bare = bare.windows(PART).filter(|part| part.iter().any(u8::is_ascii_digit));
+    let forwards = word.windows(PART).chain(bare);
+    forwards.flat_map(|part| [part.to_vec(), part.iter().rev().copied().collect()]).collect()
+}
+
+struct Search {
     parts: HashSet<Vec<u8>>,
-    /// Those of its letters and digits alone, which a text can show between marks. One without a digit could be words.
-    bare: HashSet<Vec<u8>>,
+    found: Vec<Range<usize>>,
 }
 
-impl Parts {
-    fn of(word: &str) -> Self {
-        let forwards = word.to_ascii_lowercase().into_bytes();
-        let backwards: Vec<u8> = forwards.iter().rev().copied().collect();
-        let length = forwards.len().clamp(1, PART);
-        let both = [forwards, backwards];
-        let parts = both.iter().flat_map(|word| word.windows(length).map(<[u8]>::to_vec)).collect();
-        let bare = both.map(|word| word.into_iter().filter(u8::is_ascii_alphanumeric).collect::<Vec<u8>>());
-        let bare = bare.iter().flat_map(|word| word.windows(PART));
-        let bare = bare.filter(|part| part.iter().any(u8::is_ascii_digit)).map(<[u8]>::to_vec).collect();
-        Parts { length, parts, bare }
-    }
-}
-
-fn search(text: &[Unit], word: &Parts, packed: usize, found: &mut Vec<Range<usize>>) {
-    // Decoded digits are read in fewer ways.
-    let readings = if packed == PACKED_TWICE { &READINGS[..] } else { &READINGS[..2] };
-    let mut seen: Vec<Vec<u8>> = Vec::new();
-    for reading in readings {
-        let mut view = text.to_vec();
-        for _ in 0..=LAYERS {
-            if reading.rendered {
-                view = rendered(&view);
-            }
-            let mut visible = view.clone();
-            visible.retain(|unit| unit.byte.is_ascii_graphic());
-            if !seen.contains(&bytes(&visible)) {
-                seen.push(bytes(&visible));
-                matches(&visible, &word.parts, word.length, found);
-                // Digits encode no marks that somebody put between the characters of a key.
-                if packed == PACKED_TWICE {
-                    let mut bare = visible.clone();
-                    bare.retain(|unit| unit.byte.is_ascii_alphanumeric());
-                    matches(&bare, &word.bare, PART, found);
+impl Search {
+    /// Reads a text in every way, with so many layers of digits. Decoded digits are read in fewer ways.
+    fn read(&mut self, text: &[Unit], packed: usize) {
+        let mut seen = HashSet::new();
+        let ways = if packed == PACKED_TWICE { 4 } else { 2 };
+        for (quoted, rendered) in [(false, false), (false, true), (true, false), (true, true)].into_iter().take(ways) {
+            let reading = Reading { quoted, rendered };
+            let mut view = text.to_vec();
+            // A soft line end is an escape. A terminal and a page show none.
+            view.retain(|unit| reading.keeps(unit.byte) || quoted && !rendered && unit.byte == b'\n');
+            for _ in 0..=LAYERS {
+                if rendered {
+                    view = without_sequences(&view);
                 }
-                if packed > 0 {
-                    search_packed(&visible, word, packed, found);
+                let mut visible = view.clone();
+                visible.retain(|unit| unit.byte.is_ascii_graphic());
+                if seen.insert(bytes(&visible)) {
+                    self.search(visible, packed);
                 }
-            }
-            let next = reading.decoded(&view);
-            if bytes(&next) == bytes(&view) {
-                break;
-            }
-            view = next;
-        }
-    }
-}
-
-/// Searches the bytes that digits in a text encode.
-fn search_packed(view: &[Unit], word: &Parts, packed: usize, found: &mut Vec<Range<usize>>) {
-    for (bits, value, skips) in [(6, base64 as fn(u8) -> Option<u8>, 4), (4, hexadecimal, 2)] {
-        for skip in 0..skips {
-            let bytes = unpacked(view, bits, value, skip, word.length);
-            if bytes.len() >= word.length {
-                search(&bytes, word, packed - 1, found);
+                let Some(next) = reading.decoded(&view) else { break };
+                view = next;
             }
         }
     }
-}
 
-/// Finds parts of this length in a view.
-fn matches(view: &[Unit], parts: &HashSet<Vec<u8>>, length: usize, found: &mut Vec<Range<usize>>) {
-    let bytes: Vec<u8> = view.iter().map(|unit| unit.byte.to_ascii_lowercase()).collect();
-    for (at, part) in bytes.windows(length).enumerate() {
-        if parts.contains(part) {
-            found.push(view[at].start as usize..view[at + length - 1].end as usize);
+    fn search(&mut self, mut visible: Vec<Unit>, packed: usize) {
+        self.match_parts(&visible);
+        // Each run of digits can begin inside a byte.
+        for (bits, skips) in [(6, 0..4), (4, 0..2)] {
+            for skip in skips.filter(|_| packed > 0) {
+                self.read(&unpacked(&visible, bits, skip), packed - 1);
+            }
         }
+        // Digits encode no marks that somebody put between the characters of a key.
+        if packed == PACKED_TWICE {
+            visible.retain(|unit| unit.byte.is_ascii_alphanumeric());
+            self.match_parts(&visible);
+        }
+    }
+
+    fn match_parts(&mut self, view: &[Unit]) {
+        let bytes = bytes(view).to_ascii_lowercase();
+        let found = bytes.windows(PART).zip(view.windows(PART)).filter(|(part, _)| self.parts.contains(*part));
+        self.found.extend(found.map(|(_, units)| units[0].start..units[PART - 1].end));
     }
 }
 
-/// Returns the bytes of a text. Characters outside ASCII become those that they look like, or are dropped.
-fn units(text: &str) -> Vec<Unit> {
-    let unit =
-        |(at, c): (usize, char)| Some(Unit { byte: plain(c)?, start: at as u32, end: (at + c.len_utf8()) as u32 });
-    text.char_indices().filter_map(unit).collect()
-}
-
-/// Returns the bytes of a view.
 fn bytes(view: &[Unit]) -> Vec<u8> {
     view.iter().map(|unit| unit.byte).collect()
+}
+
+/// Returns a byte that was read from all these.
+fn joined(units: &[Unit], byte: u8) -> Unit {
+    Unit { byte, start: units[0].start, end: units[units.len() - 1].end }
 }
 
 /// Returns the ASCII character that a character is or looks like, or the mark of a terminal's sequence.
 fn plain(c: char) -> Option<u8> {
     match c {
-        '\u{9b}' => Some(SEQUENCE),
-        c if c.is_ascii() => Some(c as u8),
+        '\u{9b}' => Some(CSI),
         c => u8::try_from(unstyled(c)).ok().filter(u8::is_ascii),
     }
 }
 
-fn base64(digit: u8) -> Option<u8> {
-    Some(match digit {
-        b'A'..=b'Z' => digit - b'A',
-        b'a'..=b'z' => digit - b'a' + 26,
-        b'0'..=b'9' => digit - b'0' + 52,
-        b'+' | b'-' => 62,
-        b'/' | b'_' => 63,
-        _ => return None,
-    })
+/// Returns the value of a digit of six bits (base64) or of four (hexadecimal).
+fn digit(byte: u8, bits: usize) -> Option<u32> {
+    match byte {
+        _ if bits == 4 => char::from(byte).to_digit(16),
+        b'A'..=b'Z' => Some(u32::from(byte - b'A')),
+        b'a'..=b'z' => Some(u32::from(byte - b'a') + 26),
+        b'0'..=b'9' => Some(u32::from(byte - b'0') + 52),
+        b'+' | b'-' => Some(62),
+        b'/' | b'_' => Some(63),
+        _ => None,
+    }
 }
 
-fn hexadecimal(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).map(|value| value as u8)
-}
-
-/// Returns the bytes that digits of so many bits encode, from the `skip`th digit of each run on. Runs too short for a
-/// word of `length` bytes are skipped, except hexadecimal ones, which can be separate pairs.
-fn unpacked(view: &[Unit], bits: u32, value: fn(u8) -> Option<u8>, skip: usize, length: usize) -> Vec<Unit> {
-    let mut bytes = Vec::new();
-    for row in view.split(|unit| value(unit.byte).is_none()) {
-        if bits > 4 && row.len() * bits as usize / 8 + 1 < length {
-            continue;
-        }
-        let (mut held, mut filled, mut start) = (0_u32, 0, 0);
-        for unit in row.iter().skip(skip) {
-            if filled < bits {
-                start = unit.start;
-            }
-            held = held << bits | u32::from(value(unit.byte).unwrap_or_default());
-            filled += bits;
-            if filled >= 8 {
-                filled -= 8;
-                let byte = plain(char::from((held >> filled) as u8)).unwrap_or_default();
-                bytes.push(Unit { byte, start, end: unit.end });
-                held &= (1 << filled) - 1;
-                start = unit.start;
-            }
+/// Returns the bytes that digits of so many bits encode in a view, from the `skip`th digit of each run on.
+fn unpacked(view: &[Unit], bits: usize, skip: usize) -> Vec<Unit> {
+    let mut unpacked = Vec::new();
+    let runs = view.split(|unit| digit(unit.byte, bits).is_none());
+    // A short run of base64 is a word of the text. Hexadecimal digits can be separate pairs.
+    for run in runs.filter(|run| bits == 4 || run.len() * bits / 8 + 1 >= PART) {
+        let digits = run.get(skip..).unwrap_or_default();
+        for end in (8..=digits.len() * bits).step_by(8) {
+            let last = end.div_ceil(bits);
+            let units = &digits[(end - 8) / bits..last];
+            let number =
+                units.iter().filter_map(|unit| digit(unit.byte, bits)).fold(0, |sum, value| sum << bits | value);
+            let byte = (number >> (last * bits - end)) as u8;
+            unpacked.push(joined(units, plain(char::from(byte)).unwrap_or(UNSEEN)));
         }
     }
-    bytes
-}
-
-/// Whether a terminal executes a byte, which changes the text around it.
-fn is_control(byte: u8) -> bool {
-    matches!(byte, SEQUENCE | 0x7 | 0x8 | 0x1b)
+    unpacked
 }
 
 impl Reading {
-    /// Decodes one layer of escapes.
+    fn keeps(self, byte: u8) -> bool {
+        byte.is_ascii_graphic() || self.rendered && matches!(byte, CSI | BELL | BACKSPACE | ESC)
+    }
+
+    /// Decodes one layer of escapes; nothing where there is none.
     ///
     /// An entity without a semicolon ends after its digits. Other escapes can hide that end, so such entities are
     /// decoded only when no other escape is left.
-    fn decoded(self, text: &[Unit]) -> Vec<Unit> {
-        let ended = self.decoded_once(text, false);
-        if bytes(&ended) == bytes(text) { self.decoded_once(text, true) } else { ended }
-    }
-
-    fn decoded_once(self, text: &[Unit], open_entities: bool) -> Vec<Unit> {
-        let mut decoder = Decoder { reading: self, open_entities, view: Vec::with_capacity(text.len()) };
-        text.iter().for_each(|unit| decoder.push(*unit));
-        decoder.decode_open(b' ');
-        decoder.view.iter_mut().for_each(|unit| unit.byte &= !DECODED);
-        decoder.view
-    }
-}
-
-/// Decodes each escape at its last character.
-struct Decoder {
-    reading: Reading,
-    /// Decodes entities without a semicolon.
-    open_entities: bool,
-    view: Vec<Unit>,
-}
-
-impl Decoder {
-    fn push(&mut self, unit: Unit) {
-        if unit.byte.is_ascii_graphic() {
-            self.decode_open(unit.byte);
-            self.view.push(unit);
-            self.decode(unit.byte);
-        } else if is_control(unit.byte) && self.reading.rendered {
-            self.decode_open(unit.byte);
-            self.view.push(unit);
-        } else if unit.byte == b'\n' && self.reading.quoted && self.back(1) == b'=' {
-            // A soft line break: the line continues.
-            self.view.pop();
-        }
-    }
-
-    /// Returns the byte so many places before the end.
-    fn back(&self, places: usize) -> u8 {
-        self.view.len().checked_sub(places).map_or(0, |at| self.view[at].byte)
-    }
-
-    /// Replaces the last `length` units by the character of a code; characters that do not matter are dropped.
-    fn replace(&mut self, length: usize, code: u32) {
-        let at = self.view.len() - length;
-        let (start, end) = (self.view[at].start, self.view[at + length - 1].end);
-        self.view.truncate(at);
-        let byte = char::from_u32(code).and_then(plain).filter(|byte| byte.is_ascii_graphic() || is_control(*byte));
-        self.view.extend(byte.map(|byte| Unit { byte: byte | DECODED, start, end }));
-    }
-
-    /// Decodes the escape that ends with this byte, the last one of the view.
-    fn decode(&mut self, byte: u8) {
-        let length = self.view.len();
-        let digits = |count: usize| self.number(&self.view[length.saturating_sub(count)..], 16);
-        let backslash = |places: usize, letter: u8| self.back(places) == b'\\' && self.back(places - 1) == letter;
-        let decoded = if self.back(3) == b'%' || self.reading.quoted && self.back(3) == b'=' {
-            digits(2).map(|code| (3, code))
-        } else if self.back(2) == b'\\' && self.back(3) != 0x1b {
-            match byte {
-                b'u' | b'U' | b'x' | b'0'..=b'7' => None,
-                b'a' => Some((2, 0x7)),
-                b'b' => Some((2, 0x8)),
-                b'e' => Some((2, 0x1b)),
-                b'f' | b'n' | b'r' | b't' | b'v' => Some((2, 0)),
-                other => Some((2, u32::from(other))),
+    fn decoded(self, view: &[Unit]) -> Option<Vec<Unit>> {
+        let bytes = bytes(view);
+        [false, true].into_iter().find_map(|open_entities| {
+            let (mut decoded, mut at) = (Vec::new(), 0);
+            while at < view.len() {
+                let (length, byte) = self.escape(&bytes, at, open_entities).unwrap_or((1, bytes[at]));
+                decoded.push(joined(&view[at..at + length], byte));
+                at += length;
             }
-        } else {
-            None
-        };
-        let fixed = || {
-            let octal = || self.number(&self.view[length.saturating_sub(3)..], 8).filter(|code| *code < 0x100);
-            [(4, b'x'), (6, b'u'), (10, b'U')]
-                .iter()
-                .find_map(|(size, letter)| Some((*size, backslash(*size, *letter).then(|| digits(size - 2))??)))
-                .or_else(|| Some((4, (self.back(4) == b'\\').then(octal)??)))
-        };
-        let ended = || match byte {
-            b'}' => self.braced(),
-            b';' => self.entity(),
-            _ => None,
-        };
-        if let Some((size, code)) = decoded.or_else(fixed).or_else(ended) {
-            self.replace(size, code);
-        }
+            decoded.retain(|unit| self.keeps(unit.byte));
+            (decoded.len() < view.len()).then_some(decoded)
+        })
     }
 
-    /// Decodes an escape without an end mark, which the next byte ends.
-    fn decode_open(&mut self, next: u8) {
-        if !self.back(1).is_ascii_hexdigit() {
-            return;
-        }
-        let octal = (2..=3).find(|size| self.back(*size) == b'\\').filter(|_| !matches!(next, b'0'..=b'7'));
-        let octal = octal.and_then(|size| Some((size, self.number(&self.view[self.view.len() - size + 1..], 8)?)));
-        if let Some((size, code)) = octal.or_else(|| self.entity_before(next)) {
-            self.replace(size, code);
-        }
-    }
-
-    /// Returns the numeric entity without a semicolon that the next byte ends, as it is not a digit.
-    fn entity_before(&self, next: u8) -> Option<(usize, u32)> {
-        if !self.open_entities || next == b';' {
+    /// Decodes the escape at a place: its length, and the character.
+    fn escape(self, bytes: &[u8], at: usize, open_entities: bool) -> Option<(usize, u8)> {
+        // Most characters begin none, and this is asked for each.
+        if !b"%\\&=".contains(&bytes[at]) {
             return None;
         }
-        let size = self.since(b'&', |byte| byte.is_ascii_hexdigit() || matches!(byte, b'#' | b'x' | b'X'))?;
-        let body = bytes(&self.view[self.view.len() - size + 1..]);
-        let is_hexadecimal = matches!(body.get(1), Some(b'x' | b'X'));
-        let continues = if is_hexadecimal { next.is_ascii_hexdigit() } else { next.is_ascii_digit() };
-        if continues { None } else { Some((size, numeric(&body)?)) }
+        let text = &bytes[at..];
+        let mut escapes = ESCAPES.iter().filter(|escape| self.quoted || escape.prefix != QUOTED);
+        let numbered = escapes.find_map(|escape| escape.decoded(text, open_entities));
+        let ends_sequence = bytes[..=at].ends_with(&[ESC, b'\\']);
+        numbered.or_else(|| if ends_sequence { None } else { named(text) })
     }
+}
 
-    /// Returns the `\u{2f}` or `\x{2f}` at the end.
-    fn braced(&self) -> Option<(usize, u32)> {
-        let end = self.view.len() - 1;
-        let digits = self.view[..end].iter().rev().take(LONGEST_ESCAPE);
-        let count = digits.take_while(|unit| unit.byte.is_ascii_hexdigit()).count();
-        let begins = matches!(self.back(count + 3), b'u' | b'x') && self.back(count + 4) == b'\\';
-        let opened = self.back(count + 2) == b'{' && begins;
-        opened.then(|| Some((count + 4, self.number(&self.view[end - count..end], 16)?)))?
+impl Escape {
+    /// Decodes this escape at the beginning of a text: its length, and the character.
+    fn decoded(&self, text: &[u8], open_entities: bool) -> Option<(usize, u8)> {
+        let rest = text.strip_prefix(self.prefix.as_bytes())?;
+        let digits = rest.iter().map(|byte| char::from(*byte)).take_while(|c| c.is_digit(self.radix));
+        let digits: String = digits.take(*self.digits.end()).collect();
+        let end = if open_entities && self.end == ";" { "" } else { self.end };
+        let code = u32::from_str_radix(&digits, self.radix).unwrap_or(u32::MAX);
+        // `\777` is larger than a byte.
+        let is_whole = self.digits.contains(&digits.len()) && (self.radix != 8 || code < 256);
+        let length = self.prefix.len() + digits.len() + end.len();
+        let byte = char::from_u32(code).and_then(plain).unwrap_or(UNSEEN);
+        (is_whole && rest[digits.len()..].starts_with(end.as_bytes())).then_some((length, byte))
     }
+}
 
-    /// Returns the entity at the end.
-    fn entity(&self) -> Option<(usize, u32)> {
-        let size = self.since(b'&', |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'#' | b';'))?;
-        let body = bytes(&self.view[self.view.len() - size + 1..]);
-        let body = body.strip_suffix(b";")?;
-        let named = || ENTITIES.iter().find(|(name, _)| name.as_bytes() == body).map(|(_, c)| u32::from(*c));
-        Some((size, numeric(body).or_else(named)?))
-    }
-
-    /// Returns the number of bytes from `begin` to the end, if only bytes of `between` follow it.
-    fn since(&self, begin: u8, between: impl Fn(u8) -> bool) -> Option<usize> {
-        let last = self.view.iter().rev().take(LONGEST_ESCAPE);
-        let size = last.take_while(|unit| between(unit.byte)).count() + 1;
-        (self.back(size) == begin).then_some(size)
-    }
-
-    fn number(&self, digits: &[Unit], radix: u32) -> Option<u32> {
-        if digits.is_empty() {
-            return None;
-        }
-        let value = |unit: &Unit| char::from(unit.byte).to_digit(radix);
-        digits.iter().try_fold(0_u32, |number, unit| Some(number.saturating_mul(radix).saturating_add(value(unit)?)))
+/// Decodes an escape without digits: its length, and the character.
+fn named(text: &[u8]) -> Option<(usize, u8)> {
+    let known = |(name, c): &(&str, u8)| text[1..].starts_with(name.as_bytes()).then_some((1 + name.len(), *c));
+    match text {
+        [b'&', ..] => ENTITIES.iter().find_map(known),
+        [b'\\', b'a', ..] => Some((2, BELL)),
+        [b'\\', b'b', ..] => Some((2, BACKSPACE)),
+        [b'\\', b'e', ..] => Some((2, ESC)),
+        [b'\\', b'f' | b'n' | b'r' | b't' | b'v', ..] => Some((2, UNSEEN)),
+        [b'\\', b'u' | b'U' | b'x' | b'0'..=b'7', ..] => None,
+        [b'\\', other, ..] if other.is_ascii_graphic() => Some((2, *other)),
+        _ => None,
     }
 }
 
 /// Removes the sequences that a terminal executes, the characters before backspaces, and the tags of a page.
-fn rendered(text: &[Unit]) -> Vec<Unit> {
-    let mut view: Vec<Unit> = Vec::new();
-    // The beginnings of the last tag and of the last sequence.
+fn without_sequences(text: &[Unit]) -> Vec<Unit> {
+    let (mut view, mut bytes) = (Vec::new(), Vec::new());
+    // Where the last tag and the last sequence begin.
     let (mut tag, mut sequence) = (0, 0);
     for unit in text {
-        if !unit.byte.is_ascii_graphic() && !is_control(unit.byte) {
-            continue;
-        }
         view.push(*unit);
-        let last = view.len() - 1;
-        let at = |place: usize| view.get(place).map_or(0, |unit| unit.byte);
-        let is_title = (at(sequence), at(sequence + 1)) == (0x1b, b']');
-        let is_tag = at(tag) == b'<' && (at(tag + 1).is_ascii_alphabetic() || matches!(at(tag + 1), b'/' | b'!'));
-        let start = match (unit.byte, at(sequence), at(sequence + 1)) {
-            (0x8, ..) => Some(last.saturating_sub(1)),
-            (b'>', ..) if is_tag => Some(tag),
-            // The title of a window or a link, up to a bell or the sequence that ends it.
-            (0x7, ..) => Some(if is_title { sequence } else { last }),
-            (b'\\', ..) if is_title && at(last - 1) == 0x1b => Some(sequence),
-            (b'@'..=b'~', 0x1b, b'[') if last > sequence + 1 => Some(sequence),
-            (b'@'..=b'~', SEQUENCE, _) => Some(sequence),
-            (_, 0x1b, b'(' | b')') if last > sequence + 1 => Some(sequence),
-            _ => None,
+        bytes.push(unit.byte);
+        let last = bytes.len() - 1;
+        let since = |start: usize| bytes.get(start..).unwrap_or_default();
+        let is_title = since(sequence).starts_with(&[ESC, b']']);
+        let length = match (since(tag), since(sequence)) {
+            _ if unit.byte == BACKSPACE => last.saturating_sub(1),
+            ([b'<', b'a'..=b'z' | b'A'..=b'Z' | b'/' | b'!', .., b'>'], _) => tag,
+            // The title of a window, or a link.
+            (_, [ESC, b']', .., BELL] | [ESC, b']', .., ESC, b'\\']) => sequence,
+            _ if unit.byte == BELL => last,
+            (_, [ESC, b'[', .., b'@'..=b'~'] | [CSI, .., b'@'..=b'~'] | [ESC, b'(' | b')', _]) => sequence,
+            _ => last + 1,
         };
         match unit.byte {
             b'<' => tag = last,
-            0x1b | SEQUENCE if !is_title => sequence = last,
+            ESC | CSI if !is_title => sequence = last,
             _ => {}
         }
-        view.truncate(start.unwrap_or(last + 1));
+        view.truncate(length);
+        bytes.truncate(length);
     }
     view
 }
-
-/// Parses the number of an entity, as in `#47` and `#x2F`.
-fn numeric(body: &[u8]) -> Option<u32> {
-    let digits = str::from_utf8(body.strip_prefix(b"#")?).ok()?;
-    match digits.strip_prefix(['x', 'X']) {
-        Some(digits) => u32::from_str_radix(digits, 16).ok(),
-        None => digits.parse().ok(),
-    }
-}
-
-/// HTML's names of the characters that a key can have, and of invisible ones.
-#[rustfmt::skip]
-const ENTITIES: &[(&str, char)] = &[
-    ("Tab", '\t'), ("NewLine", '\n'), ("nbsp", ' '), ("shy", '\0'), ("zwj", '\0'), ("zwnj", '\0'), ("lrm", '\0'),
-    ("rlm", '\0'), ("ZeroWidthSpace", '\0'), ("NoBreak", '\0'), ("InvisibleTimes", '\0'), ("it", '\0'), ("ic", '\0'),
-    ("excl", '!'), ("quot", '"'), ("QUOT", '"'), ("num", '#'), ("dollar", '$'), ("percnt", '%'), ("amp", '&'),
-    ("AMP", '&'), ("apos", '\''), ("lpar", '('), ("rpar", ')'), ("ast", '*'), ("midast", '*'), ("plus", '+'),
-    ("comma", ','), ("hyphen", '-'), ("dash", '-'), ("period", '.'), ("sol", '/'), ("colon", ':'), ("semi", ';'),
-    ("lt", '<'), ("LT", '<'), ("equals", '='), ("gt", '>'), ("GT", '>'), ("quest", '?'), ("commat", '@'),
-    ("lsqb", '['), ("lbrack", '['), ("bsol", '\\'), ("rsqb", ']'), ("rbrack", ']'), ("Hat", '^'), ("lowbar", '_'),
-    ("UnderBar", '_'), ("grave", '`'), ("lcub", '{'), ("lbrace", '{'), ("verbar", '|'), ("vert", '|'),
-    ("VerticalLine", '|'), ("rcub", '}'), ("rbrace", '}'), ("tilde", '~'),
-];

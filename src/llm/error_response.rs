@@ -8,9 +8,9 @@ use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use crate::llm::body::parsed;
-use crate::llm::secret::Secret;
+use crate::llm::secret::{Secret, masked};
 use crate::summary::exchange::shown;
-use crate::transcript::json::{self, Json};
+use crate::transcript::json::{Json, Kind};
 use crate::transcript::source::Source;
 
 pub(super) use kind::{FULL_WINDOW, failure_kind, kind_of_answer};
@@ -21,16 +21,15 @@ const SHOWN: usize = 300;
 /// Returns the object of an answer. Google's endpoint for OpenAI's clients puts errors into a list.
 fn root<'j>(answer: &'j Source<'_>) -> Option<Json<'j>> {
     let root = answer.first()?;
-    if root.kind() == json::Kind::Array { root.items().next() } else { Some(root) }
+    if root.kind() == Kind::Array { root.items().next() } else { Some(root) }
 }
 
 /// Returns the error in an answer: at its root, or in its first choice.
 fn error_in(answer: Json<'_>) -> Option<Json<'_>> {
-    let choice = || answer.get("choices").filter(|choices| choices.kind() == json::Kind::Array)?.items().next();
-    answer.get("error").or_else(|| choice()?.get("error"))
+    answer.get("error").or_else(|| answer.get("choices")?.items().next()?.get("error"))
 }
 
-fn contains_any(text: &str, words: &[&str]) -> bool {
+pub(super) fn contains_any(text: &str, words: &[&str]) -> bool {
     words.iter().any(|words| text.contains(words))
 }
 
@@ -57,8 +56,8 @@ fn retry_after(header: &str, now: SystemTime) -> Option<Duration> {
 
 fn google_retry_delay(body: &str) -> Option<Duration> {
     let answer = parsed(body)?;
-    let details = root(&answer)?.at(&["error", "details"]).filter(|details| details.kind() == json::Kind::Array)?;
-    let delay = details.items().find_map(|detail| detail.get_text("retryDelay"))?;
+    let mut details = root(&answer)?.at(&["error", "details"])?.items();
+    let delay = details.find_map(|detail| detail.get_text("retryDelay"))?;
     Duration::try_from_secs_f64(delay.decode().strip_suffix('s')?.parse().ok()?).ok()
 }
 
@@ -71,7 +70,7 @@ pub(super) fn server_message(body: &str, key: Option<&Secret>) -> String {
     };
     // The key is masked after decoding, as JSON can spell it with escapes, and before clipping, which could leave half
     // of it.
-    let text = shown(key.map_or_else(|| text.to_string(), |key| key.mask(&text)).trim(), SHOWN);
+    let text = shown(masked(key, &text).trim(), SHOWN);
     if text.is_empty() { String::new() } else { format!(": {text}") }
 }
 
@@ -79,9 +78,9 @@ pub(super) fn server_message(body: &str, key: Option<&Secret>) -> String {
 fn message(answer: Json<'_>) -> Option<Cow<'_, str>> {
     let error = error_in(answer).or_else(|| ["detail", "errors"].iter().find_map(|key| answer.get(key)));
     let error = error.unwrap_or(answer);
-    let error = if error.kind() == json::Kind::Array { error.items().next()? } else { error };
+    let error = if error.kind() == Kind::Array { error.items().next()? } else { error };
     // Mistral sends a list of complaints instead of a text.
-    if let Some(inner) = error.get("message").filter(|inner| inner.kind() == json::Kind::Object) {
+    if let Some(inner) = error.get("message").filter(|inner| inner.kind() == Kind::Object) {
         return message(inner);
     }
     let text = error.text().or_else(|| ["message", "msg", "error"].iter().find_map(|key| error.get_text(key)))?;

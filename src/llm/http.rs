@@ -4,10 +4,9 @@
 //! redirects, so a key is sent only to its own address. It uses the proxies of the environment, except for a server on this
 //! machine.
 
-use std::io::Read;
 use std::net::IpAddr;
 use std::sync::OnceLock;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -17,19 +16,18 @@ use serde_json::Value;
 
 use crate::llm::adapt::{Adaptation, Adaptations, MOST_CHANGES, Refusal, is_given};
 use crate::llm::change::Change;
+use crate::llm::chunks::chunks;
 use crate::llm::error_response::{failure_kind, is_page, kind_of_answer, requested_wait, server_message, window};
 use crate::llm::limiter::{Changed, Limiter, MOST_IN_A_ROW};
 use crate::llm::providers::Endpoint;
-use crate::llm::rate_limiter::RateLimiter;
 use crate::llm::retry::{FailedAttempt, RetryPolicy};
-use crate::summary::exchange::FailureKind;
-use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, shown};
+use crate::llm::secret::masked;
+use crate::summary::exchange::{Bill, FailureKind, NoAnswer, Reply, Request, shown};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest pause of an answer that has begun. Before that, a model can reason until the timeout.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 const SAME_MOMENT: Duration = Duration::from_millis(100);
-const TOO_SLOW: &str = "it took longer than --timeout";
 /// The most bytes that are read of an answer. A summary has a few thousand, and reasoning some hundred thousand.
 const LARGEST_ANSWER: usize = 2 << 20;
 /// The longest address of a redirect that is shown, in characters.
@@ -41,7 +39,6 @@ pub(crate) struct HttpClient {
     timeout: Duration,
     idle: Duration,
     retry_policy: RetryPolicy,
-    rate_limiter: Option<RateLimiter>,
     tell: OnceLock<Tell>,
     learned: Adaptations,
     limiter: Limiter,
@@ -64,23 +61,16 @@ pub(crate) enum Between<'b> {
     Slower(&'b str, usize),
 }
 
-/// A failed attempt, with the parameter that the server refuses.
-struct Attempt {
-    failed: FailedAttempt,
-    refusal: Option<Refusal>,
-}
-
 impl HttpClient {
-    /// Returns a client with a timeout for each request, a policy for retries, and a limit of the rate.
-    pub(crate) fn new(timeout: Duration, retry_policy: RetryPolicy, rate_limiter: Option<RateLimiter>) -> Self {
+    /// Returns a client with a timeout for each request, a policy for retries, and a limit for the requests per minute.
+    pub(crate) fn new(timeout: Duration, retry_policy: RetryPolicy, rate: Option<u32>) -> Self {
         HttpClient {
             timeout,
             idle: IDLE_TIMEOUT,
             retry_policy,
-            rate_limiter,
             tell: OnceLock::new(),
             learned: Adaptations::default(),
-            limiter: Limiter::default(),
+            limiter: Limiter::new(rate),
             client: OnceLock::new(),
         }
     }
@@ -100,32 +90,28 @@ impl HttpClient {
         };
         let (mut sent, mut changed) = (0, 0);
         let attempt = || loop {
-            if let Some(limiter) = &self.rate_limiter {
-                thread::sleep(limiter.reserve(Instant::now()));
-            }
             let permit = self.limiter.begin().map_err(|why| {
                 let message = format!("no request was sent, since {MOST_IN_A_ROW} requests in a row had failed: {why}");
-                failed(FailureKind::Stopped, message)
+                FailedAttempt::new(FailureKind::Stopped, message)
             })?;
             sent += 1;
             let known = self.learned.of(endpoint);
             let body = endpoint.request_with(request, &known);
             // Every text of a server passes here, so that no result, message or cache contains the key.
-            let masked = |text: String| endpoint.key.as_ref().map_or(text.clone(), |key| key.mask(&text));
-            let Attempt { failed, refusal } = match self.attempt(client, endpoint, &body) {
+            let key = endpoint.key.as_ref();
+            let failed = match self.attempt(client, endpoint, &body) {
                 Ok(reply) => {
                     permit.end(None);
-                    return Ok(Reply { text: masked(reply.text), ..reply });
+                    return Ok(Reply { text: masked(key, &reply.text), ..reply });
                 }
-                Err(attempt) => attempt,
+                Err(failed) => FailedAttempt { message: masked(key, &failed.message), ..failed },
             };
-            let failed = FailedAttempt { message: masked(failed.message), ..failed };
             match permit.end(Some(&failed)) {
                 Some(Changed::Stopped) => self.report(Between::Stop(&failed.message)),
                 Some(Changed::Slower(at_once)) => self.report(Between::Slower(&failed.message, at_once)),
                 None => {}
             }
-            let Some(refusal) = refusal.filter(|_| changed < MOST_CHANGES as u64) else { return Err(failed) };
+            let Some(refusal) = failed.refusal.filter(|_| changed < MOST_CHANGES as u64) else { return Err(failed) };
             let with = |why: String| {
                 let message = format!("{}; {why}", failed.message.trim_end_matches('.'));
                 FailedAttempt { message, ..failed.clone() }
@@ -195,29 +181,25 @@ impl HttpClient {
         Err(format!("{}; https: needs them: {remedy}", setup_error(&error)))
     }
 
-    fn attempt(&self, client: &Client, endpoint: &Endpoint, body: &Value) -> Result<Reply, Attempt> {
+    fn attempt(&self, client: &Client, endpoint: &Endpoint, body: &Value) -> Result<Reply, FailedAttempt> {
         let url = endpoint.url();
-        let persistence = self.retry_policy.persistence;
         let answer = self.answer(client, endpoint, &url, body)?;
-        match endpoint.response(&answer) {
-            Ok(reply) => Ok(reply),
-            Err(what) => {
-                // The title of a page says less than the question that goes with it.
-                let message =
-                    if is_page(&answer) { String::new() } else { server_message(&answer, endpoint.key.as_ref()) };
-                let kind = kind_of_answer(&answer, persistence);
-                let refusal = Refusal::in_error(&answer, body, &endpoint.request_json)
-                    .filter(|_| kind == FailureKind::BadRequest);
-                let window = window::named(&answer).filter(|_| kind == FailureKind::TooLong);
-                let failed =
-                    FailedAttempt { window, ..failed(kind, format!("{url} gave no summary: {what}{message}")) };
-                Err(Attempt { failed, refusal })
+        endpoint.response(&answer).map_err(|what| {
+            // The title of a page says less than the question that goes with it.
+            let is_page = is_page(&answer);
+            let message = if is_page { String::new() } else { server_message(&answer, endpoint.key.as_ref()) };
+            let kind = kind_of_answer(&answer, self.retry_policy.persistence);
+            let refusal = Refusal::in_error(&answer, body, &endpoint.request_json);
+            FailedAttempt {
+                window: window::named(&answer).filter(|_| kind == FailureKind::TooLong),
+                refusal: refusal.filter(|_| kind == FailureKind::BadRequest),
+                ..FailedAttempt::new(kind, format!("{url} gave no summary: {what}{message}"))
             }
-        }
+        })
     }
 
     /// Sends a body, and returns the raw answer.
-    fn answer(&self, client: &Client, endpoint: &Endpoint, url: &str, body: &Value) -> Result<String, Attempt> {
+    fn answer(&self, client: &Client, endpoint: &Endpoint, url: &str, body: &Value) -> Result<String, FailedAttempt> {
         let deadline = Instant::now() + self.timeout;
         let sent = client.post(url).headers(endpoint.headers()).body(body.to_string()).send();
         // The message names the address already.
@@ -230,65 +212,58 @@ impl HttpClient {
                 FailureKind::Interrupted
             };
             let what =
-                if error.is_builder() { format!("{url} is no address") } else { format!("no answer from {url}") };
-            failed(kind, format!("{what}: {}", causes(&error)))
+                if error.is_builder() { format!("{url} is not an address") } else { format!("no answer from {url}") };
+            FailedAttempt::new(kind, format!("{what}: {}", causes(&error)))
         })?;
-        let status = answer.status();
-        let header = |name: &str| Some(answer.headers().get(name)?.to_str().ok()?.to_owned());
-        let (wait_ms, wait, advised) = (header("retry-after-ms"), header("retry-after"), header("x-should-retry"));
-        let location = header("location");
-        // A date to wait for is in the server's time. Our clock can be wrong.
-        let now = header("date").and_then(|date| httpdate::parse_http_date(&date).ok());
+        let (status, headers) = (answer.status(), answer.headers().clone());
         let text = self.read(answer, url, deadline)?;
         if status.is_success() {
             return Ok(text);
         }
+        let header = |name: &str| headers.get(name)?.to_str().ok();
         let hint = match status.as_u16() {
-            300..=399 => location.map(|place| redirect_hint(endpoint, &place)).unwrap_or_default(),
+            300..=399 => header("location").map(|place| redirect_hint(endpoint, place)).unwrap_or_default(),
             404 | 405 => "; --base-url ends with the version of the API, where it has one".to_owned(),
             _ => String::new(),
         };
         let message = format!("{url} answered {status}{}{hint}", server_message(&text, endpoint.key.as_ref()));
         let kind = failure_kind(status, &text, self.retry_policy.persistence);
         let may_refuse = matches!(status.as_u16(), 400 | 422) && kind != FailureKind::TooLong;
-        let failed = FailedAttempt {
-            asked: requested_wait(wait_ms.as_deref(), wait.as_deref(), &text, now.unwrap_or_else(SystemTime::now)),
-            advised: advised.and_then(|advised| advised.trim().to_ascii_lowercase().parse().ok()),
+        // A date to wait for is in the server's time. Our clock can be wrong.
+        let now = header("date").and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or_else(SystemTime::now);
+        Err(FailedAttempt {
+            asked: requested_wait(header("retry-after-ms"), header("retry-after"), &text, now),
+            advised: header("x-should-retry").and_then(|advised| advised.trim().to_ascii_lowercase().parse().ok()),
             window: window::named(&text).filter(|_| kind == FailureKind::TooLong),
-            ..failed(kind, message)
-        };
-        Err(Attempt { refusal: Refusal::in_error(&text, body, &endpoint.request_json).filter(|_| may_refuse), failed })
+            refusal: Refusal::in_error(&text, body, &endpoint.request_json).filter(|_| may_refuse),
+            ..FailedAttempt::new(kind, message)
+        })
     }
 
     /// Reads a body within the deadline, and with no pause longer than the limit.
     fn read(&self, answer: Response, url: &str, deadline: Instant) -> Result<String, FailedAttempt> {
-        let failed = |kind: FailureKind, what: String| failed(kind, format!("no whole answer from {url}: {what}"));
-        let chunks = chunks(answer);
+        let failed = |kind, what: &str| FailedAttempt::new(kind, format!("no whole answer from {url}: {what}"));
+        let interrupted = |what: &str| Err(failed(FailureKind::Interrupted, what));
+        // The client has only one timeout for the first byte and all others.
+        let chunks = chunks(answer).map_err(|error| failed(FailureKind::Setup, &error.to_string()))?;
         let mut body = Vec::new();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             // Some servers send their headers before the model begins.
             let pause = if body.is_empty() { left } else { left.min(self.idle) };
-            let chunk = match chunks.recv_timeout(pause) {
-                // The client's own timeout for a read can end at the same moment.
-                Ok(Err(_)) if Instant::now() + SAME_MOMENT >= deadline => {
-                    return Err(failed(FailureKind::Interrupted, TOO_SLOW.to_owned()));
-                }
-                Ok(chunk) => chunk.map_err(|what| failed(FailureKind::Interrupted, what))?,
-                Err(RecvTimeoutError::Timeout) if pause == left => {
-                    return Err(failed(FailureKind::Interrupted, TOO_SLOW.to_owned()));
-                }
-                Err(RecvTimeoutError::Timeout) => {
-                    let seconds = self.idle.as_secs_f64();
-                    return Err(failed(FailureKind::Interrupted, format!("nothing came for {seconds} seconds")));
-                }
+            match chunks.recv_timeout(pause) {
+                Ok(Ok(chunk)) => body.extend_from_slice(&chunk),
                 Err(RecvTimeoutError::Disconnected) => return Ok(String::from_utf8_lossy(&body).into_owned()),
-            };
-            body.extend_from_slice(&chunk);
+                // The client's own timeout for a read can end at the same moment.
+                _ if Instant::now() + SAME_MOMENT >= deadline => return interrupted("it took longer than --timeout"),
+                Ok(Err(error)) => return interrupted(&causes(&error)),
+                Err(RecvTimeoutError::Timeout) => {
+                    return interrupted(&format!("nothing came for {} seconds", self.idle.as_secs_f64()));
+                }
+            }
             if body.len() > LARGEST_ANSWER {
                 // A retry would be paid for again, and be as large.
-                let failed =
-                    failed(FailureKind::Odd, "it is larger than 2 MiB, and no summary is that long".to_owned());
+                let failed = failed(FailureKind::Odd, "it is larger than 2 MiB, and no summary is that long");
                 return Err(FailedAttempt { advised: Some(false), ..failed });
             }
         }
@@ -304,45 +279,14 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Reads a body on its own thread, since the client has only one timeout for the first byte and all others.
-fn chunks(mut answer: Response) -> Receiver<Result<Vec<u8>, String>> {
-    let (sender, chunks) = sync_channel(1);
-    thread::spawn(move || {
-        let mut buffer = [0; 16 << 10];
-        loop {
-            let chunk = match answer.read(&mut buffer) {
-                Ok(0) => return,
-                Ok(count) => Ok(buffer[..count].to_vec()),
-                Err(error) => Err(causes(&error)),
-            };
-            let ended = chunk.is_err();
-            // The receiver can be gone.
-            if sender.send(chunk).is_err() || ended {
-                return;
-            }
-        }
-    });
-    chunks
-}
-
 /// Describes the target of a redirect, which is not followed, as it can be another's server.
 fn redirect_hint(endpoint: &Endpoint, place: &str) -> String {
     let place = place.split(['?', '#']).next().unwrap_or_default();
-    let place = endpoint.key.as_ref().map_or_else(|| place.to_owned(), |key| key.mask(place));
+    let place = masked(endpoint.key.as_ref(), place);
     format!(
         "; it redirects to {}, and redirects are not followed: if that address is right, name it with --base-url",
         shown(&place, SHOWN)
     )
-}
-
-fn failed(kind: FailureKind, message: String) -> FailedAttempt {
-    FailedAttempt { message, kind, asked: None, advised: None, window: None }
-}
-
-impl From<FailedAttempt> for Attempt {
-    fn from(failed: FailedAttempt) -> Self {
-        Attempt { failed, refusal: None }
-    }
 }
 
 /// Returns an error with its causes, outermost first.
@@ -362,7 +306,7 @@ fn causes(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::{Read, Write};
     use std::net::TcpListener;
 
     use serde_json::Map;

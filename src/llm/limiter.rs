@@ -1,8 +1,9 @@
-//! A circuit breaker and a congestion window for a server, which all workers of a run share.
+//! When a server is asked, for all workers of a run: a semaphore, a pace, and a count of failures.
 //!
-//! Some failures are permanent, such as a wrong key or an unreachable address. After [`MOST_IN_A_ROW`] of one kind, no
-//! request is sent any more. Each time a server has trouble or limits the rate, it gets half as many requests at once.
-//! With each full window that it answers, it gets one more, as in TCP.
+//! The semaphore limits the requests in flight once the server has trouble or limits the rate. Each time, it gets half as
+//! many at once. With each full window that it answers, it gets one more, as in TCP. The pace spaces requests over a
+//! minute (`--rate`), and waits as long as the server asks. Some failures are permanent, such as a wrong key or an
+//! unreachable address: after [`MOST_IN_A_ROW`] of one kind, no request is sent any more.
 
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -13,6 +14,8 @@ use crate::sync::{lock, unpoisoned};
 
 /// Permanent failures of one kind in a row after which no request is sent any more.
 pub(crate) const MOST_IN_A_ROW: u32 = 8;
+/// The longest wait asked for that delays all requests. A longer one delays only the request that it answers.
+const LONGEST_FOR_ALL: Duration = Duration::from_secs(60);
 
 /// The state of a server, shared by all workers.
 #[derive(Debug, Default)]
@@ -23,55 +26,17 @@ pub(crate) struct Limiter {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The kind of the last permanent failure, and its number in a row.
-    lasting: Option<(FailureKind, u32)>,
-    /// Why no request is sent any more.
-    stopped: Option<String>,
-    in_flight: usize,
-    /// The most requests in flight; no limit until there is trouble.
-    window: Option<Window>,
-    /// The earliest time of the next request, as the server requested.
-    not_before: Option<Instant>,
-    /// How often the window was halved. Requests from before a halving say nothing about the new window.
-    halvings: u64,
-    /// The smallest window that was reported. A window that grows and shrinks again is not reported.
-    reported: Option<usize>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Window {
-    size: f64,
-    /// The size when the trouble began. At this size the limit ends.
-    before: f64,
+    semaphore: Semaphore,
+    pace: Pace,
+    failures: Failures,
 }
 
 /// A request in flight, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Permit<'l> {
     limiter: &'l Limiter,
+    /// The halvings of the window before this request.
     halvings: u64,
-}
-
-impl Drop for Permit<'_> {
-    fn drop(&mut self) {
-        self.limiter.state().in_flight -= 1;
-        self.limiter.changed.notify_all();
-    }
-}
-
-impl Permit<'_> {
-    /// Records the outcome of the request for all workers: success, or a failure.
-    pub(crate) fn end(self, failed: Option<&FailedAttempt>) -> Option<Changed> {
-        let mut state = self.limiter.state();
-        match failed {
-            None => {
-                state.lasting = None;
-                state.widen();
-                None
-            }
-            Some(failed) => state.count(failed).or_else(|| state.narrow(self.halvings, failed)),
-        }
-    }
 }
 
 /// A change for all workers after a request.
@@ -84,6 +49,13 @@ pub(crate) enum Changed {
 }
 
 impl Limiter {
+    /// Returns a limiter for at most so many requests per minute, where the user limits them.
+    pub(crate) fn new(rate: Option<u32>) -> Self {
+        let gap = rate.map_or(Duration::ZERO, |rate| Duration::from_secs(60) / rate.max(1));
+        let state = State { pace: Pace { gap, next: None }, ..State::default() };
+        Limiter { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
     /// Waits until a request can be sent.
     ///
     /// # Errors
@@ -91,23 +63,21 @@ impl Limiter {
     pub(crate) fn begin(&self) -> Result<Permit<'_>, String> {
         let mut state = self.state();
         loop {
-            if let Some(why) = &state.stopped {
+            if let Some(why) = &state.failures.stopped {
                 return Err(why.clone());
             }
-            let now = Instant::now();
-            let pause = state.not_before.map(|moment| moment.saturating_duration_since(now));
-            let pause = pause.filter(|pause| !pause.is_zero());
-            let is_full = state.window.is_some_and(|window| state.in_flight as f64 >= window.size.floor());
-            state = match (pause, is_full) {
-                (Some(pause), _) => unpoisoned(self.changed.wait_timeout(state, pause)).0,
-                (None, true) => unpoisoned(self.changed.wait(state)),
-                (None, false) => break,
+            let pause = state.pace.pause(Instant::now());
+            state = if !pause.is_zero() {
+                unpoisoned(self.changed.wait_timeout(state, pause)).0
+            } else if state.semaphore.is_full() {
+                unpoisoned(self.changed.wait(state))
+            } else {
+                break;
             };
         }
-        state.in_flight += 1;
-        let halvings = state.halvings;
-        drop(state);
-        Ok(Permit { limiter: self, halvings })
+        state.pace.begin(Instant::now());
+        state.semaphore.in_flight += 1;
+        Ok(Permit { limiter: self, halvings: state.semaphore.halvings })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -115,50 +85,132 @@ impl Limiter {
     }
 }
 
-impl State {
-    /// Counts permanent failures of one kind.
-    fn count(&mut self, failed: &FailedAttempt) -> Option<Changed> {
-        let before = self.lasting.take().filter(|(kind, _)| *kind == failed.kind).map_or(0, |(_, times)| times);
-        if !failed.kind.is_lasting() {
-            return None;
+impl Permit<'_> {
+    /// Records the outcome of the request for all workers: success, or a failure.
+    pub(crate) fn end(self, failed: Option<&FailedAttempt>) -> Option<Changed> {
+        let mut state = self.limiter.state();
+        if state.failures.stops(failed) {
+            return Some(Changed::Stopped);
         }
-        self.lasting = Some((failed.kind, before + 1));
-        if before + 1 < MOST_IN_A_ROW || self.stopped.is_some() {
+        let Some(failed) = failed else {
+            state.semaphore.widen();
             return None;
-        }
-        self.stopped = Some(failed.message.clone());
-        Some(Changed::Stopped)
-    }
-
-    /// Halves the window, once for all requests that were in flight together, and delays all requests as the server
-    /// asks.
-    fn narrow(&mut self, halvings: u64, failed: &FailedAttempt) -> Option<Changed> {
-        /// A longer wait delays only the request that it answers.
-        const LONGEST_FOR_ALL: Duration = Duration::from_secs(60);
+        };
         if !matches!(failed.kind, FailureKind::Trouble | FailureKind::RateLimited) {
             return None;
         }
         if let Some(pause) = failed.asked.filter(|pause| *pause <= LONGEST_FOR_ALL) {
-            let moment = Instant::now() + pause;
-            self.not_before = Some(self.not_before.map_or(moment, |before| before.max(moment)));
+            state.pace.delay(Instant::now() + pause);
         }
-        let size = self.window.map_or(self.in_flight as f64, |window| window.size);
-        if halvings < self.halvings || size <= 1.0 {
+        state.semaphore.narrow(self.halvings).map(Changed::Slower)
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        self.limiter.state().semaphore.in_flight -= 1;
+        self.limiter.changed.notify_all();
+    }
+}
+
+/// The requests in flight, and how many there may be.
+#[derive(Debug, Default)]
+struct Semaphore {
+    in_flight: usize,
+    /// No limit until there is trouble.
+    window: Option<Window>,
+    /// How often the window was halved. Requests from before a halving say nothing about the new window.
+    halvings: u64,
+    /// The smallest window that was reported. A window that grows and shrinks again is not reported.
+    reported: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    size: usize,
+    /// The requests that were answered since it has this size.
+    answered: usize,
+    /// The size when the trouble began. At this size the limit ends.
+    before: usize,
+}
+
+impl Semaphore {
+    fn is_full(&self) -> bool {
+        self.window.is_some_and(|window| self.in_flight >= window.size)
+    }
+
+    /// Halves the window, once for all requests that were in flight together, and returns its size if that is news.
+    fn narrow(&mut self, halvings: u64) -> Option<usize> {
+        let all = Window { size: self.in_flight, answered: 0, before: self.in_flight };
+        let window = self.window.unwrap_or(all);
+        if halvings < self.halvings || window.size <= 1 {
             return None;
         }
         self.halvings += 1;
-        let halved = (size / 2.0).floor().max(1.0);
-        self.window = Some(Window { size: halved, before: self.window.map_or(size, |window| window.before) });
-        let at_once = halved as usize;
-        let is_news = self.reported.is_none_or(|reported| at_once < reported);
-        is_news.then(|| Changed::Slower(*self.reported.insert(at_once)))
+        let size = window.size / 2;
+        self.window = Some(Window { size, answered: 0, ..window });
+        let is_news = self.reported.is_none_or(|reported| size < reported);
+        is_news.then(|| *self.reported.insert(size))
     }
 
+    /// Counts an answer. After as many as the window has places, it gets one more.
     fn widen(&mut self) {
-        self.window = self.window.and_then(|window| {
-            let size = window.size + 1.0 / window.size;
-            (size < window.before).then_some(Window { size, ..window })
-        });
+        let Some(window) = &mut self.window else { return };
+        window.answered += 1;
+        if window.answered >= window.size {
+            *window = Window { size: window.size + 1, answered: 0, ..*window };
+        }
+        self.window = self.window.filter(|window| window.size < window.before);
+    }
+}
+
+/// When the next request can be sent.
+#[derive(Debug, Default)]
+struct Pace {
+    /// The time between two requests.
+    gap: Duration,
+    /// The earliest time of the next request; none before the first.
+    next: Option<Instant>,
+}
+
+impl Pace {
+    /// Returns the wait for the next request.
+    fn pause(&self, now: Instant) -> Duration {
+        self.next.map_or(Duration::ZERO, |next| next.saturating_duration_since(now))
+    }
+
+    /// Sends no other request within the gap.
+    fn begin(&mut self, now: Instant) {
+        self.delay(now + self.gap);
+    }
+
+    /// Sends no request before this moment.
+    fn delay(&mut self, moment: Instant) {
+        self.next = self.next.max(Some(moment));
+    }
+}
+
+/// Permanent failures of one kind in a row.
+#[derive(Debug, Default)]
+struct Failures {
+    kind: Option<FailureKind>,
+    count: u32,
+    /// Why no request is sent any more.
+    stopped: Option<String>,
+}
+
+impl Failures {
+    /// Counts the outcome of a request, and returns whether no further one is sent from now on.
+    fn stops(&mut self, failed: Option<&FailedAttempt>) -> bool {
+        let lasting = failed.filter(|failed| failed.kind.is_lasting());
+        let kind = lasting.map(|failed| failed.kind);
+        self.count = if kind == self.kind { self.count + 1 } else { 1 };
+        self.kind = kind;
+        let stops = lasting.is_some() && self.count >= MOST_IN_A_ROW && self.stopped.is_none();
+        if stops {
+            self.stopped = lasting.map(|failed| failed.message.clone());
+        }
+        stops
     }
 }
 
@@ -169,7 +221,7 @@ mod tests {
     use super::*;
 
     fn failed(kind: FailureKind) -> FailedAttempt {
-        FailedAttempt { message: format!("{kind:?}"), kind, asked: None, advised: None, window: None }
+        FailedAttempt::new(kind, format!("{kind:?}"))
     }
 
     fn begun(limiter: &Limiter) -> Permit<'_> {
@@ -213,7 +265,7 @@ mod tests {
         assert_eq!(one(&limiter, Some(FailureKind::Trouble)), None, "one is always under way");
         let answers = (1..200).find(|_| {
             one(&limiter, None);
-            limiter.state().window.is_none()
+            limiter.state().semaphore.window.is_none()
         });
         // 1 + 2 + … + 7, as a window of n takes n answers to grow by one.
         assert!((20..40).contains(&answers.expect("the limit goes")), "{answers:?}");
@@ -243,8 +295,27 @@ mod tests {
         let limiter = Limiter::default();
         let asked = Some(Duration::from_millis(80));
         begun(&limiter).end(Some(&FailedAttempt { asked, ..failed(FailureKind::RateLimited) }));
-        let moment = limiter.state().not_before;
+        let moment = limiter.state().pace.next;
         drop(limiter.begin());
         assert!(moment.is_some_and(|moment| moment <= Instant::now()), "nobody is asked before");
+    }
+
+    #[test]
+    fn requests_are_a_gap_apart_and_none_is_saved_up() {
+        let start = Instant::now();
+        let second = Duration::from_secs(1);
+        let mut pace = Pace { gap: second, next: None };
+        // The second that asks, and the wait for its turn.
+        for (asked, wait) in [
+            (start, Duration::ZERO),
+            (start, second),
+            (start + second / 2, second * 3 / 2),
+            (start + 100 * second, Duration::ZERO),
+            (start + 100 * second, second),
+        ] {
+            assert_eq!(pace.pause(asked), wait);
+            pace.begin(asked + wait);
+        }
+        assert_eq!(Limiter::new(Some(60)).state().pace.gap, second);
     }
 }

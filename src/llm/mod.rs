@@ -4,24 +4,23 @@ pub(crate) mod adapt;
 mod body;
 pub(crate) mod cache;
 pub(crate) mod change;
+mod chunks;
 pub(crate) mod command;
 mod encodings;
 mod error_response;
 pub(crate) mod http;
 pub(crate) mod limiter;
 pub(crate) mod providers;
-pub(crate) mod rate_limiter;
 pub(crate) mod retry;
 pub(crate) mod secret;
 
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::summary::exchange::{Bill, FailureKind, NoAnswer, Reply, Request, SummaryBackend};
 
 use http::{HttpClient, Tell};
+use limiter::Limiter;
 use providers::Endpoint;
-use rate_limiter::RateLimiter;
 
 /// A summarizer.
 #[derive(Debug)]
@@ -30,8 +29,8 @@ pub(crate) enum Summarizer {
     Extractive,
     /// A model behind an API.
     Endpoint(Endpoint, Box<HttpClient>),
-    /// A command, with its timeout and its rate limit.
-    Command(String, Duration, Option<RateLimiter>),
+    /// A command, with its timeout and its limiter.
+    Command(String, Duration, Limiter),
 }
 
 impl Summarizer {
@@ -58,9 +57,9 @@ impl SummaryBackend for Summarizer {
         let reply = match self {
             Summarizer::Extractive => return Err(failed("the embedded summarizer answers no requests".to_owned())),
             Summarizer::Endpoint(endpoint, client) => client.post(endpoint, request, bill)?,
-            Summarizer::Command(line, timeout, rate) => {
+            Summarizer::Command(line, timeout, limiter) => {
                 bill.requests += 1;
-                rate.iter().for_each(|rate| thread::sleep(rate.reserve(Instant::now())));
+                let _permit = limiter.begin().map_err(failed)?;
                 let text = command::run(line, &request.in_one(), *timeout).map_err(failed)?;
                 Reply { text, ..Reply::default() }
             }
@@ -73,5 +72,5 @@ impl SummaryBackend for Summarizer {
 /// Builds the patterns of this room.
 #[cfg(test)]
 pub(crate) fn patterns() -> Vec<&'static regex::Regex> {
-    error_response::window::patterns()
+    [error_response::window::patterns(), providers::parameters::patterns()].concat()
 }

@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
+use crate::llm::adapt::Refusal;
 use crate::presets::recipe::Persistence;
 use crate::summary::exchange::{FailureKind, NoAnswer};
 
@@ -26,6 +27,15 @@ pub(crate) struct FailedAttempt {
     pub(crate) advised: Option<bool>,
     /// The context window in tokens, where the server names it.
     pub(crate) window: Option<u64>,
+    /// The parameter that the server refuses.
+    pub(super) refusal: Option<Refusal>,
+}
+
+impl FailedAttempt {
+    /// Returns a failure of which the server says nothing more.
+    pub(crate) fn new(kind: FailureKind, message: String) -> Self {
+        FailedAttempt { message, kind, asked: None, advised: None, window: None, refusal: None }
+    }
 }
 
 /// How often and after which failures a request is retried.
@@ -88,14 +98,12 @@ impl RetryPolicy {
     /// Returns the wait before a retry: twice as long each time, with a random part, so that clients that failed
     /// together do not return together.
     fn backoff(self, tried: u32) -> Duration {
-        let first = match self.persistence {
-            Persistence::Own => FIRST_WAIT,
-            Persistence::LangChain => FIRST_WAIT_OF_LANGCHAIN,
-        };
-        let doubled = first.saturating_mul(2u32.saturating_pow(tried - 1)).min(LONGEST_WAIT);
+        let doubled = |first: Duration| first.saturating_mul(2u32.saturating_pow(tried - 1)).min(LONGEST_WAIT);
         match self.persistence {
-            Persistence::Own => doubled.mul_f64(0.75 + jitter(tried) / 2.0),
-            Persistence::LangChain => (doubled + Duration::from_secs_f64(jitter(tried))).min(LONGEST_WAIT),
+            Persistence::Own => doubled(FIRST_WAIT).mul_f64(0.75 + jitter(tried) / 2.0),
+            Persistence::LangChain => {
+                (doubled(FIRST_WAIT_OF_LANGCHAIN) + Duration::from_secs_f64(jitter(tried))).min(LONGEST_WAIT)
+            }
         }
     }
 }
@@ -133,7 +141,7 @@ mod tests {
     fn what_makes_no_sense_is_not_tried_again() {
         let attempts = |kind: FailureKind, persistence: Persistence, asked: Option<Duration>| {
             let waits = RefCell::new(Vec::new());
-            let failed = FailedAttempt { message: "no".to_owned(), kind, asked, advised: None, window: None };
+            let failed = FailedAttempt { asked, ..FailedAttempt::new(kind, "no".to_owned()) };
             let policy = RetryPolicy { retries: 2, persistence };
             let end = policy.run(|| Err::<(), _>(failed.clone()), |wait, _| waits.borrow_mut().push(wait));
             (waits.into_inner().len(), end.expect_err("it failed").message)
@@ -150,7 +158,7 @@ mod tests {
     fn a_server_has_the_last_word_on_trying_again() {
         let own = RetryPolicy { retries: 2, persistence: Persistence::Own };
         let again = |kind: FailureKind, advised: Option<bool>| {
-            own.is_worth_retrying(&FailedAttempt { message: String::new(), kind, asked: None, advised, window: None })
+            own.is_worth_retrying(&FailedAttempt { advised, ..FailedAttempt::new(kind, String::new()) })
         };
         assert!(again(FailureKind::BadRequest, Some(true)) && !again(FailureKind::Trouble, Some(false)));
         assert!(!again(FailureKind::TooLong, Some(true)) && !again(FailureKind::Quota, None));

@@ -29,21 +29,22 @@ impl Secret {
         // A shorter key is a dummy for a server that needs some key, and would be found inside words. So would a word.
         const SHORTEST: usize = 4;
         const SHORTEST_WORD: usize = 12;
-        const SHORTEST_ENCODED: usize = 8;
         let is_word = self.0.bytes().all(|byte| byte.is_ascii_alphabetic());
         if self.0.len() < if is_word { SHORTEST_WORD } else { SHORTEST } {
             return text.to_owned();
         }
         let text = text.replace(&self.0, MASK);
-        if self.0.len() < SHORTEST_ENCODED {
+        if self.0.len() < encodings::PART {
             return text;
         }
         let mut masked = String::new();
         let mut end = 0;
         for found in encodings::find(&text, &self.0) {
-            masked.push_str(&text[end..found.start]);
-            masked.push_str(MASK);
-            end = found.end;
+            if masked.is_empty() || found.start > end {
+                masked.push_str(&text[end..found.start]);
+                masked.push_str(MASK);
+            }
+            end = end.max(found.end);
         }
         masked + &text[end..]
     }
@@ -54,6 +55,11 @@ impl Secret {
         value.set_sensitive(true);
         Some(value)
     }
+}
+
+/// Returns a text in which the key, where there is one, is masked.
+pub(super) fn masked(key: Option<&Secret>, text: &str) -> String {
+    key.map_or_else(|| text.to_owned(), |key| key.mask(text))
 }
 
 impl fmt::Debug for Secret {

@@ -13,8 +13,8 @@ use crate::exit::Failure;
 use crate::llm::Summarizer;
 use crate::llm::cache::Cache;
 use crate::llm::http::{HttpClient, is_loopback};
+use crate::llm::limiter::Limiter;
 use crate::llm::providers::{self, Endpoint, PROVIDERS, Provider};
-use crate::llm::rate_limiter::RateLimiter;
 use crate::llm::retry::RetryPolicy;
 use crate::llm::secret::Secret;
 use crate::presets::recipe::Recipe;
@@ -52,7 +52,7 @@ pub(super) fn summarizer(
         return Err(Failure::usage(message).about(flag).into());
     }
     if let Some(command) = &arguments.summarizer_cmd {
-        return Ok(Summarizer::Command(command.clone(), timeout, arguments.rate.map(RateLimiter::new)));
+        return Ok(Summarizer::Command(command.clone(), timeout, Limiter::new(arguments.rate)));
     }
     let name = arguments.model.as_deref().unwrap_or(EXTRACTIVE);
     if is_no_model(name) {
@@ -73,7 +73,7 @@ pub(super) fn summarizer(
     let request_json = arguments.request_json.clone().map(|given| given.0).unwrap_or_default();
     request_json::check(&request_json, name)?;
     let patience = RetryPolicy { retries: arguments.retries, persistence: recipe.patience };
-    let wire = HttpClient::new(timeout, patience, arguments.rate.map(RateLimiter::new));
+    let wire = HttpClient::new(timeout, patience, arguments.rate);
     Ok(Summarizer::Endpoint(
         Endpoint { provider, model: model.to_owned(), base_url, key, request_json },
         Box::new(wire),

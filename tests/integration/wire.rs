@@ -81,10 +81,10 @@ fn a_server_that_never_answers_is_given_up() {
 #[test]
 fn answers_that_are_none() {
     for (body, words) in [
-        ("", "no JSON object"),
+        ("", "not a JSON object"),
         ("<html>busy</html>", "the server sent a web page"),
         ("{\"choices\":[]}", "no choices"),
-        ("{\"error\":\"odd\"}", "no chat completion"),
+        ("{\"error\":\"odd\"}", "not a chat completion"),
     ] {
         let server = Server::start(vec![Step::Answer(200, "", body.to_owned())]);
         assert_fails(&ask(&server, &[]), 4, &[words]);

@@ -76,7 +76,7 @@ const TOO_OFTEN: [&str; 16] = [
 ];
 
 /// Words for a request that exceeds the tokens of a whole minute.
-const TOO_MUCH_FOR_A_MINUTE: [&str; 1] = ["request too large for"]; // OpenAI, Groq
+const TOO_MUCH_FOR_A_MINUTE: &str = "request too large for"; // OpenAI, Groq
 
 /// Words for a budget or quota that is used up. Waiting does not help.
 const USED_UP: [&str; 15] = [
@@ -96,8 +96,8 @@ const USED_UP: [&str; 15] = [
     "used all available credits",  // xAI
     "monthly spending limit",      // xAI
 ];
-/// Codes for the same.
-const USED_UP_CODES: [&str; 1] = ["1308"]; // z.ai
+/// The code of z.ai for the same.
+const USED_UP_CODE: &str = "1308";
 
 /// Returns the kind of failure for a status other than 2xx and its body.
 pub(in crate::llm) fn failure_kind(status: StatusCode, body: &str, persistence: Persistence) -> FailureKind {
@@ -106,13 +106,8 @@ pub(in crate::llm) fn failure_kind(status: StatusCode, body: &str, persistence: 
     match status.as_u16() {
         402 => FailureKind::Quota,
         400 | 403 | 429 if is_used_up(&text, body) => FailureKind::Quota,
-        413 | 429 if own && contains_any(&text, &TOO_MUCH_FOR_A_MINUTE) => {
-            if fits_a_minute(&text) {
-                FailureKind::RateLimited
-            } else {
-                FailureKind::TooLong
-            }
-        }
+        413 | 429 if own && text.contains(TOO_MUCH_FOR_A_MINUTE) && fits_a_minute(&text) => FailureKind::RateLimited,
+        413 | 429 if own && text.contains(TOO_MUCH_FOR_A_MINUTE) => FailureKind::TooLong,
         400 | 413 | 422 if own && contains_any(&text, &TOO_OFTEN) => FailureKind::RateLimited,
         400 | 413 | 422 if contains_any(&text, &TOO_LONG_FOR_LANGCHAIN) => FailureKind::TooLong,
         413 if own => FailureKind::TooLong,
@@ -170,7 +165,7 @@ fn is_used_up(text: &str, body: &str) -> bool {
     let has_code = || {
         let answer = parsed(body);
         let code = answer.as_ref().and_then(|answer| error_in(root(answer)?)?.get("code"));
-        code.is_some_and(|code| USED_UP_CODES.contains(&code.raw().trim_matches('"')))
+        code.is_some_and(|code| code.raw().trim_matches('"') == USED_UP_CODE)
     };
     let is_unpaid =
         || text.contains("quota exceeded") && ["billing", "payment", "credit"].iter().any(|word| text.contains(word));
@@ -181,8 +176,7 @@ fn is_used_up(text: &str, body: &str) -> bool {
 fn fits_a_minute(text: &str) -> bool {
     let number = |word: &str| {
         text.match_indices(word).find_map(|(at, _)| {
-            let rest = text[at + word.len()..].trim_start();
-            rest[..rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len()].parse::<u64>().ok()
+            text[at + word.len()..].trim_start().split(|c: char| !c.is_ascii_digit()).next()?.parse::<u64>().ok()
         })
     };
     number("limit").zip(number("requested")).is_some_and(|(limit, requested)| requested <= limit)

@@ -15,8 +15,7 @@ pub(in crate::llm) fn named(body: &str) -> Option<u64> {
     let number = |found: regex::Captures<'_>| {
         found.get(1).or_else(|| found.get(2))?.as_str().replace([',', '_'], "").parse().ok()
     };
-    let windows = NAMED.captures_iter(&text).filter_map(number);
-    windows.into_iter().find(|window| PLAUSIBLE.contains(window))
+    NAMED.captures_iter(&text).filter_map(number).find(|window| PLAUSIBLE.contains(window))
 }
 
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {

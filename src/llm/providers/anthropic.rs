@@ -29,7 +29,7 @@ fn request(endpoint: &Endpoint, request: &Request) -> Value {
 
 fn response(answer: Json<'_>) -> Result<Reply, String> {
     if answer.get("content").is_none_or(|content| content.kind() != Kind::Array) {
-        return Err("the answer is no message".to_owned());
+        return Err("the answer is not a message".to_owned());
     }
     let texts = items(answer, "content").filter(|block| block.get_text("type").is_some_and(|kind| kind.is("text")));
     let text: String = texts.filter_map(|block| string(block, "text")).collect();
@@ -88,6 +88,6 @@ mod tests {
             let body = format!(r#"{{"content":[],"stop_reason":"{why}"}}"#);
             assert_eq!(response(&body).map(|reply| reply.stop), Ok(stop), "{why}");
         }
-        assert_eq!(response(r#"{"type":"error"}"#), Err("the answer is no message".to_owned()));
+        assert_eq!(response(r#"{"type":"error"}"#), Err("the answer is not a message".to_owned()));
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::llm::providers::{Api, Endpoint, items, string, tokens};
 use crate::summary::exchange::{Reply, Request, Stop, Usage};
-use crate::transcript::json::{Json, Kind};
+use crate::transcript::json::Json;
 
 pub(super) const API: Api = Api { path, key_header: "x-goog-api-key", key_prefix: "", headers: &[], request, response };
 
@@ -36,9 +36,6 @@ fn response(answer: Json<'_>) -> Result<Reply, String> {
     let blocked = answer.get("promptFeedback").is_some_and(|feedback| feedback.get_text("blockReason").is_some());
     if blocked {
         return Ok(Reply { stop: Stop::Refused, usage, ..Reply::default() });
-    }
-    if answer.get("candidates").is_none_or(|candidates| candidates.kind() != Kind::Array) {
-        return Err("the answer has no candidates".to_owned());
     }
     let candidate = items(answer, "candidates").next().ok_or("the answer has no candidates")?;
     let parts = candidate.get("content").into_iter().flat_map(|content| items(content, "parts"));

@@ -68,44 +68,23 @@ impl Api {
 }
 
 /// Every provider. Addresses and variables are from the providers' documentation.
+#[rustfmt::skip]
 pub(crate) const PROVIDERS: &[Provider] = &[
     row("openai", "https://api.openai.com/v1", &["OPENAI_API_KEY"], &openai_chat::API, &parameters::OPENAI),
-    row(
-        "openai-responses",
-        "https://api.openai.com/v1",
-        &["OPENAI_API_KEY"],
-        &openai_responses::API,
-        &parameters::OPENAI_RESPONSES,
-    ),
+    row("openai-responses", "https://api.openai.com/v1", &["OPENAI_API_KEY"],
+        &openai_responses::API, &parameters::OPENAI_RESPONSES),
     row("anthropic", "https://api.anthropic.com/v1", &["ANTHROPIC_API_KEY"], &anthropic::API, &parameters::ANTHROPIC),
-    row(
-        "google",
-        "https://generativelanguage.googleapis.com/v1beta",
-        &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
-        &gemini::API,
-        &parameters::GOOGLE,
-    ),
-    Provider {
-        open: true,
-        ..row("ollama", "http://localhost:11434", &["OLLAMA_API_KEY"], &ollama::API, &parameters::OLLAMA)
-    },
+    row("google", "https://generativelanguage.googleapis.com/v1beta", &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
+        &gemini::API, &parameters::GOOGLE),
+    Provider { open: true, ..row("ollama", "http://localhost:11434", &["OLLAMA_API_KEY"],
+        &ollama::API, &parameters::OLLAMA) },
     row("deepseek", "https://api.deepseek.com/v1", &["DEEPSEEK_API_KEY"], &openai_chat::API, &parameters::DEEPSEEK),
-    row(
-        "dashscope",
-        "https://dashscope.aliyuncs.com/compatible-mode/v1",
-        &["DASHSCOPE_API_KEY"],
-        &openai_chat::API,
-        &parameters::DASHSCOPE,
-    ),
+    row("dashscope", "https://dashscope.aliyuncs.com/compatible-mode/v1", &["DASHSCOPE_API_KEY"],
+        &openai_chat::API, &parameters::DASHSCOPE),
     row("groq", "https://api.groq.com/openai/v1", &["GROQ_API_KEY"], &openai_chat::API, &parameters::GROQ),
     row("mistral", "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"], &openai_chat::API, &parameters::MISTRAL),
-    row(
-        "openrouter",
-        "https://openrouter.ai/api/v1",
-        &["OPENROUTER_API_KEY"],
-        &openai_chat::API,
-        &parameters::OPENROUTER,
-    ),
+    row("openrouter", "https://openrouter.ai/api/v1", &["OPENROUTER_API_KEY"],
+        &openai_chat::API, &parameters::OPENROUTER),
     row("together", "https://api.together.xyz/v1", &["TOGETHER_API_KEY"], &openai_chat::API, &parameters::TOGETHER),
     row("xai", "https://api.x.ai/v1", &["XAI_API_KEY"], &openai_chat::API, &parameters::XAI),
 ];
@@ -201,12 +180,10 @@ impl Endpoint {
             None if crate::llm::error_response::is_page(text) => {
                 Err(format!("the server sent a web page; {}", self.asks_for_address()))
             }
-            None => Err("the answer is no JSON object".to_owned()),
+            None => Err("the answer is not a JSON object".to_owned()),
         }
     }
-}
 
-impl Endpoint {
     /// Asks whether the address is that of the API, which ends as that of the provider does.
     fn asks_for_address(&self) -> String {
         let after_scheme = self.provider.base_url.split_once("://").map_or("", |(_, rest)| rest);
@@ -224,7 +201,13 @@ fn parsed_members(text: &str) -> Value {
 
 /// Returns the elements of a field that is a list.
 fn items<'j>(json: Json<'j>, key: &str) -> impl Iterator<Item = Json<'j>> {
-    json.get(key).filter(|list| list.kind() == Kind::Array).into_iter().flat_map(|list| list.items())
+    json.get(key).into_iter().flat_map(|list| list.items())
+}
+
+/// Returns a request as messages with roles.
+fn messages(request: &Request) -> Vec<Value> {
+    let system = request.system.map(|text| json!({"role": "system", "content": text}));
+    system.into_iter().chain([json!({"role": "user", "content": request.prompt})]).collect()
 }
 
 /// Returns a field that is a string, decoded.

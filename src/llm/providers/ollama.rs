@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::llm::providers::{Api, Endpoint, string, tokens};
+use crate::llm::providers::{Api, Endpoint, messages, string, tokens};
 use crate::summary::exchange::{Reply, Request, Stop, Usage};
 use crate::transcript::json::{Json, Kind};
 
@@ -14,11 +14,9 @@ const STEP: u64 = 4096;
 const AROUND: u64 = 256;
 
 fn request(endpoint: &Endpoint, request: &Request) -> Value {
-    let system = request.system.map(|text| json!({"role": "system", "content": text}));
-    let messages: Vec<Value> = system.into_iter().chain([json!({"role": "user", "content": request.prompt})]).collect();
     json!({
         "model": endpoint.model,
-        "messages": messages,
+        "messages": messages(request),
         "stream": false,
         // An error is better than an answer to half of the history.
         "truncate": false,

@@ -2,21 +2,19 @@
 
 use serde_json::{Value, json};
 
-use crate::llm::providers::{Api, Endpoint, string, tokens};
+use crate::llm::providers::{Api, Endpoint, messages, tokens};
 use crate::summary::exchange::{Reply, Request, Stop, Usage};
 use crate::transcript::json::{Json, Kind};
 
 pub(super) const API: Api = Api::with_bearer(|_| "/chat/completions".to_owned(), request, response);
 
 fn request(endpoint: &Endpoint, request: &Request) -> Value {
-    let system = request.system.map(|text| json!({"role": "system", "content": text}));
-    let messages: Vec<Value> = system.into_iter().chain([json!({"role": "user", "content": request.prompt})]).collect();
-    json!({"model": endpoint.model, "messages": messages})
+    json!({"model": endpoint.model, "messages": messages(request)})
 }
 
 fn response(answer: Json<'_>) -> Result<Reply, String> {
     let choices = answer.get("choices").filter(|choices| choices.kind() == Kind::Array);
-    let choice = choices.ok_or("the answer is no chat completion")?.items().next();
+    let choice = choices.ok_or("the answer is not a chat completion")?.items().next();
     let choice = choice.ok_or("the answer has no choices")?;
     if choice.get("error").is_some_and(|error| error.kind() == Kind::Object) {
         return Err("the provider failed".to_owned());
@@ -39,14 +37,8 @@ fn response(answer: Json<'_>) -> Result<Reply, String> {
 
 /// Returns the text of an answer. Most servers send a string, some a list of parts.
 fn text(content: Json<'_>) -> String {
-    match content.text() {
-        Some(text) => text.decode().into_owned(),
-        None if content.kind() != Kind::Array => String::new(),
-        None => content
-            .items()
-            .filter_map(|part| part.text().map(|text| text.decode().into_owned()).or_else(|| string(part, "text")))
-            .collect(),
-    }
+    let parts = content.items().filter_map(|part| part.text().or_else(|| part.get_text("text")));
+    content.text().into_iter().chain(parts).map(|text| text.decode()).collect()
 }
 
 /// Parses the usage, where both numbers are there. `OpenRouter` also sends the cost.
@@ -111,6 +103,6 @@ mod tests {
         let refused = response(r#"{"choices":[{"message":{"content":null,"refusal":"No."},"finish_reason":"stop"}]}"#);
         assert_eq!(refused.map(|reply| reply.stop), Ok(Stop::Refused));
         assert_eq!(response(r#"{"choices":[]}"#), Err("the answer has no choices".to_owned()));
-        assert_eq!(response("[]"), Err("the answer is no JSON object".to_owned()));
+        assert_eq!(response("[]"), Err("the answer is not a JSON object".to_owned()));
     }
 }

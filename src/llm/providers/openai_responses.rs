@@ -23,7 +23,7 @@ fn request(endpoint: &Endpoint, request: &Request) -> Value {
 
 fn response(answer: Json<'_>) -> Result<Reply, String> {
     if answer.get("output").is_none_or(|output| output.kind() != Kind::Array) {
-        return Err("the answer is no response".to_owned());
+        return Err("the answer is not a response".to_owned());
     }
     let messages = items(answer, "output").filter(|item| item.get_text("type").is_some_and(|kind| kind.is("message")));
     let parts: Vec<Json<'_>> = messages.flat_map(|message| items(message, "content")).collect();

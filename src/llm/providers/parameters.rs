@@ -5,6 +5,12 @@
 
 mod tables;
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::pattern::pattern;
+
 pub(crate) use tables::{
     ANTHROPIC, DASHSCOPE, DEEPSEEK, GOOGLE, GROQ, MISTRAL, OLLAMA, OPENAI, OPENAI_RESPONSES, OPENROUTER, TOGETHER, XAI,
 };
@@ -105,26 +111,24 @@ fn base_name(model: &str) -> String {
     }
 }
 
-/// Returns a name up to its date, `-YYYY-MM-DD` or `-YYYYMMDD`.
+/// Returns a name up to its date.
 fn without_date(name: &str) -> &str {
-    const SHAPES: [&str; 2] = ["-0000-00-00", "-00000000"];
-    let is_date = |rest: &str| {
-        let shaped = |shape: &str| {
-            let like = |(byte, shape): (u8, u8)| if shape == b'0' { byte.is_ascii_digit() } else { byte == shape };
-            let more = rest.as_bytes().get(shape.len()).is_some_and(u8::is_ascii_digit);
-            rest.len() >= shape.len() && rest.bytes().zip(shape.bytes()).all(like) && !more
-        };
-        SHAPES.into_iter().any(shaped)
-    };
-    let at = name.match_indices('-').map(|(at, _)| at).find(|at| is_date(&name[*at..]));
-    at.map_or(name, |at| &name[..at])
+    DATE.find(name).map_or(name, |date| &name[..date.start()])
 }
+
+static DATE: LazyLock<Regex> = LazyLock::new(|| pattern(r"-(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{8})(?:[^0-9]|$)"));
 
 /// Whether a name matches a pattern, in which `*` stands for any characters.
 fn matches_pattern(pattern: &str, name: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else { return pattern == name };
     let Some(rest) = name.strip_prefix(head) else { return false };
     (0..=rest.len()).filter_map(|at| rest.get(at..)).any(|rest| matches_pattern(tail, rest))
+}
+
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(in crate::llm) fn patterns() -> Vec<&'static Regex> {
+    vec![&*DATE]
 }
 
 #[cfg(test)]

@@ -129,7 +129,29 @@ const AROUND: [(&str, &str); 8] = [
 /// Keys as providers issue them: letters and digits behind a prefix, some with characters that addresses and JSON
 /// escape.
 fn keys() -> impl Strategy<Value = String> {
-    ("(sk-|sk-proj-|gsk_|AIza|xai-|)", "[A-Za-z0-9_/+=.-]{20,60}").prop_map(|(prefix, rest)| prefix + &rest)
+    let keys = ("(sk-|sk-proj-|gsk_|AIza|xai-|)", "[A-Za-z0-9_/+=.-]{20,60}").prop_map(|(prefix, rest)| prefix + &rest);
+    keys.prop_filter("the text around it could be more of it", |key| is_distinct(key))
+}
+
+/// Whether a key has no five characters twice, in either direction, and no four of the text around it. Of other keys, a
+/// part can end in that text, which is masked then: `.aaaaaaa` before a point reads as `aaaaaaa.` backwards.
+fn is_distinct(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    let bare: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
+    [key, bare].iter().all(|key| {
+        let backwards: String = key.chars().rev().collect();
+        let times = |part: &str| key.matches(part).count() + backwards.matches(part).count();
+        (5..=key.len()).all(|end| times(&key[end - 5..end]) == 1)
+            && ["sfor", "arer", "bamp", "amp1"].iter().all(|part| times(part) == 0)
+    })
+}
+
+#[test]
+fn a_key_that_the_text_around_it_continues_is_masked_with_that_text() {
+    let key = ".aaaaaaaaaaaaaaaaaaaaaaa";
+    assert!(!is_distinct(key));
+    let masked = Secret::new(key).expect("a key").mask(&format!("no access for {}.", key.replace('.', "%2E")));
+    assert_eq!(masked, "no access for [key]");
 }
 
 /// Masks a key in two encodings, the second over the first.

@@ -41,9 +41,7 @@ impl SummaryBackend for Script {
             self.prompts.borrow_mut().push(request.prompt.clone());
             let mut steps = self.steps.borrow_mut();
             let step = if steps.is_empty() { "ok".to_owned() } else { steps.remove(0) };
-            let failed = |kind: FailureKind, message: &str| {
-                Err(FailedAttempt { message: message.to_owned(), kind, asked: None, advised: None, window: None })
-            };
+            let failed = |kind: FailureKind, message: &str| Err(FailedAttempt::new(kind, message.to_owned()));
             match step.as_str() {
                 "ok" => Ok(Reply { text: self.reply.clone(), ..Reply::default() }),
                 "overflow" => failed(FailureKind::TooLong, "prompt is too long"),

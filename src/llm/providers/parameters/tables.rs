@@ -1,7 +1,8 @@
 //! What the models of each provider accept: from the providers' documentation and SDKs as of November 2026. The first
 //! row whose pattern matches counts.
 
-use crate::llm::providers::parameters::{Least, ModelParameters, Parameters, Row};
+use crate::llm::providers::parameters::Least::{self, Effort, Members, Off, Unasked};
+use crate::llm::providers::parameters::{ModelParameters, Parameters, Row};
 
 /// Models that still reason when they get this.
 const fn thinks(patterns: &'static [&'static str], least: Least) -> Row {
@@ -19,20 +20,20 @@ const fn older(row: Row) -> Row {
 }
 
 const OPENAI_ROWS: &[Row] = &[
-    thinks(&["gpt-6-astra*", "gpt-6.1-sol*", "gpt-5.3-codex-spark*"], Least::Effort("low")),
-    thinks(&["gpt-5-pro"], Least::Unasked),
-    thinks(&["gpt-5.*-pro"], Least::Effort("medium")),
-    quiet(&["gpt-5-chat*"], Least::Unasked),
-    thinks(&["gpt-5.*-chat*"], Least::Unasked),
-    quiet(&["gpt-6.1-terra*", "gpt-6-sol*", "gpt-6-luna*", "gpt-5.6*", "gpt-5.5*"], Least::Effort("none")),
-    quiet(&["gpt-5.4*", "gpt-5.3*", "gpt-5.2*", "gpt-5.1*"], Least::Unasked),
-    thinks(&["gpt-5", "gpt-5-mini", "gpt-5-nano"], Least::Effort("minimal")),
-    thinks(&["o1-mini*", "o1-preview*"], Least::Unasked),
-    thinks(&["o1", "o1-pro", "o3", "o3-*", "o4-*"], Least::Effort("low")),
-    older(quiet(&["gpt-4*", "gpt-3.5*", "chatgpt-*"], Least::Unasked)),
-    older(thinks(&["gpt-oss*"], Least::Effort("low"))),
+    thinks(&["gpt-6-astra*", "gpt-6.1-sol*", "gpt-5.3-codex-spark*"], Effort("low")),
+    thinks(&["gpt-5-pro"], Unasked),
+    thinks(&["gpt-5.*-pro"], Effort("medium")),
+    quiet(&["gpt-5-chat*"], Unasked),
+    thinks(&["gpt-5.*-chat*"], Unasked),
+    quiet(&["gpt-6.1-terra*", "gpt-6-sol*", "gpt-6-luna*", "gpt-5.6*", "gpt-5.5*"], Effort("none")),
+    quiet(&["gpt-5.4*", "gpt-5.3*", "gpt-5.2*", "gpt-5.1*"], Unasked),
+    thinks(&["gpt-5", "gpt-5-mini", "gpt-5-nano"], Effort("minimal")),
+    thinks(&["o1-mini*", "o1-preview*"], Unasked),
+    thinks(&["o1", "o1-pro", "o3", "o3-*", "o4-*"], Effort("low")),
+    older(quiet(&["gpt-4*", "gpt-3.5*", "chatgpt-*"], Unasked)),
+    older(thinks(&["gpt-oss*"], Effort("low"))),
     // Models that are not documented yet.
-    thinks(&["gpt-5*", "gpt-6*", "gpt-7*", "gpt-8*", "gpt-9*"], Least::Effort("low")),
+    thinks(&["gpt-5*", "gpt-6*", "gpt-7*", "gpt-8*", "gpt-9*"], Effort("low")),
 ];
 
 /// The parameters of most servers that speak OpenAI's Chat Completions.
@@ -66,17 +67,17 @@ pub(crate) const ANTHROPIC: Parameters = Parameters {
         thinks(
             &["claude-sonnet-5-5"],
             // A request without tools has no time between tools, so the model reasons least.
-            Least::Members(r#"{"thinking":{"type":"between_tools"},"output_config":{"effort":"low"}}"#),
+            Members(r#"{"thinking":{"type":"between_tools"},"output_config":{"effort":"low"}}"#),
         ),
-        quiet(&["claude-haiku-5-5", "claude-opus-5", "claude-sonnet-5"], Least::Off),
+        quiet(&["claude-haiku-5-5", "claude-opus-5", "claude-sonnet-5"], Off),
         quiet(
             &["claude-opus-4*", "claude-sonnet-4*", "claude-haiku-4*", "claude-3*", "claude-2*", "claude-instant*"],
-            Least::Unasked,
+            Unasked,
         ),
         // Fable, Mythos, Opus 5.5, and later models.
-        thinks(&["claude-*"], Least::Effort("low")),
+        thinks(&["claude-*"], Effort("low")),
         // A custom name can stand for any of them.
-        thinks(&["*"], Least::Unasked),
+        thinks(&["*"], Unasked),
     ],
     ..USUAL
 };
@@ -87,19 +88,13 @@ pub(crate) const GOOGLE: Parameters = Parameters {
     effort: "generationConfig.thinkingConfig.thinkingLevel",
     off: r#"{"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}}"#,
     rows: &[
-        quiet(&["*-tts*", "gemini-2.5-flash-image*", "gemini-2.0*", "gemini-1*"], Least::Unasked),
-        quiet(&["gemini-2.5-flash*"], Least::Off),
-        thinks(
-            &["gemini-2.5-pro*"],
-            Least::Members(r#"{"generationConfig":{"thinkingConfig":{"thinkingBudget":128}}}"#),
-        ),
-        thinks(&["gemini-3.7-flash*", "gemini-3.8-flash*"], Least::Effort("low")),
-        thinks(&["gemini-3-flash*", "gemini-3.*-flash*", "gemma-4*"], Least::Effort("minimal")),
+        quiet(&["*-tts*", "gemini-2.5-flash-image*", "gemini-2.0*", "gemini-1*"], Unasked),
+        quiet(&["gemini-2.5-flash*"], Off),
+        thinks(&["gemini-2.5-pro*"], Members(r#"{"generationConfig":{"thinkingConfig":{"thinkingBudget":128}}}"#)),
+        thinks(&["gemini-3.7-flash*", "gemini-3.8-flash*"], Effort("low")),
+        thinks(&["gemini-3-flash*", "gemini-3.*-flash*", "gemma-4*"], Effort("minimal")),
         // Every other model from 3 on accepts this level.
-        thinks(
-            &["gemini-3*", "gemini-4*", "gemini-5*", "gemini-pro-latest", "gemini-flash*-latest"],
-            Least::Effort("low"),
-        ),
+        thinks(&["gemini-3*", "gemini-4*", "gemini-5*", "gemini-pro-latest", "gemini-flash*-latest"], Effort("low")),
     ],
     ..USUAL
 };
@@ -108,9 +103,9 @@ pub(crate) const GOOGLE: Parameters = Parameters {
 pub(crate) const DEEPSEEK: Parameters = Parameters {
     off: r#"{"thinking":{"type":"disabled"}}"#,
     rows: &[
-        thinks(&["deepseek-reasoner*", "deepseek-r1*"], Least::Unasked),
-        quiet(&["deepseek-chat*"], Least::Unasked),
-        quiet(&["deepseek-*"], Least::Off),
+        thinks(&["deepseek-reasoner*", "deepseek-r1*"], Unasked),
+        quiet(&["deepseek-chat*"], Unasked),
+        quiet(&["deepseek-*"], Off),
     ],
     ..USUAL
 };
@@ -119,11 +114,11 @@ pub(crate) const DEEPSEEK: Parameters = Parameters {
 pub(crate) const DASHSCOPE: Parameters = Parameters {
     off: r#"{"enable_thinking":false}"#,
     rows: &[
-        thinks(&["*-thinking*", "qwq*", "qvq*", "deepseek-r1*"], Least::Unasked),
-        quiet(&["*-instruct*", "*-coder*"], Least::Unasked),
+        thinks(&["*-thinking*", "qwq*", "qvq*", "deepseek-r1*"], Unasked),
+        quiet(&["*-instruct*", "*-coder*"], Unasked),
         quiet(
             &["qwen3*", "qwen4*", "qwen-plus*", "qwen-turbo*", "qwen-flash*", "deepseek-v*", "glm-*", "kimi-k*"],
-            Least::Off,
+            Off,
         ),
     ],
     ..USUAL
@@ -133,9 +128,9 @@ pub(crate) const DASHSCOPE: Parameters = Parameters {
 pub(crate) const GROQ: Parameters = Parameters {
     limit: "max_completion_tokens",
     rows: &[
-        thinks(&["gpt-oss*"], Least::Effort("low")),
-        quiet(&["qwen3*"], Least::Effort("none")),
-        thinks(&["deepseek-r1*", "qwen-qwq*"], Least::Unasked),
+        thinks(&["gpt-oss*"], Effort("low")),
+        quiet(&["qwen3*"], Effort("none")),
+        thinks(&["deepseek-r1*", "qwen-qwq*"], Unasked),
     ],
     ..USUAL
 };
@@ -143,11 +138,11 @@ pub(crate) const GROQ: Parameters = Parameters {
 /// Mistral.
 pub(crate) const MISTRAL: Parameters = Parameters {
     rows: &[
-        thinks(&["mistral-large-4*"], Least::Effort("low")),
-        thinks(&["magistral*"], Least::Unasked),
+        thinks(&["mistral-large-4*"], Effort("low")),
+        thinks(&["magistral*"], Unasked),
         quiet(
             &["mistral-small-2603", "mistral-small-latest", "mistral-medium-3.5*", "mistral-medium-latest"],
-            Least::Effort("none"),
+            Effort("none"),
         ),
     ],
     ..USUAL
@@ -158,10 +153,10 @@ pub(crate) const OPENROUTER: Parameters = Parameters {
     effort: "reasoning.effort",
     off: r#"{"reasoning":{"enabled":false}}"#,
     rows: &[
-        quiet(&["*-instruct*", "llama-*", "gemma-2*", "gemma-3*"], Least::Unasked),
-        thinks(&["deepseek-r1*", "*-thinking*", "minimax-m*", "gpt-oss*"], Least::Effort("low")),
+        quiet(&["*-instruct*", "llama-*", "gemma-2*", "gemma-3*"], Unasked),
+        thinks(&["deepseek-r1*", "*-thinking*", "minimax-m*", "gpt-oss*"], Effort("low")),
         // It accepts this for every model, and reports a model that cannot switch its reasoning off.
-        quiet(&["*"], Least::Off),
+        quiet(&["*"], Off),
     ],
     vendors: &[
         ("openai", &OPENAI),
@@ -177,10 +172,10 @@ pub(crate) const OPENROUTER: Parameters = Parameters {
 pub(crate) const TOGETHER: Parameters = Parameters {
     off: r#"{"reasoning":{"enabled":false}}"#,
     rows: &[
-        thinks(&["gpt-oss*"], Least::Effort("low")),
-        thinks(&["deepseek-r1*", "*-thinking*", "minimax-m*"], Least::Unasked),
-        quiet(&["*-instruct*", "*-coder*"], Least::Unasked),
-        quiet(&["qwen3*", "deepseek-v3.*", "deepseek-v4*", "glm-*", "kimi-k*"], Least::Off),
+        thinks(&["gpt-oss*"], Effort("low")),
+        thinks(&["deepseek-r1*", "*-thinking*", "minimax-m*"], Unasked),
+        quiet(&["*-instruct*", "*-coder*"], Unasked),
+        quiet(&["qwen3*", "deepseek-v3.*", "deepseek-v4*", "glm-*", "kimi-k*"], Off),
     ],
     ..USUAL
 };
@@ -189,11 +184,11 @@ pub(crate) const TOGETHER: Parameters = Parameters {
 pub(crate) const XAI: Parameters = Parameters {
     limit: "max_completion_tokens",
     rows: &[
-        thinks(&["grok-3-mini*", "grok-4.5*", "grok-4.6*", "grok-4.7*", "grok-build-latest"], Least::Effort("low")),
-        thinks(&["grok-code*"], Least::Unasked),
-        quiet(&["grok-4.3*", "grok-3*", "grok-4", "grok-4-*", "grok-latest"], Least::Effort("none")),
-        quiet(&["grok-2*"], Least::Unasked),
-        thinks(&["grok-*"], Least::Effort("low")),
+        thinks(&["grok-3-mini*", "grok-4.5*", "grok-4.6*", "grok-4.7*", "grok-build-latest"], Effort("low")),
+        thinks(&["grok-code*"], Unasked),
+        quiet(&["grok-4.3*", "grok-3*", "grok-4", "grok-4-*", "grok-latest"], Effort("none")),
+        quiet(&["grok-2*"], Unasked),
+        thinks(&["grok-*"], Effort("low")),
     ],
     ..USUAL
 };
@@ -204,6 +199,6 @@ pub(crate) const OLLAMA: Parameters = Parameters {
     effort: "think",
     off: r#"{"think":false}"#,
     // Models without reasoning accept this as well.
-    rows: &[thinks(&["gpt-oss*"], Least::Effort("low")), quiet(&["*"], Least::Off)],
+    rows: &[thinks(&["gpt-oss*"], Effort("low")), quiet(&["*"], Off)],
     ..USUAL
 };
