@@ -41,7 +41,7 @@ impl Class {
 
 /// A run of characters of a class.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Run {
+pub(super) struct CharRun {
     pub(super) class: Class,
     /// The fewest characters.
     pub(super) least: usize,

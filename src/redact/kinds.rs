@@ -4,11 +4,10 @@
 //! [`crate::redact::shapes`] searches a text for them. Secrets recognized only by name have no row here; they are in
 //! [`crate::redact::names`].
 
-use std::collections::HashSet;
 use std::ops::Range;
 
+use crate::redact::classes::CharRun;
 use crate::redact::classes::Class::{self, Alphanumeric, Capitals, Digits, Dotted, Encoded, Hex, Padded, Word};
-use crate::redact::classes::Run;
 use crate::redact::jwt::jwt;
 use crate::redact::private_keys;
 
@@ -41,8 +40,8 @@ const OTHERS: [(&str, &str); 8] = [
     (PRIVATE_KEY, "PEM, OpenSSH, PGP and PuTTY keys, and PEM in Base64"),
 ];
 
-/// Returns each kind once: its name and how it is recognized.
-pub(super) fn table() -> Vec<(&'static str, String)> {
+/// Returns each kind of secret once, as its placeholders name it, and how it is recognized.
+pub(crate) fn secrets() -> Vec<(&'static str, String)> {
     let mut rows: Vec<(&str, String)> = Vec::new();
     for kind in kinds() {
         if !rows.iter().any(|(known, _)| *known == kind) {
@@ -68,10 +67,12 @@ fn about(kind: &str) -> String {
     for shape in SHAPES.iter().filter(|shape| shape.kind == kind) {
         // Some bytes before the prefix are part of the secret.
         let dots = if shape.before.is_some() { "…" } else { "" };
-        beginnings.extend(shape.prefixes.iter().map(|prefix| format!("{dots}{prefix}…")));
+        for beginning in shape.prefixes.iter().map(|prefix| format!("{dots}{prefix}…")) {
+            if !beginnings.contains(&beginning) {
+                beginnings.push(beginning);
+            }
+        }
     }
-    let mut known = HashSet::new();
-    beginnings.retain(|beginning| known.insert(beginning.clone()));
     match OTHERS.iter().find(|(other, _)| *other == kind) {
         None => beginnings.join(" "),
         Some((_, about)) if kind == SECRET => format!("{about}; {}", beginnings.join(" ")),
@@ -96,7 +97,7 @@ pub(super) struct Shape {
     /// Whether the prefix is not secret, so that it stays.
     pub(super) keeps_prefix: bool,
     /// The characters before the prefix that belong to the secret.
-    pub(super) before: Option<Run>,
+    pub(super) before: Option<CharRun>,
     /// A further condition, for prefixes that words or code may have too.
     pub(super) needs: fn(&str) -> bool,
 }
@@ -104,7 +105,7 @@ pub(super) struct Shape {
 /// What follows a prefix.
 #[derive(Clone, Copy)]
 pub(super) enum Body {
-    Run(Run),
+    Run(CharRun),
     /// Several parts, which a pattern describes. No letter or digit follows them.
     Parts(&'static str),
     /// What a function finds.
@@ -117,7 +118,7 @@ const fn shape(kind: &'static str, prefixes: Prefixes, body: Body) -> Shape {
 
 /// Keys with `least` to `most` characters of a class.
 const fn between(kind: &'static str, prefixes: Prefixes, class: Class, least: usize, most: usize) -> Shape {
-    shape(kind, prefixes, Body::Run(Run { class, least, most }))
+    shape(kind, prefixes, Body::Run(CharRun { class, least, most }))
 }
 
 /// Keys with at least `least` characters of a class.
@@ -135,20 +136,17 @@ const fn behind(kind: &'static str, prefixes: Prefixes, class: Class, least: usi
     Shape { keeps_prefix: true, ..row(kind, prefixes, class, least) }
 }
 
-/// Keys of several parts, with a pattern for what follows the prefix.
-const fn parts(kind: &'static str, prefixes: Prefixes, pattern: &'static str) -> Shape {
-    shape(kind, prefixes, Body::Parts(pattern))
-}
-
 /// Secrets that a function finds around their prefix.
 const fn whole(kind: &'static str, prefixes: Prefixes, find: Finder) -> Shape {
     Shape { keeps_prefix: true, ..shape(kind, prefixes, Body::Whole(find)) }
 }
 
+use Body::Parts;
+
 impl Shape {
     /// Adds characters before the prefix.
     const fn after(self, class: Class, least: usize, most: usize) -> Self {
-        Shape { before: Some(Run { class, least, most }), ..self }
+        Shape { before: Some(CharRun { class, least, most }), ..self }
     }
 
     /// Adds a condition.
@@ -235,16 +233,16 @@ pub(super) const SHAPES: &[Shape] = &[
     exactly("vault-token", &["s."], Alphanumeric, 24).needs(digits),
     row("terraform-token", &[".atlasv1."], Padded, 60).after(Alphanumeric, 14, 14),
     row("pulumi-token", &["pul-"], Hex, 40),
-    parts("harness-key", &["pat.", "sat."], r"[\w-]{22}\.[0-9A-Za-z]{24}\.[0-9A-Za-z]{20}"),
+    shape("harness-key", &["pat.", "sat."], Parts(r"[\w-]{22}\.[0-9A-Za-z]{24}\.[0-9A-Za-z]{20}")),
     row("prefect-key", &["pnu_", "pnb_"], Alphanumeric, 36),
     row("infracost-key", &["ico-"], Alphanumeric, 32),
     row("doppler-token", &["dp.pt.", "dp.ct.", "dp.sa.", "dp.scim.", "dp.audit."], Alphanumeric, 40),
     row("dynatrace-token", &["dt0c01."], Dotted, 80),
     // Data.
-    parts("databricks-token", &["dapi"], "[0-9a-f]{32}(?:-[0-9])?"),
+    shape("databricks-token", &["dapi"], Parts("[0-9a-f]{32}(?:-[0-9])?")),
     row("planetscale-token", &["pscale_tkn_", "pscale_oauth_", "pscale_pw_"], Padded, 32),
     exactly("clickhouse-key", &["4b1d"], Alphanumeric, 38),
-    parts("airtable-token", &["pat"], r"[0-9A-Za-z]{14}\.[0-9a-f]{64}"),
+    shape("airtable-token", &["pat"], Parts(r"[0-9A-Za-z]{14}\.[0-9a-f]{64}")),
     row("maxmind-key", &["_mmk"], Word, 0).after(Word, 36, 36),
     // Code and packages.
     row("github-token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], Alphanumeric, 30),
@@ -277,8 +275,8 @@ pub(super) const SHAPES: &[Shape] = &[
     row("slack-token", &["xoxb-", "xoxp-"], Word, 165).after(Alphanumeric, 1, 64),
     // Shorter ones with known parts.
     row("slack-token", &["xoxa-", "xoxr-"], Word, 8).needs(mixed),
-    parts("slack-token", &["xoxo-", "xoxs-"], "[0-9]+-[0-9]+-[0-9]+-[0-9A-Fa-f]+"),
-    parts("slack-token", &["xapp-"], "[0-9]-[0-9A-Z]+-[0-9]+-[0-9a-z]+"),
+    shape("slack-token", &["xoxo-", "xoxs-"], Parts("[0-9]+-[0-9]+-[0-9]+-[0-9A-Fa-f]+")),
+    shape("slack-token", &["xapp-"], Parts("[0-9]-[0-9A-Z]+-[0-9]+-[0-9a-z]+")),
     behind(
         "slack-webhook",
         &["hooks.slack.com/services/", "hooks.slack.com/workflows/", "hooks.slack.com/triggers/"],
@@ -286,7 +284,7 @@ pub(super) const SHAPES: &[Shape] = &[
         20,
     ),
     behind("discord-webhook", &["discord.com/api/webhooks/", "discordapp.com/api/webhooks/"], Encoded, 40),
-    parts("teams-webhook", &[".webhook.office.com/webhookb2/"], "[0-9A-Za-z@/-]{80,400}").after(Word, 1, 63),
+    shape("teams-webhook", &[".webhook.office.com/webhookb2/"], Parts("[0-9A-Za-z@/-]{80,400}")).after(Word, 1, 63),
     row("telegram-token", &[":AA"], Word, 33).after(Digits, 8, 10),
     between("facebook-token", &["|", "%"], Word, 27, 40).after(Digits, 15, 16),
     row("facebook-token", &["EAA"], Alphanumeric, 100),
@@ -312,11 +310,11 @@ pub(super) const SHAPES: &[Shape] = &[
     row("notion-token", &["ntn_"], Alphanumeric, 40),
     exactly("notion-token", &["secret_"], Alphanumeric, 43),
     row("1password-token", &["ops_eyJ"], Encoded, 100),
-    parts("1password-key", &["A3-"], "[0-9A-Z]{6}-(?:[0-9A-Z]{11}|[0-9A-Z]{6}-[0-9A-Z]{5})(?:-[0-9A-Z]{5}){3}"),
-    parts(
+    shape("1password-key", &["A3-"], Parts("[0-9A-Z]{6}-(?:[0-9A-Z]{11}|[0-9A-Z]{6}-[0-9A-Z]{5})(?:-[0-9A-Z]{5}){3}")),
+    shape(
         "authress-key",
         &["sc_", "ext_", "scauth_", "authress_"],
-        r"[0-9a-z]{5,30}\.[0-9a-z]{4,6}\.acc[_-][0-9a-z-]{10,32}\.[0-9A-Za-z+/_=-]{30,120}",
+        Parts(r"[0-9a-z]{5,30}\.[0-9a-z]{4,6}\.acc[_-][0-9a-z-]{10,32}\.[0-9A-Za-z+/_=-]{30,120}"),
     ),
     row("age-key", &["AGE-SECRET-KEY-1"], Capitals, 50),
     whole(PRIVATE_KEY, &["-----BEGIN "], private_keys::pem),

@@ -11,7 +11,7 @@ use regex::Regex;
 
 use crate::pattern::pattern;
 use crate::redact::classes::Class;
-use crate::redact::is_delimiter;
+use crate::redact::extents::is_delimiter;
 
 /// The most characters of a line of Base64; a longer one is all of it.
 const WIDEST_LINE: usize = 80;

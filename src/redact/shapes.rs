@@ -11,31 +11,26 @@ use std::sync::{LazyLock, OnceLock};
 use regex::Regex;
 
 use crate::pattern::pattern;
-use crate::redact::classes::{Class, Run};
+use crate::redact::classes::{CharRun, Class};
 use crate::redact::kinds::{Body, PRIVATE_KEY, SHAPES, Shape};
 use crate::redact::{SecretSpan, private_keys, values};
 
-/// The prefixes of all rows, longer ones first, and the rows of each prefix.
-static BEGINNINGS: LazyLock<Beginnings> = LazyLock::new(|| {
+/// A pattern of all prefixes, longer ones first, and the rows of each.
+static PREFIXES: LazyLock<(Regex, RowsOfPrefix)> = LazyLock::new(|| {
     let mut prefixes: Vec<&str> = SHAPES.iter().flat_map(|shape| shape.prefixes.iter().copied()).collect();
-    prefixes.sort_unstable_by_key(|prefix| (Reverse(prefix.len()), *prefix));
-    prefixes.dedup();
+    prefixes.sort_unstable_by_key(|prefix| Reverse(prefix.len()));
     let literals: Vec<String> = prefixes.iter().map(|prefix| regex::escape(prefix)).collect();
-    let rows = prefixes.into_iter().map(|found| (found, rows_of(found))).collect();
-    Beginnings { regex: pattern(&literals.join("|")), rows }
+    (pattern(&literals.join("|")), prefixes.into_iter().map(|prefix| (prefix, rows_of(prefix))).collect())
 });
 /// The pattern of each row that has one, compiled on first use.
 static PARTS: [OnceLock<Regex>; SHAPES.len()] = [const { OnceLock::new() }; SHAPES.len()];
 
-struct Beginnings {
-    regex: Regex,
-    rows: HashMap<&'static str, Vec<(usize, &'static str)>>,
-}
+/// The rows with a prefix that begins a prefix: their indices, each with its own prefix.
+type RowsOfPrefix = HashMap<&'static str, Vec<(usize, &'static str)>>;
 
-/// Returns the indices of the rows whose prefix begins `found`, each with that prefix.
 fn rows_of(found: &str) -> Vec<(usize, &'static str)> {
-    let fits = |shape: &Shape| shape.prefixes.iter().copied().find(|prefix| found.starts_with(prefix));
-    SHAPES.iter().enumerate().filter_map(|(index, shape)| fits(shape).map(|prefix| (index, prefix))).collect()
+    let own = |shape: &Shape| shape.prefixes.iter().copied().find(|prefix| found.starts_with(prefix));
+    SHAPES.iter().enumerate().filter_map(|(index, shape)| Some((index, own(shape)?))).collect()
 }
 
 /// Finds all of them in a text, in no particular order.
@@ -43,14 +38,15 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
     let mut at = 0;
     // Before these offsets there is no further secret of the row.
     let mut searched_to = [0; SHAPES.len()];
-    while let Some(prefix) = BEGINNINGS.regex.find_at(text, at) {
+    let (regex, rows) = &*PREFIXES;
+    while let Some(prefix) = regex.find_at(text, at) {
         let start = prefix.start();
         at = start + 1;
-        for (index, prefix) in &BEGINNINGS.rows[prefix.as_str()] {
+        for (index, own) in &rows[prefix.as_str()] {
             if start < searched_to[*index] {
                 continue;
             }
-            let secret = secret(text, start, prefix, *index);
+            let secret = secret(text, start, own, *index);
             searched_to[*index] = secret.as_ref().map_or_else(|end| *end, |range| range.end);
             if let Ok(range) = secret {
                 found.push(SecretSpan { range, kind: SHAPES[*index].kind });
@@ -83,7 +79,7 @@ fn secret(text: &str, start: usize, prefix: &str, index: usize) -> Result<Range<
 
 /// Returns where the secret begins whose prefix is at `start`.
 fn first_byte(text: &str, start: usize, shape: &Shape) -> Option<usize> {
-    let Some(Run { class, least, most }) = shape.before else {
+    let Some(CharRun { class, least, most }) = shape.before else {
         return (shape.keeps_prefix || can_begin(text, start)).then_some(start);
     };
     let bytes = &text.as_bytes()[..start];
@@ -95,7 +91,7 @@ fn first_byte(text: &str, start: usize, shape: &Shape) -> Option<usize> {
 }
 
 /// Returns where the run behind the prefix of a row ends.
-fn run_end(text: &str, body: usize, run: Run, needs: fn(&str) -> bool) -> Result<usize, usize> {
+fn run_end(text: &str, body: usize, run: CharRun, needs: fn(&str) -> bool) -> Result<usize, usize> {
     let bytes = text.as_bytes();
     let most = bytes.len().min(body.saturating_add(run.most).saturating_add(1));
     let ran = body + run.class.run(&bytes[body..most]);
@@ -152,5 +148,5 @@ pub(crate) fn patterns() -> Vec<&'static Regex> {
         Body::Parts(parts) => Some(parts_pattern(index, parts)),
         _ => None,
     });
-    parts.chain([&BEGINNINGS.regex]).collect()
+    parts.chain([&PREFIXES.0]).collect()
 }

@@ -28,7 +28,7 @@ fn digits(count: usize) -> String {
 
 /// Returns a secret of every shape that is a prefix and a run.
 pub(crate) fn of_shapes() -> Vec<(&'static str, String)> {
-    let fill = |run: &classes::Run| match run.class {
+    let fill = |run: &classes::CharRun| match run.class {
         classes::Class::Digits => digits(run.least),
         classes::Class::Hex => hex(run.least),
         classes::Class::Capitals => capitals(run.least),
@@ -139,6 +139,8 @@ fn what_names_tell() {
         "curl -s --user 'admin:«password:hun ter2»' https://x",
         "sshpass -p «password:hunter2» ssh x",
         "mysql -u root -p«password:hunter2» db",
+        "mysqldump -u root -p'«password:hunter2»' db",
+        "curl -u \"me:«password:hun'ter2»\" https://x",
         "docker login -u me -p «password:hunter2» registry",
         "machine h login me password «password:hunter2»\n",
     ]);
