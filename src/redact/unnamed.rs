@@ -7,7 +7,7 @@ use regex::Regex;
 
 use crate::pattern::pattern;
 use crate::redact::SecretSpan;
-use crate::redact::extents::{LONGEST_HEADER, ValueStart, is_delimiter};
+use crate::redact::extents::{LONGEST_HEADER, LONGEST_VALUE, ValueStart, is_delimiter};
 use crate::redact::kinds::{AUTHORIZATION, PASSWORD};
 use crate::redact::names::NameClass;
 use crate::redact::values::{self, SecretCandidate, ValuePlace};
@@ -39,7 +39,7 @@ pub(super) fn behind_flag(text: &str, flag: Range<usize>, placeholders: &[Range<
     let is_glued = !matches!(text.as_bytes().get(flag.end), Some(b' ' | b'='));
     let value = ValueStart::at(text, placeholders, flag.end + usize::from(!is_glued));
     let quoted = value.quote.and_then(|quote| value.closing_quote(quote));
-    let mut range = quoted.unwrap_or_else(|| value.start..value.bare_end(is_delimiter));
+    let mut range = quoted.unwrap_or_else(|| word_at(text, value.start));
     if text[flag].ends_with("-p") {
         let is_mysql = is_glued && line.contains("mysql");
         if !is_mysql && !line.contains("sshpass") && !line.contains(" login") {
@@ -51,6 +51,17 @@ pub(super) fn behind_flag(text: &str, flag: Range<usize>, placeholders: &[Range<
         return None;
     }
     behind_command(text, range)
+}
+
+/// Returns the word at an offset: up to white space, a quote or an escape, but for an escape that it begins with.
+fn word_at(text: &str, at: usize) -> Range<usize> {
+    let word = text[at..].trim_start_matches('\\');
+    let is_escape = word.starts_with('u') && word.len() < text[at..].len();
+    let start = text.len() - word.len();
+    let end = word.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\')).unwrap_or(word.len());
+    let end = text.floor_char_boundary(start + end.min(LONGEST_VALUE));
+    // A mask must leave no half of an escape.
+    if is_escape { start - 1..end } else { start..end }
 }
 
 /// Returns the password behind the word `password` at `name` in an entry of `.netrc`.
