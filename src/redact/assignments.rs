@@ -1,8 +1,9 @@
 //! Finds secrets by the name before them: `.env` lines, assignments in code, YAML, JSON and XML, command flags,
 //! headers.
 //!
-//! There is one scanner for all of them: the names of secrets, the operator behind each, and the value. Whether the
-//! value is secret depends on the name, the operator and the place.
+//! There is one scanner for all of them. It reads the name of a secret, the operator behind it
+//! ([`crate::redact::operators`]) and the value ([`crate::redact::extents`]), and asks whether the value is secret
+//! ([`crate::redact::values`]).
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -10,16 +11,19 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::pattern::pattern;
-use crate::redact::kinds::{ENV_SECRET, PASSWORD, SECRET};
+use crate::redact::extents::{Quote, ValueStart, is_delimiter, skip_spaces};
 use crate::redact::names::{self, NameClass};
-use crate::redact::operators::{
-    Assignment, LONGEST_LABEL, LONGEST_NAME, Operator, assignment, name_around, placeholder_at, skip_spaces,
-};
-use crate::redact::{SecretSpan, headers, is_delimiter, values};
+use crate::redact::operators::{self, LONGEST_NAME, Operator};
+use crate::redact::values::{self, SecretCandidate, ValuePlace};
+use crate::redact::{SecretSpan, unnamed};
 
-/// Matches a part of every name for a secret.
+/// The most bytes between a value and its name in another member.
+const LONGEST_LABEL: usize = 200;
+
+/// Matches a part of every name for a secret, and flags that a few commands have for a password.
 static NAMES: LazyLock<Regex> = LazyLock::new(|| {
-    pattern("(?i-u:pass|pwd|secret|token|key|credential|auth|cookie|bearer|_pw|_pat|_pin|salt|dsn|value)")
+    let words = "pass|pwd|secret|token|key|credential|auth|cookie|bearer|_pw|_pat|_pin|salt|dsn|value";
+    pattern(&format!(r"(?-u:(?i:{words})|[ \t](?:-[uUp]|--(?:proxy-)?user))"))
 });
 
 /// The name of the member called `value` that follows.
@@ -33,43 +37,76 @@ static NAME_BEHIND: LazyLock<Regex> =
 /// The member with the name of the variable whose value another member has.
 const LABEL: &str = r#"(?i)\b(?:name|key|variable|var)(?:\\*["']?\s*[:=]\s*\\*["']?|>)([a-z_][\w.-]{1,63})"#;
 
+/// What precedes a variable or a flag.
+const EXPORTS: [&str; 9] = ["--", "export ", "set ", "setx ", "-e ", "--env ", "ENV ", "ARG ", "env "];
+
+/// The name of a secret with the start of its value.
+#[derive(Clone, Copy)]
+pub(super) struct Assignment<'t> {
+    /// Where the name begins.
+    pub(super) name: usize,
+    /// What names the secret: the name, or for a member called `value` another.
+    pub(super) label: &'t str,
+    pub(super) class: NameClass,
+    pub(super) operator: Operator,
+    /// Whether the name is in quotes.
+    quoted_name: bool,
+    pub(super) value: ValueStart<'t>,
+}
+
 /// Finds all of them in a text, in no particular order; `placeholders` are those in the text.
 pub(super) fn find(text: &str, placeholders: &[Range<usize>], found: &mut Vec<SecretSpan>) {
     let mut at = 0;
-    while let Some(found_word) = NAMES.find_at(text, at) {
-        at = found_word.end();
-        if let Some(placeholder) = placeholder_at(placeholders, found_word.start()) {
-            at = placeholder.end.max(at);
+    while let Some(word) = NAMES.find_at(text, at) {
+        at = word.end();
+        if word.as_str().starts_with([' ', '\t']) {
+            found.extend(unnamed::behind_flag(text, word.range(), placeholders));
             continue;
         }
-        let first = found.len();
-        if found_word.as_str().eq_ignore_ascii_case("bearer") {
-            found.extend(headers::bearer(text, found_word.end()));
+        let secrets = if word.as_str().eq_ignore_ascii_case("bearer") {
+            unnamed::bearer(text, at).into_iter().collect()
         } else {
-            let name = name_around(text, found_word.range());
+            let name = name_around(text, word.range());
             at = name.end.max(at);
-            // Most names have no value, which is quickly seen.
-            if let Some(assignment) = assignment(text, name) {
-                assignment.secrets(placeholders, found);
-            }
-        }
-        at = found[first..].iter().map(|secret| secret.range.end).fold(at, usize::max);
+            found.extend(unnamed::in_netrc(text, &name));
+            Assignment::of(text, name, placeholders).map(|assignment| assignment.secrets()).unwrap_or_default()
+        };
+        at = secrets.iter().map(|secret| secret.range.end).fold(at, usize::max);
+        found.extend(secrets);
     }
 }
 
 /// Returns the secret in the value of a member, if its name is that of a secret.
-pub(super) fn in_member(name: &str, value: &str) -> Option<SecretSpan> {
-    match names::classify(name)? {
-        NameClass::Authorization => headers::authorization(value, 0, |_, _| true),
-        NameClass::Cookie => headers::cookies(value, 0),
-        class => is_secret_in_quotes(class, name, value)
-            .then(|| SecretSpan { range: 0..value.len(), kind: kind(class, name) }),
+pub(super) fn in_member(label: &str, text: &str) -> Option<SecretSpan> {
+    let quote = Some(Quote { backslashes: 0, mark: b'"' });
+    let value = ValueStart { text, placeholders: &[], start: 0, quote };
+    let class = names::classify(label)?;
+    let member = Assignment { name: 0, label, class, operator: Operator::Colon, quoted_name: true, value };
+    match class {
+        NameClass::Authorization => member.credential(),
+        NameClass::Cookie => member.cookies(),
+        _ => member.verdict(0..text.len(), ValuePlace::Quotes),
     }
 }
 
-/// Classifies a name, which may be two words.
-fn classify_name(text: &str, name: Range<usize>) -> Option<(Range<usize>, NameClass)> {
-    let whole = |range: Range<usize>| names::classify(&text[range.clone()]).map(|class| (range, class));
+/// Extends a word to the whole name, without the letter of an escape before it.
+fn name_around(text: &str, word: Range<usize>) -> Range<usize> {
+    let bytes = text.as_bytes();
+    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let before = bytes[..word.start].iter().rev().take(LONGEST_NAME).take_while(is_name).count();
+    let after = bytes[word.end..].iter().take(LONGEST_NAME).take_while(is_name).count();
+    let mut start = word.start - before;
+    let is_escape = start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't');
+    start += usize::from(is_escape && start < word.start);
+    let whole = &text[start..word.end + after];
+    let name = whole.trim_start_matches(['-', '.']);
+    start += whole.len() - name.len();
+    start..start + name.trim_end_matches(['-', '.']).len()
+}
+
+/// Returns the words that name a secret, and what they tell: a name, or that and the word before it.
+fn classify(text: &str, name: Range<usize>) -> Option<(&str, NameClass)> {
+    let whole = |range: Range<usize>| names::classify(&text[range.clone()]).map(|class| (&text[range], class));
     whole(name.clone()).or_else(|| {
         let before = text[..name.start].strip_suffix(' ')?.as_bytes();
         let word = before.iter().rev().take(LONGEST_NAME).take_while(|byte| byte.is_ascii_alphabetic()).count();
@@ -77,158 +114,200 @@ fn classify_name(text: &str, name: Range<usize>) -> Option<(Range<usize>, NameCl
     })
 }
 
+/// Returns the name of a member called `value` that begins at `name`: that of another member, or of what it is in.
+fn label<'t>(name: usize, value: ValueStart<'t>) -> Option<&'t str> {
+    let text = value.text;
+    let before = &text[text.ceil_char_boundary(name.saturating_sub(LONGEST_LABEL))..name];
+    let label = NAME_BEFORE.captures(before).or_else(|| {
+        let end = value.in_quotes().map_or_else(|| value.bare_end(is_delimiter), |range| range.end);
+        NAME_BEHIND.captures(&text[end..text.floor_char_boundary(end + LONGEST_LABEL)])
+    });
+    label.and_then(|label| label.get(1)).map(|label| label.as_str()).or_else(|| section(text, name))
+}
+
+/// Returns the name of the section or the object that the name's line is in: the nearest line above that is less
+/// indented, or `[name]`.
+fn section(text: &str, at: usize) -> Option<&str> {
+    let first = text.ceil_char_boundary(at.saturating_sub(LONGEST_LABEL));
+    let mut above = text[first..at].rsplit('\n');
+    let indent = |line: &str| line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let own = indent(above.next()?);
+    let is_header = |line: &&str| !line.trim().is_empty() && (indent(line) < own || line.starts_with('['));
+    let header = above.find(is_header)?.trim();
+    let name = header.strip_prefix('[').and_then(|section| section.strip_suffix(']'));
+    let name = name.or_else(|| header.trim_end_matches(['{', ' ']).strip_suffix(':'))?;
+    Some(name.trim_start_matches(['-', ' ']).trim_matches(['"', '\'']))
+}
+
 impl<'t> Assignment<'t> {
-    /// Finds the secrets in the value.
-    fn secrets(self, placeholders: &[Range<usize>], found: &mut Vec<SecretSpan>) {
-        let Some((name, label, class)) = self.classify(placeholders) else { return };
-        let assignment = Assignment { name, ..self };
-        let kind = kind(class, label);
-        let is_header = matches!(class, NameClass::Authorization | NameClass::Cookie);
-        if assignment.quote.is_none() && !is_header {
-            let several = assignment.elements(class, label).or_else(|| assignment.block(class, label));
-            if let Some(several) = several {
-                return found.extend(several.into_iter().map(|range| SecretSpan { range, kind }));
-            }
+    /// Reads the assignment to a name, if there is one and the name is that of a secret.
+    fn of(text: &'t str, name: Range<usize>, placeholders: &'t [Range<usize>]) -> Option<Self> {
+        let bytes = text.as_bytes();
+        // Asterisks make the name bold in Markdown.
+        let skip_stars = |at: usize| at + bytes[at..].iter().take(2).take_while(|byte| **byte == b'*').count();
+        let mut at = skip_stars(name.end);
+        let closing_quote = Quote::at(bytes, at);
+        if let Some(quote) = closing_quote {
+            at += quote.len();
+            at += usize::from(bytes.get(at) == Some(&b']'));
         }
-        found.extend(assignment.secret(class, label, placeholders));
+        at += if bytes[at..].starts_with(b"[]") { 2 } else { 0 };
+        at += usize::from(bytes.get(at) == Some(&b'?') && bytes.get(at + 1) != Some(&b'='));
+        let quoted_name = closing_quote.is_some();
+        // Most names have no operator.
+        let (operator, end) = match operators::element_text(text, name.start, at) {
+            Some(end) => (Operator::Tight, end),
+            None => operators::operator(&text[..name.start], bytes, at, quoted_name)?,
+        };
+        let mut start = operators::behind_type(bytes, skip_spaces(bytes, skip_stars(end)));
+        start += usize::from(operators::begins_string(&bytes[start..]));
+        let mut value = ValueStart::at(text, placeholders, start);
+        // Three quotes are one.
+        let is_triple = value.quote.is_some_and(|quote| bytes[value.start..].starts_with(&[quote.mark; 2]));
+        value.start += if is_triple { 2 } else { 0 };
+        let (label, class, name) = if text[name.clone()].eq_ignore_ascii_case("value") {
+            let label = label(name.start, value)?;
+            (label, names::classify(label)?, name.start)
+        } else {
+            let (label, class) = classify(text, name.clone())?;
+            (label, class, name.end - label.len())
+        };
+        Some(Assignment { name, label, class, operator, quoted_name, value })
     }
 
-    /// Returns the name, the words that tell what the value is, and what they tell. A member called `value` is named by
-    /// another, or by what it is in.
-    fn classify(&self, placeholders: &[Range<usize>]) -> Option<(Range<usize>, &'t str, NameClass)> {
-        let text = self.text;
-        if !text[self.name.clone()].eq_ignore_ascii_case("value") {
-            let (name, class) = classify_name(text, self.name.clone())?;
-            return Some((name.clone(), &text[name], class));
+    /// Returns the secrets in the value.
+    fn secrets(&self) -> Vec<SecretSpan> {
+        let is_header = matches!(self.class, NameClass::Authorization | NameClass::Cookie);
+        if self.value.quote.is_none()
+            && !is_header
+            && let Some(several) = self.elements().or_else(|| self.block())
+        {
+            return several;
         }
-        let before = &text[text.ceil_char_boundary(self.name.start.saturating_sub(LONGEST_LABEL))..self.name.start];
-        let label = NAME_BEFORE.captures(before).or_else(|| {
-            let end = match self.in_quotes() {
-                Some(range) => range.end,
-                None => self.bare_end(placeholders, is_delimiter),
-            };
-            NAME_BEHIND.captures(&text[end..text.floor_char_boundary(end + LONGEST_LABEL)])
-        });
-        let label = label.and_then(|label| label.get(1)).map(|label| label.as_str()).or_else(|| self.section())?;
-        Some((self.name.clone(), label, names::classify(label)?))
+        let is_in_header = self.operator == Operator::Colon || self.quoted_name || self.label.ends_with("uthorization");
+        let secret = match self.class {
+            // A JSON value without quotes is not a string.
+            _ if self.quoted_name && self.operator == Operator::Colon && self.value.quote.is_none() => None,
+            NameClass::Authorization if is_in_header => self.credential(),
+            NameClass::Authorization => Assignment { class: NameClass::Key, ..*self }.secret(),
+            NameClass::Cookie if self.operator == Operator::Colon => self.cookies(),
+            NameClass::Cookie => None,
+            _ => self.secret(),
+        };
+        secret.into_iter().collect()
     }
 
-    /// Returns the name of the section or the object that the name's line is in: the nearest line above that is less
-    /// indented, or `[name]`.
-    fn section(&self) -> Option<&'t str> {
-        let first = self.text.ceil_char_boundary(self.name.start.saturating_sub(LONGEST_LABEL));
-        let mut above = self.text[first..self.name.start].rsplit('\n');
-        let indent = |line: &str| line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-        let own = indent(above.next()?);
-        let is_header = |line: &&str| !line.trim().is_empty() && (indent(line) < own || line.starts_with('['));
-        let header = above.find(is_header)?.trim();
-        let name = header.strip_prefix('[').and_then(|section| section.strip_suffix(']'));
-        let name = name.or_else(|| header.trim_end_matches(['{', ' ']).strip_suffix(':'))?;
-        Some(name.trim_start_matches(['-', ' ']).trim_matches(['"', '\'']))
+    /// Returns the value, if it is secret.
+    fn secret(&self) -> Option<SecretSpan> {
+        let Some(range) = self.value.in_quotes() else { return self.words().or_else(|| self.bare()) };
+        let may_be = self.operator != Operator::Beside || values::is_no_identifier(&self.value.text[range.clone()]);
+        self.verdict(range, ValuePlace::Quotes).filter(|_| may_be)
     }
 
-    /// Returns the secret in the value.
-    fn secret(&self, class: NameClass, name: &str, placeholders: &[Range<usize>]) -> Option<SecretSpan> {
-        // A JSON value without quotes is not a string.
-        if self.quoted_name && self.operator == Operator::Colon && self.quote.is_none() {
+    /// Returns a part of the text, if it is secret.
+    pub(super) fn verdict(&self, range: Range<usize>, place: ValuePlace) -> Option<SecretSpan> {
+        let value = self.value.text.get(range.clone())?;
+        let candidate = SecretCandidate { class: self.class, name: self.label, value, place };
+        candidate.is_secret().then(|| SecretSpan { range, kind: names::kind(self.class, self.label) })
+    }
+
+    /// Returns the value without quotes, if it is secret.
+    fn bare(&self) -> Option<SecretSpan> {
+        // `PASS: …` is the output of a passing test.
+        if self.operator == Operator::Colon && self.label == "PASS" {
             return None;
         }
-        let is_header = self.operator == Operator::Colon || self.quoted_name || name.ends_with("uthorization");
-        // A name without `-` may be a member in code, and its value a variable.
-        let is_explicit = |value: &str, end: usize| {
-            let is_alone = self.is_line_start() && self.is_line_end(end);
-            self.quote.is_some() || (is_alone && (name.contains('-') || !values::is_code(value)))
-        };
-        match class {
-            NameClass::Authorization if is_header => headers::authorization(self.text, self.start, is_explicit),
-            NameClass::Cookie if self.operator == Operator::Colon => headers::cookies(self.text, self.start),
-            NameClass::Cookie => None,
-            _ => {
-                let class = if class == NameClass::Authorization { NameClass::Key } else { class };
-                self.value(class, name, placeholders).map(|range| SecretSpan { range, kind: kind(class, name) })
-            }
-        }
+        let ValueStart { text, start, .. } = self.value;
+        let is_setting = self.is_setting();
+        let is_connection = self.is_connection();
+        let begins_tag = text.as_bytes().get(start) == Some(&b'<');
+        let is_property = self.is_line_start() && !self.value.line().contains(['=', ' ']);
+        let end = self.value.bare_end(|byte| match byte {
+            b' ' => !is_connection,
+            b'<' => !is_setting && !begins_tag,
+            b'>' => !is_setting,
+            // These end a value in a URL, a form, a connection string or a command, but not in a sentence.
+            b';' | b'&' | b'|' => !is_setting && self.operator != Operator::Colon && !is_property,
+            _ => is_delimiter(byte),
+        });
+        let value = text.get(start..end)?;
+        let punctuation = if is_setting { &[',', ';'][..] } else { &['.', ',', ':', ';', ')', ']', '}'] };
+        let mut last = value.trim_end_matches(punctuation).len();
+        // A bracket that the value opens belongs to it.
+        let opens = [('(', ')'), ('[', ']'), ('{', '}')].into_iter().find(|(open, _)| value[..last].contains(*open));
+        last += usize::from(opens.is_some_and(|(_, close)| value[last..].starts_with(close)));
+        let place = self.place(start + last);
+        self.verdict(start..start + last, place)
     }
 
-    /// Returns the span of the value, if it is secret.
-    fn value(&self, class: NameClass, name: &str, placeholders: &[Range<usize>]) -> Option<Range<usize>> {
-        if let Some(range) = self.in_quotes() {
-            let value = &self.text[range.clone()];
-            let may_be = self.operator != Operator::Beside || values::is_no_identifier(value);
-            return (may_be && is_secret_in_quotes(class, name, value)).then_some(range);
+    /// Returns where an unquoted value stands that ends at `end`.
+    fn place(&self, end: usize) -> ValuePlace {
+        let bytes = self.value.text.as_bytes();
+        let is_in_form = matches!(bytes[..self.name].last(), Some(b'?' | b'&' | b';' | b'<'))
+            || matches!(bytes.get(end), Some(b'&' | b';'));
+        if self.is_setting() {
+            ValuePlace::Setting
+        } else if self.operator == Operator::Tight && is_in_form {
+            ValuePlace::Form
+        } else if matches!(self.operator, Operator::Colon | Operator::Tight) && self.is_alone(end) {
+            ValuePlace::Line
+        } else {
+            ValuePlace::Anywhere
         }
-        let is_environment = self.is_environment(name);
-        if let Some(range) = self.words(class, is_environment) {
-            return Some(range);
-        }
-        let is_connection = self.is_connection(name);
-        let first = self.text.as_bytes().get(self.start).copied();
-        let is_property = self.is_line_start() && !self.line().contains(['=', ' ']);
-        let ends = |byte: u8| match byte {
-            b' ' => !is_connection,
-            b'<' => !is_environment && first != Some(b'<'),
-            b'>' => !is_environment,
-            // These end a value in a URL, a form, a connection string or a command, but not in a sentence.
-            b';' | b'&' | b'|' => !is_environment && self.operator != Operator::Colon && !is_property,
-            _ => is_delimiter(byte),
-        };
-        let end = self.bare_end(placeholders, ends);
-        let value = self.text.get(self.start..end)?;
-        let mut last =
-            value.trim_end_matches(if is_environment { &[',', ';'][..] } else { &['.', ',', ':', ';', ')', ']', '}'] });
-        // A bracket that the value opens belongs to it.
-        let opens = [('(', ')'), ('[', ']'), ('{', '}')].into_iter().find(|(open, _)| last.contains(*open));
-        if let Some((_, close)) = opens.filter(|(_, close)| value[last.len()..].starts_with(*close)) {
-            last = &value[..last.len() + close.len_utf8()];
-        }
-        self.is_secret(class, name, last, is_environment).then_some(self.start..self.start + last.len())
     }
 
     /// Returns the rest of the line, if it is a value of several words: behind a command that sets a variable, and in
     /// YAML.
-    fn words(&self, class: NameClass, is_environment: bool) -> Option<Range<usize>> {
+    fn words(&self) -> Option<SecretSpan> {
         let is_line = match self.operator {
             Operator::Command => true,
-            Operator::Colon => self.is_line_start() && !is_environment && !self.quoted_name,
+            Operator::Colon => self.is_line_start() && !self.is_setting() && !self.quoted_name,
             _ => false,
         };
-        if !is_line || class != NameClass::Password {
+        if !is_line || self.class != NameClass::Password {
             return None;
         }
-        let line = self.line();
+        let line = self.value.line();
         let ends = [" #", " //", " &&", " ||", " | ", "; ", "\\n"];
         let end = ends.iter().filter_map(|end| line.find(end)).min().unwrap_or(line.len());
         let value = line[..end].trim_end();
-        (value.contains(' ') && values::is_phrase(value)).then(|| self.start..self.start + value.len())
+        let range = self.value.start..self.value.start + value.len();
+        self.verdict(range, ValuePlace::Quotes).filter(|_| value.contains(' '))
     }
 
-    /// Whether the value belongs to an environment variable or a flag, so that it is not code.
-    fn is_environment(&self, name: &str) -> bool {
-        let before = &self.text[..self.name.start];
-        let is_exported = || {
-            let words = ["--", "export ", "set ", "setx ", "-e ", "--env ", "ENV ", "ARG ", "env "];
-            words.iter().any(|word| before.ends_with(word))
-        };
+    /// Whether the value is that of an environment variable or a flag, so that it is not code.
+    fn is_setting(&self) -> bool {
+        let is_variable = names::is_environment(self.label);
+        let before = &self.value.text[..self.name];
         match self.operator {
-            Operator::Tight => names::is_environment(name) || is_exported(),
-            Operator::Colon => names::is_environment(name) && self.is_line_start(),
-            Operator::Make => names::is_environment(name),
+            Operator::Tight => is_variable || EXPORTS.iter().any(|word| before.ends_with(word)),
+            Operator::Colon => is_variable && self.is_line_start(),
+            Operator::Make => is_variable,
             Operator::Command => true,
-            Operator::Equals | Operator::Space | Operator::Beside | Operator::Comma => false,
+            _ => false,
         }
     }
 
     /// Whether it is part of a connection string, `Password=…;`, whose values may have spaces.
-    fn is_connection(&self, name: &str) -> bool {
-        let mut rest = self.text.as_bytes()[self.start..].iter().take(LONGEST_NAME);
+    fn is_connection(&self) -> bool {
+        let mut rest = self.value.text.as_bytes()[self.value.start..].iter().take(LONGEST_NAME);
         let end = rest.find(|byte| matches!(byte, b';' | b'=' | b'\\') || (**byte != b' ' && is_delimiter(**byte)));
-        let is_capital = name.starts_with(|c: char| c.is_ascii_uppercase()) && !names::is_environment(name);
+        let is_capital = self.label.starts_with(|c: char| c.is_ascii_uppercase()) && !names::is_environment(self.label);
         self.operator == Operator::Tight && is_capital && end == Some(&b';')
+    }
+
+    /// Whether nothing else is on the line of a value that ends at `end`.
+    pub(super) fn is_alone(&self, end: usize) -> bool {
+        let bytes = self.value.text.as_bytes();
+        let behind = &bytes[skip_spaces(bytes, end)..];
+        let is_end =
+            matches!(behind, [] | [b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'#', ..] | [b'\\', b'n' | b'r' | b'"', ..]);
+        is_end && self.is_line_start()
     }
 
     /// Whether the name is the first on its line, except for marks of items and changes.
     fn is_line_start(&self) -> bool {
-        let before = self.text.as_bytes()[..self.name.start].iter().rev().take(LONGEST_NAME);
+        let before = self.value.text.as_bytes()[..self.name].iter().rev().take(LONGEST_NAME);
         let mut rest = before.skip_while(|byte| matches!(byte, b' ' | b'\t' | b'-' | b'+' | b'>' | b'*'));
         match rest.next() {
             None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'{') => true,
@@ -236,83 +315,10 @@ impl<'t> Assignment<'t> {
             _ => false,
         }
     }
-
-    /// Whether nothing follows a value on its line.
-    fn is_line_end(&self, end: usize) -> bool {
-        let rest = &self.text.as_bytes()[skip_spaces(self.text.as_bytes(), end)..];
-        matches!(rest, [] | [b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'#', ..] | [b'\\', b'n' | b'r' | b'"', ..])
-    }
-
-    /// Whether an unquoted value is secret.
-    fn is_secret(&self, class: NameClass, name: &str, value: &str, is_environment: bool) -> bool {
-        let is_named = names::is_environment(name) && is_environment;
-        let is_code = if is_named { values::is_call(value) } else { values::is_code(value) };
-        if values::is_nothing(value) || is_code || (!is_named && values::is_own_name(name, value)) {
-            return false;
-        }
-        let bytes = self.text.as_bytes();
-        let end = self.start + value.len();
-        let length = value.chars().count();
-        let is_form = matches!(bytes[..self.name.start].last(), Some(b'?' | b'&' | b';' | b'<'))
-            || matches!(bytes.get(end), Some(b'&' | b';'));
-        let is_explicit = is_environment || (is_form && self.operator == Operator::Tight);
-        match class {
-            // `PASS: …` is the output of a passing test.
-            NameClass::Password if self.operator == Operator::Colon && name == "PASS" => false,
-            NameClass::Password => {
-                let is_type = value.starts_with(|c: char| c.is_ascii_uppercase())
-                    && value.bytes().all(|byte| byte.is_ascii_alphabetic());
-                let is_alone = matches!(self.operator, Operator::Colon | Operator::Tight)
-                    && self.is_line_start()
-                    && self.is_line_end(end)
-                    && !is_type;
-                (length >= 3 && is_explicit) || (length >= 4 && is_alone) || values::is_random(value, 6)
-            }
-            NameClass::Key => (length >= 4 && is_explicit && !is_number(value)) || values::is_random(value, 8),
-            NameClass::Ambiguous => looks_random(value) && values::is_dense(value, 8),
-            NameClass::Authorization | NameClass::Cookie => false,
-        }
-    }
-}
-
-/// Whether a quoted value is secret.
-pub(super) fn is_secret_in_quotes(class: NameClass, name: &str, value: &str) -> bool {
-    let is_environment = names::is_environment(name);
-    if values::is_nothing(value) || (!is_environment && values::is_own_name(name, value)) {
-        return false;
-    }
-    let length = value.chars().count();
-    match class {
-        // A variable's value may be several words.
-        NameClass::Password if value.contains(char::is_whitespace) => values::is_phrase(value),
-        _ if value.contains(char::is_whitespace) => false,
-        NameClass::Password => length >= 3,
-        NameClass::Key => length >= 8 && !values::is_code(value) && !is_number(value),
-        NameClass::Ambiguous => looks_random(value),
-        NameClass::Authorization | NameClass::Cookie => false,
-    }
-}
-
-fn is_number(value: &str) -> bool {
-    value.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// Whether a value looks random and is not a short hexadecimal id.
-fn looks_random(value: &str) -> bool {
-    values::is_random(value, 8) && (value.len() >= 16 || !value.bytes().all(|byte| byte.is_ascii_hexdigit()))
-}
-
-/// Returns the kind of a secret that is recognized by its name.
-fn kind(class: NameClass, name: &str) -> &'static str {
-    match class {
-        _ if names::is_environment(name) => ENV_SECRET,
-        NameClass::Password if !name.to_ascii_lowercase().ends_with("secret") => PASSWORD,
-        _ => SECRET,
-    }
 }
 
 /// Builds the patterns of this file.
 #[cfg(test)]
 pub(crate) fn patterns() -> Vec<&'static Regex> {
-    vec![&*NAMES, &*crate::redact::operators::NEXT_ELEMENT, &*NAME_BEFORE, &*NAME_BEHIND]
+    vec![&*NAMES, &*operators::NEXT_ELEMENT, &*NAME_BEFORE, &*NAME_BEHIND]
 }

@@ -3,15 +3,28 @@
 //! The same secret gets the same placeholder everywhere, so a summarizer can still tell that it is the same. A secret
 //! is recognized by its spelling or by the name before it, and nothing else is found. Masking cannot fail. Other
 //! modules decide when to mask, and what is then sent or written.
+//!
+//! Spellings are rows of the table in `kinds.rs`, which `shapes.rs` walks; `jwt.rs` and `private_keys.rs` find what is
+//! more than a prefix and a run of characters. Names are read by `assignments.rs`, and in JSON by `members.rs`:
+//! `names.rs` says which are those of secrets, `operators.rs` what stands between name and value, `extents.rs` where the
+//! value ends, `headers.rs` and `several.rs` how headers, lists and blocks are read, and `values.rs` whether a value is
+//! secret. `unnamed.rs` and `urls.rs` have the places where a secret has no name.
 
 mod assignments;
+mod classes;
+mod extents;
 mod headers;
+mod jwt;
 mod kinds;
 mod masked;
+mod members;
 mod names;
 mod operators;
+mod private_keys;
 mod several;
 mod shapes;
+mod unnamed;
+mod urls;
 mod values;
 mod whole;
 
@@ -25,13 +38,12 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::pattern::pattern;
-use crate::redact::names::NameClass;
-use crate::transcript::edit::{Edit, apply, sort};
-use crate::transcript::json::{Json, Kind, Token};
+use crate::redact::members::{Member, tool_data};
+use crate::transcript::Transcript;
+use crate::transcript::edit::{Edit, apply};
 use crate::transcript::source::Source;
-use crate::transcript::text::Text;
-use crate::transcript::{Arguments, Message, Transcript};
 
+pub(crate) use kinds::secrets;
 pub(crate) use masked::Masked;
 pub(crate) use whole::{beginning, cut_before, cut_behind};
 
@@ -62,11 +74,6 @@ impl fmt::Debug for Redactor {
     }
 }
 
-/// Returns each kind of secret, as its placeholders name it, and how it is recognized.
-pub(crate) fn secrets() -> Vec<(&'static str, String)> {
-    kinds::table()
-}
-
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct SecretSpan {
@@ -74,11 +81,6 @@ struct SecretSpan {
     range: Range<usize>,
     /// Its kind.
     kind: &'static str,
-}
-
-/// Whether a byte ends an unquoted value.
-fn is_delimiter(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || byte.is_ascii_control() || matches!(byte, b'"' | b'\'' | b'`')
 }
 
 impl Redactor {
@@ -126,74 +128,23 @@ impl Redactor {
         &self.counts
     }
 
-    /// Returns the edits of the strings in one value, in order. `tool_data` are the parts that a tool has written.
-    fn edits_in(&mut self, json: Json<'_>, tool_data: &[Range<usize>], depth: usize) -> Vec<Edit> {
-        let mut edits: Vec<Edit> = Vec::new();
-        let mut open: Vec<Open> = Vec::new();
-        for token in json.tokens() {
-            match token {
-                Token::Open(kind) => {
-                    let key = open.last_mut().map(Open::container_key).unwrap_or_default();
-                    open.push(match kind {
-                        Kind::Object => {
-                            let secret_name = names::classify(&key).map(|_| key);
-                            Open { is_object: true, secret_name, ..Open::default() }
-                        }
-                        _ => Open { key, ..Open::default() },
-                    });
-                }
-                Token::Close => {
-                    let named = open.pop().and_then(|object| object.unnamed.zip(object.label));
-                    if let Some(((range, value), label)) = named {
-                        edits.retain(|edit| edit.range != range);
-                        edits.extend(self.edit(&value, Member::Named(&label), range, depth));
-                    }
-                }
-                Token::Scalar(scalar) => {
-                    let Some(text) = scalar.text() else {
-                        open.last_mut().into_iter().for_each(Open::pass_value);
-                        continue;
-                    };
-                    match open.last_mut() {
-                        Some(object) if object.is_object && !object.has_key => object.read_key(text),
-                        mut container => {
-                            let range = scalar.span();
-                            let member = container.as_deref().map_or(Member::Unnamed, Open::member);
-                            let is_data =
-                                tool_data.iter().any(|data| data.start <= range.start && range.end <= data.end);
-                            let value = text.decode();
-                            edits.extend(self.edit(&value, member.in_data(is_data), range.clone(), depth));
-                            container.iter_mut().for_each(|container| container.pass_text(&value, &range));
-                        }
-                    }
-                }
-            }
-        }
-        sort(&mut edits);
-        edits
-    }
-
     /// Returns the edit that masks the secrets in a string.
     fn edit(&mut self, value: &str, member: Member<'_>, range: Range<usize>, depth: usize) -> Option<Edit> {
-        match self.masked(value, member, depth) {
-            Cow::Owned(masked) => Some(Edit { range, text: Value::from(masked).to_string() }),
-            Cow::Borrowed(_) => None,
-        }
+        let Cow::Owned(masked) = self.masked(value, member, depth) else { return None };
+        Some(Edit { range, text: Value::from(masked).to_string() })
     }
 
     /// Masks the secrets in a text that is the value of `member`. Masking may expose the rest of a text as a secret, so
     /// a changed text is searched again.
     fn masked<'t>(&mut self, text: &'t str, member: Member<'_>, depth: usize) -> Cow<'t, str> {
-        let mut masked = match member {
-            Member::Sealed => return Cow::Borrowed(text),
-            Member::Structural => Cow::Borrowed(text),
-            Member::Unnamed | Member::Named(_) => self.mask_json(text, depth).map_or(Cow::Borrowed(text), Cow::Owned),
-        };
+        if member == Member::Sealed {
+            return Cow::Borrowed(text);
+        }
+        let json = if member == Member::Structural { None } else { self.mask_json(text, depth) };
+        let mut masked = json.map_or(Cow::Borrowed(text), Cow::Owned);
         for _ in 0..=MOST_ROUNDS {
-            match self.mask_once(&masked, member) {
-                Cow::Owned(again) => masked = Cow::Owned(again),
-                Cow::Borrowed(_) => break,
-            }
+            let Cow::Owned(again) = self.mask_once(&masked, member) else { break };
+            masked = Cow::Owned(again);
         }
         masked
     }
@@ -204,8 +155,7 @@ impl Redactor {
             return None;
         }
         let source = Source::of_arguments(text)?;
-        let all = Range { start: 0, end: text.len() };
-        let edits = self.edits_in(source.first()?, &[all], depth + 1);
+        let edits = self.edits_in(source.first()?, std::slice::from_ref(&(0..text.len())), depth + 1);
         (!edits.is_empty()).then(|| apply(text, &edits))
     }
 
@@ -213,12 +163,12 @@ impl Redactor {
         let placeholders = self.placeholders_in(text);
         let mut found = Vec::new();
         shapes::find(text, &mut found);
+        urls::find(text, &mut found);
         if member != Member::Structural {
             if let Member::Named(name) = member {
                 found.extend(assignments::in_member(name, text));
             }
             assignments::find(text, &placeholders, &mut found);
-            headers::commands(text, &mut found);
         }
         let found = merge(text, found, &placeholders);
         if found.is_empty() {
@@ -263,97 +213,6 @@ impl Redactor {
     }
 }
 
-/// The member whose value a string is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Member<'n> {
-    /// None with a name.
-    Unnamed,
-    /// A member of this name.
-    Named(&'n str),
-    /// A member that describes the structure of a message.
-    Structural,
-    /// A member that its provider verifies.
-    Sealed,
-}
-
-impl Member<'_> {
-    /// Returns what the member is inside a tool's arguments or results, where no format has members of its own.
-    fn in_data(self, is_data: bool) -> Self {
-        if is_data && matches!(self, Member::Structural | Member::Sealed) { Member::Unnamed } else { self }
-    }
-}
-
-/// Returns the parts of a message that a tool has written, or that are written for one.
-fn tool_data(transcript: &Transcript<'_>, message: &Message<'_>) -> Vec<Range<usize>> {
-    let arguments = message.calls.iter().filter_map(|call| match call.arguments {
-        Arguments::Value(value) => Some(value.span()),
-        Arguments::Text(_) | Arguments::Absent => None,
-    });
-    let outputs = message.results.iter().filter_map(|result| transcript.format.output(message, result));
-    let values = outputs.flat_map(|output| [output.value].into_iter().chain(output.duplicates).chain(output.copies));
-    arguments.chain(values.map(|value| value.span())).collect()
-}
-
-/// An open object or list around a string.
-#[derive(Default)]
-struct Open {
-    is_object: bool,
-    /// The key of the next value; a list has its own key.
-    key: String,
-    /// The key of an object, or of the list that it is in, if it is that of a secret.
-    secret_name: Option<String>,
-    /// Whether a key was read.
-    has_key: bool,
-    /// The text of the member `name` or `key`, which may name the member called `value`.
-    label: Option<String>,
-    /// The place and the text of the member called `value`, where no name came before it.
-    unnamed: Option<(Range<usize>, String)>,
-}
-
-impl Open {
-    /// Reads the key of a member. In an object with a secret's name, `value` and the like are secret too.
-    fn read_key(&mut self, key: Text<'_>) {
-        self.key = key.decode().into_owned();
-        self.has_key = true;
-        if let Some(outer) = self.secret_name.as_deref().filter(|_| names::classify(&self.key).is_none()) {
-            let both = format!("{outer}.{}", self.key);
-            if matches!(names::classify(&both), Some(NameClass::Password | NameClass::Key)) {
-                self.key = both;
-            }
-        }
-    }
-
-    fn pass_value(&mut self) {
-        self.has_key = false;
-    }
-
-    /// Skips a value that is a list or an object, and returns its key.
-    fn container_key(&mut self) -> String {
-        self.has_key = false;
-        self.key.clone()
-    }
-
-    fn pass_text(&mut self, value: &str, range: &Range<usize>) {
-        let is = |name: &&str| self.key.eq_ignore_ascii_case(name);
-        if self.is_object && ["name", "key", "variable"].iter().any(is) && value.len() <= 64 {
-            self.label = Some(value.to_owned());
-        } else if self.is_object && is(&"value") && self.label.is_none() {
-            self.unnamed = Some((range.clone(), value.to_owned()));
-        }
-        self.has_key = false;
-    }
-
-    fn member(&self) -> Member<'_> {
-        match (self.key.as_str(), &self.label) {
-            ("", _) => Member::Unnamed,
-            (key, Some(label)) if key.eq_ignore_ascii_case("value") => Member::Named(label),
-            (key, _) if names::is_sealed(key) => Member::Sealed,
-            (key, _) if names::is_structural(key) => Member::Structural,
-            (key, _) => Member::Named(key),
-        }
-    }
-}
-
 /// Sorts and merges secrets. Overlapping ones become one, of the kind of the larger. Placeholders stay unchanged.
 fn merge(text: &str, mut found: Vec<SecretSpan>, placeholders: &[Range<usize>]) -> Vec<SecretSpan> {
     found.sort_by_key(|secret| (secret.range.start, std::cmp::Reverse(secret.range.end)));
@@ -387,22 +246,25 @@ fn around_placeholders(text: &str, secret: SecretSpan, placeholders: &[Range<usi
     pieces.into_iter().filter(has_something).map(|range| SecretSpan { range, kind: secret.kind }).collect()
 }
 
-/// The patterns of this room that are not statics of their own: one of all prefixes, and those of rows with parts.
+/// The number of patterns that are not statics of their own: one of all prefixes, and those of rows with parts.
 #[cfg(test)]
-pub(crate) const ROWS_WITH_PATTERNS: usize = {
-    let (mut count, mut at) = (1, 0);
-    while at < kinds::SHAPES.len() {
-        count += kinds::SHAPES[at].parts.is_some() as usize;
-        at += 1;
-    }
-    count
-};
+pub(crate) fn patterns_of_rows() -> usize {
+    1 + kinds::SHAPES.iter().filter(|shape| matches!(shape.body, kinds::Body::Parts(_))).count()
+}
 
 /// Builds the patterns of this room.
 #[cfg(test)]
 pub(crate) fn patterns() -> Vec<&'static Regex> {
-    let rest =
-        [assignments::patterns(), headers::patterns(), names::patterns(), shapes::patterns(), values::patterns()];
+    let rest = [
+        assignments::patterns(),
+        headers::patterns(),
+        names::patterns(),
+        private_keys::patterns(),
+        several::patterns(),
+        shapes::patterns(),
+        unnamed::patterns(),
+        values::patterns(),
+    ];
     rest.into_iter().flatten().chain([&*PLACEHOLDERS]).collect()
 }
 

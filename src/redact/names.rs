@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::pattern::pattern;
+use crate::redact::kinds::{AUTHORIZATION, COOKIE, ENV_SECRET, PASSWORD, SECRET};
 
 /// The kind of secret that a name suggests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +79,17 @@ pub(super) fn classify(name: &str) -> Option<NameClass> {
             Some(if is_environment(name) { NameClass::Key } else { NameClass::Ambiguous })
         }
         _ => None,
+    }
+}
+
+/// Returns the kind of a secret with such a name.
+pub(super) fn kind(class: NameClass, name: &str) -> &'static str {
+    match class {
+        NameClass::Authorization => AUTHORIZATION,
+        NameClass::Cookie => COOKIE,
+        _ if is_environment(name) => ENV_SECRET,
+        NameClass::Password if !name.to_ascii_lowercase().ends_with("secret") => PASSWORD,
+        _ => SECRET,
     }
 }
 

@@ -1,69 +1,70 @@
 //! Finds secrets in values of several: lists, and the lines below a name in YAML.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
-use crate::redact::assignments::is_secret_in_quotes;
-use crate::redact::names::NameClass;
-use crate::redact::operators::{Assignment, LONGEST_LIST, LONGEST_NAME, LONGEST_VALUE, Operator, quote_at};
-use crate::redact::{is_delimiter, values};
+use regex::Regex;
+
+use crate::pattern::pattern;
+use crate::redact::SecretSpan;
+use crate::redact::assignments::Assignment;
+use crate::redact::extents::{LONGEST_VALUE, Quote, ValueStart, is_delimiter};
+use crate::redact::operators::{LONGEST_NAME, Operator};
+use crate::redact::values::{self, ValuePlace};
+
+/// The most bytes of a list.
+const LONGEST_LIST: usize = 1024;
+
+/// The rest of the line of a name whose value is below it; the mark of a block is captured.
+static HEADER: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([|>][-+0-9]{0,16})?[ \t]{0,64}\r?\n"));
 
 impl Assignment<'_> {
     /// Returns the secrets in a list, if the value is one.
-    pub(super) fn elements(&self, class: NameClass, label: &str) -> Option<Vec<Range<usize>>> {
-        let bytes = self.text.as_bytes();
-        let close = match bytes.get(self.start)? {
+    pub(super) fn elements(&self) -> Option<Vec<SecretSpan>> {
+        let ValueStart { text, start, .. } = self.value;
+        let bytes = text.as_bytes();
+        let close = match bytes.get(start)? {
             b'[' => b']',
             b'(' if self.operator != Operator::Colon => b')',
             _ => return None,
         };
-        let most = bytes.len().min(self.start + LONGEST_LIST);
+        let most = bytes.len().min(start + LONGEST_LIST);
         let mut found = Vec::new();
-        let mut at = self.start + 1;
-        while at < most && bytes[at] != close {
+        let mut at = start + 1;
+        // The members of an object have their own names.
+        while at < most && bytes[at] != close && bytes[at] != b'{' {
             if bytes[at].is_ascii_whitespace() || bytes[at] == b',' {
                 at += 1;
                 continue;
             }
-            // The members of an object have their own names.
-            if bytes[at] == b'{' {
-                break;
+            let element = ValueStart::at(text, &[], at);
+            let range = match element.quote {
+                Some(quote) => element.closing_quote(quote)?,
+                None => at..element.bare_end(|byte| byte == b',' || byte == close || is_delimiter(byte)),
+            };
+            at = range.end + element.quote.map_or(usize::from(range.is_empty()), Quote::len);
+            let may_be =
+                |value: &str| element.quote.is_some() || (values::is_dense(value, 6) && !values::is_code(value));
+            if text.get(range.clone()).is_some_and(may_be) {
+                found.extend(self.verdict(range, ValuePlace::Several));
             }
-            let quote = quote_at(bytes, at);
-            let start = at + quote.map_or(0, |(backslashes, _)| backslashes + 1);
-            let element = Assignment { name: self.name.clone(), start, quote, ..*self };
-            let is_secret = |value: &str| match quote {
-                Some(_) => is_secret_element(class, label, value),
-                None => values::is_dense(value, 6) && !values::is_code(value) && is_secret_element(class, label, value),
-            };
-            let range = match quote {
-                Some((backslashes, quote)) => element.closing_quote(backslashes, quote)?,
-                None => start..element.bare_end(&[], |byte| byte == b',' || byte == close || is_delimiter(byte)),
-            };
-            at = range.end + start - at + usize::from(quote.is_none() && range.is_empty());
-            found.extend(self.text.get(range.clone()).filter(|value| is_secret(value)).map(|_| range));
         }
         Some(found)
     }
 
     /// Returns the secrets in the indented lines below the name, if the value is there: a block or a list in YAML.
-    pub(super) fn block(&self, class: NameClass, label: &str) -> Option<Vec<Range<usize>>> {
+    pub(super) fn block(&self) -> Option<Vec<SecretSpan>> {
         if self.operator != Operator::Colon {
             return None;
         }
-        let header = self.line();
-        let is_block =
-            header.starts_with(['|', '>']) && header[1..].bytes().all(|byte| b"+-0123456789".contains(&byte));
-        let mut at = self.start + header.len();
-        at += usize::from(self.text[at..].starts_with('\r'));
-        let is_below = (is_block || header.trim_end().is_empty()) && self.text[at..].starts_with('\n');
-        if !is_below {
-            return None;
-        }
-        at += 1;
-        let before = self.text.as_bytes()[..self.name.start].iter().rev().take(LONGEST_NAME);
+        let ValueStart { text, start, .. } = self.value;
+        let header = HEADER.captures(&text[start..])?;
+        let is_block = header.get(1).is_some();
+        let mut at = start + header[0].len();
+        let before = text.as_bytes()[..self.name].iter().rev().take(LONGEST_NAME);
         let indent = before.take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         let mut lines: Vec<Range<usize>> = Vec::new();
-        for line in self.text[at..self.text.floor_char_boundary(at + LONGEST_VALUE)].split_inclusive('\n') {
+        for line in text[at..text.floor_char_boundary(at + LONGEST_VALUE)].split_inclusive('\n') {
             let mut value = line.trim_start();
             let own = line.len() - value.len();
             let item = value.strip_prefix("- ").filter(|_| own >= indent);
@@ -79,29 +80,20 @@ impl Assignment<'_> {
             }
             at += line.len();
         }
-        let is_secret = |range: &Range<usize>| {
-            let value = &self.text[range.clone()];
-            let is_map = value.contains(": ") || value.ends_with(':');
-            !is_map && is_secret_element(class, label, value)
-        };
-        if !is_block {
-            lines.retain(is_secret);
-        } else if lines.iter().any(is_secret) {
-            lines = lines.first().zip(lines.last()).map(|(first, last)| first.start..last.end).into_iter().collect();
-        } else {
-            lines.clear();
+        let is_map = |value: &str| value.contains(": ") || value.ends_with(':');
+        let of_lines = lines.iter().filter(|line| !is_map(&text[(*line).clone()]));
+        let secrets: Vec<SecretSpan> =
+            of_lines.filter_map(|line| self.verdict(line.clone(), ValuePlace::Several)).collect();
+        // A block is one value.
+        if is_block && let (Some(secret), Some(first), Some(last)) = (secrets.first(), lines.first(), lines.last()) {
+            return Some(vec![SecretSpan { range: first.start..last.end, kind: secret.kind }]);
         }
-        Some(lines)
+        Some(secrets)
     }
 }
 
-/// Whether one of several values is secret.
-fn is_secret_element(class: NameClass, name: &str, value: &str) -> bool {
-    let is_key = || values::is_random(value, 8) && values::is_dense(value, 6) && !values::is_code(value);
-    is_secret_in_quotes(class, name, value) && (is_password(class, name) || is_key())
-}
-
-/// Whether a name means a password and not a key.
-fn is_password(class: NameClass, name: &str) -> bool {
-    class == NameClass::Password && !name.to_ascii_lowercase().contains("key")
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    vec![&*HEADER]
 }

@@ -26,20 +26,21 @@ fn digits(count: usize) -> String {
     "1234567890".chars().cycle().take(count).collect()
 }
 
-/// Returns a secret of every shape, except shapes of several parts.
+/// Returns a secret of every shape that is a prefix and a run.
 pub(crate) fn of_shapes() -> Vec<(&'static str, String)> {
-    let fill = |class: kinds::Class, count: usize| match class {
-        kinds::Class::Digits => digits(count),
-        kinds::Class::Hex => hex(count),
-        kinds::Class::Capitals => capitals(count),
-        _ => random(count),
+    let fill = |run: &classes::CharRun| match run.class {
+        classes::Class::Digits => digits(run.least),
+        classes::Class::Hex => hex(run.least),
+        classes::Class::Capitals => capitals(run.least),
+        _ => random(run.least),
     };
-    let of_shape = |shape: &kinds::Shape, prefix: &str| {
-        let before = shape.before.map(|(class, least, _)| fill(class, least)).unwrap_or_default();
-        (shape.kind, format!("{before}{prefix}{}", fill(shape.class, shape.least)))
-    };
-    let shapes = kinds::SHAPES.iter().filter(|shape| shape.parts.is_none());
-    shapes.flat_map(|shape| shape.prefixes.iter().map(move |prefix| of_shape(shape, prefix))).collect()
+    let mut secrets = Vec::new();
+    for shape in kinds::SHAPES {
+        let kinds::Body::Run(run) = &shape.body else { continue };
+        let before = shape.before.as_ref().map(fill).unwrap_or_default();
+        secrets.extend(shape.prefixes.iter().map(|prefix| (shape.kind, format!("{before}{prefix}{}", fill(run)))));
+    }
+    secrets
 }
 
 #[test]
@@ -138,6 +139,8 @@ fn what_names_tell() {
         "curl -s --user 'admin:«password:hun ter2»' https://x",
         "sshpass -p «password:hunter2» ssh x",
         "mysql -u root -p«password:hunter2» db",
+        "mysqldump -u root -p'«password:hunter2»' db",
+        "curl -u \"me:«password:hun'ter2»\" https://x",
         "docker login -u me -p «password:hunter2» registry",
         "machine h login me password «password:hunter2»\n",
     ]);

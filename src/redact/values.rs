@@ -1,14 +1,114 @@
 //! Decides whether the value after a secret's name is the secret itself, and not a word, a type, a reference to the
 //! secret, or code that gets it.
 //!
-//! Nothing here searches a text; [`crate::redact::assignments`], [`crate::redact::headers`] and
-//! [`crate::redact::shapes`] do.
+//! Nothing here searches a text.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use crate::pattern::pattern;
+use crate::redact::names::{self, NameClass};
+
+/// A value behind the name of a secret.
+pub(super) struct SecretCandidate<'t> {
+    pub(super) class: NameClass,
+    pub(super) name: &'t str,
+    pub(super) value: &'t str,
+    pub(super) place: ValuePlace,
+}
+
+/// Where a value stands. The surer the place, the less the value has to look like a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ValuePlace {
+    /// In quotes, or the string of a member.
+    Quotes,
+    /// In a list, or in lines below the name.
+    Several,
+    /// Behind an environment variable, a flag or the like, where no code is.
+    Setting,
+    /// In a form, a connection string or an element of XML.
+    Form,
+    /// Alone on its line.
+    Line,
+    /// Behind the scheme of a header.
+    Scheme,
+    /// In a command that takes a password there.
+    Command,
+    /// In a sentence or in code.
+    Anywhere,
+}
+
+impl SecretCandidate<'_> {
+    /// Whether the value is secret.
+    pub(super) fn is_secret(&self) -> bool {
+        let SecretCandidate { class, name, value, place } = *self;
+        if place == ValuePlace::Command {
+            return value.len() >= 3 && value.contains(char::is_alphanumeric) && !is_reference(value);
+        }
+        let is_in_quotes = matches!(place, ValuePlace::Quotes | ValuePlace::Several);
+        let is_explicit = matches!(place, ValuePlace::Setting | ValuePlace::Form);
+        let is_variable = names::is_environment(name) && (is_in_quotes || place == ValuePlace::Setting);
+        let is_code_here = || if is_variable { is_call(value) } else { is_code(value) };
+        let has_words = is_in_quotes && value.contains(char::is_whitespace);
+        let length = value.chars().count();
+        match class {
+            _ if is_nothing(value) => false,
+            NameClass::Cookie => value.contains('=') && !is_code(value),
+            NameClass::Authorization => self.is_credential(),
+            _ if !is_variable && is_own_name(name, value) => false,
+            _ if !is_in_quotes && is_code_here() => false,
+            _ if place == ValuePlace::Several && !self.is_password() && !is_key(value) => false,
+            // A variable's value may be several words.
+            NameClass::Password if has_words => is_phrase(value),
+            _ if has_words => false,
+            NameClass::Password if is_in_quotes || is_explicit => length >= 3,
+            NameClass::Password if place == ValuePlace::Line && !is_type(value) => length >= 4,
+            NameClass::Password => is_random(value, 6),
+            NameClass::Key if is_in_quotes => length >= 8 && !is_code(value) && !is_number(value),
+            NameClass::Key if is_explicit => length >= 4 && !is_number(value),
+            NameClass::Key => is_random(value, 8),
+            NameClass::Ambiguous => looks_random(value) && (is_in_quotes || is_dense(value, 8)),
+        }
+    }
+
+    /// Whether the value of an authorization header is secret.
+    fn is_credential(&self) -> bool {
+        let SecretCandidate { name, value, place, .. } = *self;
+        match place {
+            ValuePlace::Scheme => value.len() >= 3 && (!is_call(value) || value.contains(':')),
+            ValuePlace::Quotes => !is_call(value),
+            // A name without `-` may be a member in code, and its value a variable.
+            ValuePlace::Line if name.contains('-') => !is_call(value),
+            ValuePlace::Line => !is_code(value),
+            _ => is_random(value, 8) && !is_code(value),
+        }
+    }
+
+    /// Whether the name means a password and not a key.
+    fn is_password(&self) -> bool {
+        self.class == NameClass::Password && !self.name.to_ascii_lowercase().contains("key")
+    }
+}
+
+/// Whether a value is spelled like a type, as in `password: String`.
+fn is_type(value: &str) -> bool {
+    value.starts_with(|c: char| c.is_ascii_uppercase()) && value.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
+fn is_number(value: &str) -> bool {
+    value.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a value looks random and is not a short hexadecimal id.
+fn looks_random(value: &str) -> bool {
+    is_random(value, 8) && (value.len() >= 16 || !value.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Whether a value looks like a key: random, dense, and not code.
+fn is_key(value: &str) -> bool {
+    is_random(value, 8) && is_dense(value, 6) && !is_code(value)
+}
 
 /// Words in place of a secret, whatever the name.
 static NOTHING: LazyLock<Regex> = LazyLock::new(|| {

@@ -1,0 +1,143 @@
+//! Finds where the value behind a name ends: at a quote, a space, the end of a line or of a header.
+//!
+//! The text may be of any kind and cut anywhere, so nothing is parsed as a whole. All distances are bounded.
+
+use std::ops::Range;
+
+/// The most bytes of a value.
+pub(super) const LONGEST_VALUE: usize = 4096;
+/// The most bytes of a line of words.
+const LONGEST_LINE: usize = 512;
+/// The most bytes of a header.
+pub(super) const LONGEST_HEADER: usize = 8192;
+/// The most spaces around an operator.
+const MOST_SPACES: usize = 16;
+
+/// The start of a value.
+#[derive(Clone, Copy)]
+pub(super) struct ValueStart<'t> {
+    pub(super) text: &'t str,
+    /// The placeholders in the text.
+    pub(super) placeholders: &'t [Range<usize>],
+    /// Where the value begins, after its opening quote.
+    pub(super) start: usize,
+    /// The quote before the value, if it is in quotes.
+    pub(super) quote: Option<Quote>,
+}
+
+/// A quote that may be escaped.
+#[derive(Clone, Copy)]
+pub(super) struct Quote {
+    pub(super) backslashes: usize,
+    pub(super) mark: u8,
+}
+
+impl Quote {
+    /// Returns the quote at an offset.
+    pub(super) fn at(bytes: &[u8], at: usize) -> Option<Self> {
+        let backslashes = bytes[at..].iter().take(16).take_while(|byte| **byte == b'\\').count();
+        let mark = *bytes.get(at + backslashes)?;
+        matches!(mark, b'"' | b'\'' | b'`').then_some(Quote { backslashes, mark })
+    }
+
+    pub(super) fn len(self) -> usize {
+        self.backslashes + 1
+    }
+}
+
+/// Whether a byte ends an unquoted value.
+pub(super) fn is_delimiter(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || byte.is_ascii_control() || matches!(byte, b'"' | b'\'' | b'`')
+}
+
+pub(super) fn skip_spaces(bytes: &[u8], at: usize) -> usize {
+    at + bytes[at..].iter().take(MOST_SPACES).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+}
+
+/// Returns the placeholder that contains a byte.
+fn placeholder_at(placeholders: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
+    let index = placeholders.partition_point(|range| range.end <= at);
+    placeholders.get(index).filter(|range| range.start <= at)
+}
+
+impl<'t> ValueStart<'t> {
+    /// Returns the value that begins at an offset, in quotes or not.
+    pub(super) fn at(text: &'t str, placeholders: &'t [Range<usize>], at: usize) -> Self {
+        let quote = Quote::at(text.as_bytes(), at);
+        ValueStart { text, placeholders, start: at + quote.map_or(0, Quote::len), quote }
+    }
+
+    /// Returns the rest of the line.
+    pub(super) fn line(&self) -> &'t str {
+        let rest = &self.text[self.start..self.text.floor_char_boundary(self.start + LONGEST_LINE)];
+        &rest[..rest.find(['\n', '\r']).unwrap_or(rest.len())]
+    }
+
+    /// Returns the span of a quoted value if the quotes close on the same line, and in the same string if the text is
+    /// JSON.
+    pub(super) fn in_quotes(&self) -> Option<Range<usize>> {
+        let range = self.closing_quote(self.quote?)?;
+        let value = self.text.get(range.clone())?;
+        let is_between = |c: char| c.is_whitespace() || matches!(c, ',' | ':' | '{' | '}' | '[' | ']');
+        (!value.contains('"') || !value.contains(is_between)).then_some(range)
+    }
+
+    pub(super) fn closing_quote(&self, quote: Quote) -> Option<Range<usize>> {
+        let Quote { backslashes, mark } = quote;
+        let bytes = self.text.as_bytes();
+        let mut at = self.start;
+        let end = bytes.len().min(self.start + LONGEST_VALUE);
+        while at < end {
+            let escapes = bytes[at..end].iter().take_while(|byte| **byte == b'\\').count();
+            let next = bytes.get(at + escapes)?;
+            match next {
+                b'\n' | b'\r' => return None,
+                // Fewer backslashes than before the value close the string around it.
+                byte if *byte == mark && escapes <= backslashes => return Some(self.start..at),
+                b'n' | b'r' if escapes > 0 && escapes <= backslashes => return None,
+                // In a plain string, pairs of backslashes before a quote escape each other.
+                byte if *byte == mark && backslashes == 0 && escapes % 2 == 0 => return Some(self.start..at + escapes),
+                _ => {}
+            }
+            at += escapes + 1;
+        }
+        None
+    }
+
+    /// Returns where an unquoted value ends: before a byte that ends it, or the escape of one.
+    pub(super) fn bare_end(&self, ends: impl Fn(u8) -> bool) -> usize {
+        let bytes = self.text.as_bytes();
+        let mut at = self.start;
+        let most = bytes.len().min(self.start + LONGEST_VALUE);
+        while at < most && !ends(bytes[at]) {
+            if bytes[at] == b'\\' && bytes.get(at + 1).is_some_and(|next| b"nrt\"'\\u".contains(next)) {
+                break;
+            }
+            at = placeholder_at(self.placeholders, at).map_or(at + 1, |placeholder| placeholder.end);
+        }
+        self.text.floor_char_boundary(at)
+    }
+
+    /// Returns the value of a header: up to the end of the line, or to a quote unless the value of a parameter begins there.
+    pub(super) fn header(&self) -> &'t str {
+        let rest = &self.text[self.start..self.text.floor_char_boundary(self.start + LONGEST_HEADER)];
+        let bytes = rest.as_bytes();
+        let mut in_parameter = false;
+        for (at, byte) in bytes.iter().enumerate() {
+            match byte {
+                b'\n' | b'\r' => return &rest[..at],
+                b'n' | b'r' if at > 0 && bytes[at - 1] == b'\\' => return &rest[..at - 1],
+                b'"' | b'\'' | b'`' => {
+                    let before = rest[..at].trim_end_matches('\\');
+                    let begins = before.ends_with('=') && bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
+                    if !in_parameter && !begins {
+                        return before;
+                    }
+                    in_parameter = !in_parameter;
+                }
+                _ => {}
+            }
+        }
+        rest
+    }
+}

@@ -1,0 +1,138 @@
+//! Masks the secrets in the strings of JSON: the name of a member says what its value is.
+
+use std::ops::Range;
+
+use crate::redact::Redactor;
+use crate::redact::names::{self, NameClass};
+use crate::transcript::edit::{Edit, sort};
+use crate::transcript::json::{Json, Kind, Token};
+use crate::transcript::text::Text;
+use crate::transcript::{Arguments, Message, Transcript};
+
+/// The member whose value a string is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Member<'n> {
+    /// None with a name.
+    Unnamed,
+    /// A member of this name.
+    Named(&'n str),
+    /// A member that describes the structure of a message.
+    Structural,
+    /// A member that its provider verifies.
+    Sealed,
+}
+
+impl Member<'_> {
+    /// Returns what the member is inside a tool's arguments or results, where no format has members of its own.
+    fn in_data(self, is_data: bool) -> Self {
+        if is_data && matches!(self, Member::Structural | Member::Sealed) { Member::Unnamed } else { self }
+    }
+}
+
+/// An open object or list around a string.
+#[derive(Default)]
+struct Open {
+    is_object: bool,
+    /// The key of the next value, unless it comes next; a list has its own key.
+    key: Option<String>,
+    /// The key of an object, or of the list that it is in, if it is that of a secret.
+    secret_name: Option<String>,
+    /// The text of the member `name` or `key`, which may name the member called `value`.
+    label: Option<String>,
+    /// The place and the text of the member called `value`, where no name came before it.
+    unnamed: Option<(Range<usize>, String)>,
+}
+
+impl Redactor {
+    /// Returns the edits of the strings in one value, in order. `tool_data` are the parts that a tool has written.
+    pub(super) fn edits_in(&mut self, json: Json<'_>, tool_data: &[Range<usize>], depth: usize) -> Vec<Edit> {
+        let mut edits: Vec<Edit> = Vec::new();
+        let mut open = vec![Open::list(String::new())];
+        for token in json.tokens() {
+            let Some(container) = open.last_mut() else { break };
+            match token {
+                Token::Open(kind) => {
+                    let key = container.take_key();
+                    open.push(if kind == Kind::Object { Open::object(key) } else { Open::list(key) });
+                }
+                Token::Close => {
+                    if let Some(((range, value), label)) =
+                        open.pop().and_then(|object| object.unnamed.zip(object.label))
+                    {
+                        edits.retain(|edit| edit.range != range);
+                        edits.extend(self.edit(&value, Member::Named(&label), range, depth));
+                    }
+                }
+                Token::Scalar(scalar) => match scalar.text() {
+                    Some(text) if container.key.is_none() => container.read_key(text),
+                    Some(text) => {
+                        let (key, value, range) = (container.take_key(), text.decode(), scalar.span());
+                        let is_data = tool_data.iter().any(|data| data.start <= range.start && range.end <= data.end);
+                        let member = container.member(&key).in_data(is_data);
+                        edits.extend(self.edit(&value, member, range.clone(), depth));
+                        container.pass_text(&key, &value, range);
+                    }
+                    None => drop(container.take_key()),
+                },
+            }
+        }
+        sort(&mut edits);
+        edits
+    }
+}
+
+impl Open {
+    fn object(key: String) -> Self {
+        let secret_name = names::classify(&key).map(|_| key);
+        Open { is_object: true, secret_name, ..Open::default() }
+    }
+
+    fn list(key: String) -> Self {
+        Open { key: Some(key), ..Open::default() }
+    }
+
+    /// Reads the key of a member. In an object with a secret's name, `value` and the like are secret too.
+    fn read_key(&mut self, key: Text<'_>) {
+        let key = key.decode().into_owned();
+        let outer = self.secret_name.as_deref().filter(|_| names::classify(&key).is_none());
+        let both = outer.map(|outer| format!("{outer}.{key}"));
+        let is_secret = |both: &String| matches!(names::classify(both), Some(NameClass::Password | NameClass::Key));
+        self.key = both.filter(is_secret).or(Some(key));
+    }
+
+    /// Returns the key of the next value, before which the next key comes.
+    fn take_key(&mut self) -> String {
+        let key = if self.is_object { self.key.take() } else { self.key.clone() };
+        key.unwrap_or_default()
+    }
+
+    fn pass_text(&mut self, key: &str, value: &str, range: Range<usize>) {
+        let is = |name: &&str| key.eq_ignore_ascii_case(name);
+        if self.is_object && ["name", "key", "variable"].iter().any(is) && value.len() <= 64 {
+            self.label = Some(value.to_owned());
+        } else if self.is_object && is(&"value") && self.label.is_none() {
+            self.unnamed = Some((range, value.to_owned()));
+        }
+    }
+
+    fn member<'o>(&'o self, key: &'o str) -> Member<'o> {
+        match &self.label {
+            _ if key.is_empty() => Member::Unnamed,
+            Some(label) if key.eq_ignore_ascii_case("value") => Member::Named(label),
+            _ if names::is_sealed(key) => Member::Sealed,
+            _ if names::is_structural(key) => Member::Structural,
+            _ => Member::Named(key),
+        }
+    }
+}
+
+/// Returns the parts of a message that a tool has written, or that are written for one.
+pub(super) fn tool_data(transcript: &Transcript<'_>, message: &Message<'_>) -> Vec<Range<usize>> {
+    let arguments = message.calls.iter().filter_map(|call| match call.arguments {
+        Arguments::Value(value) => Some(value.span()),
+        Arguments::Text(_) | Arguments::Absent => None,
+    });
+    let outputs = message.results.iter().filter_map(|result| transcript.format.output(message, result));
+    let values = outputs.flat_map(|output| [output.value].into_iter().chain(output.duplicates).chain(output.copies));
+    arguments.chain(values.map(|value| value.span())).collect()
+}
