@@ -57,8 +57,8 @@
 //! `laws` checks the promises of all modules: in tests, and with the feature `laws` in `fuzz/` and `benches/`.
 //!
 //! Any module may import these: `exit` (exit codes and errors), `interrupt` (signals), `fault` (panics), `hash`, `sanitize`
-//! (characters that a terminal obeys), `advice` (what to try after an error), `diagnostic` (what is wrong with a text, and what was probably meant), `sync` (locks),
-//! `pattern` (regular expressions) and `wording`.
+//! (characters that a terminal obeys), `advice` (what to try after an error), `diagnostic` (what is wrong with a text, and
+//! what was probably meant), `sync` (locks), `pattern` (regular expressions) and `wording`.
 //!
 //! Nothing is written until all steps that can fail have succeeded. Tests check all rules on this page.
 //!

@@ -48,6 +48,7 @@ pub(super) const NEEDED: [(&str, &str); 6] = [
     ("--api-key-env", "--model openai:gpt-4o-mini"),
     ("--request-json", "--model openai:gpt-4o-mini"),
 ];
+
 /// Returns a command with the flag and a value that it accepts: the corrected value if possible.
 pub(super) fn attempt(flag: &str, value: Option<&str>, words: &[String]) -> Advice {
     let command = command();

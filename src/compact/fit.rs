@@ -91,21 +91,25 @@ impl<'t> Planned<'t> {
         }
     }
 
-    /// Returns a limit that can be met, and none that is a little smaller. It is found by trying, since with a larger
-    /// limit more stays, which can be too much: first from an estimate upwards, then back. The size of the whole
-    /// conversation is one that can.
-    fn least_limit(&self, policy: &CompactionPolicy, mut unmet: u64, estimate: u64) -> u64 {
-        let can_be_met =
-            |limit: u64| self.can_be_met(&CompactionPolicy { fit: Some(Size::Tokens(limit)), ..policy.clone() });
+    /// Returns a limit that can be met, of those above one that cannot, and none a little smaller. It is found by
+    /// trying, from an estimate upwards and from the whole conversation downwards: with a larger limit more stays, which
+    /// can be too much again.
+    fn least_limit(&self, policy: &CompactionPolicy, unmet: u64, estimate: u64) -> u64 {
         let whole = self.tokens(policy);
-        let mut met = estimate.max(unmet + 1).min(whole);
-        while met < whole && !can_be_met(met) {
-            unmet = met;
-            met = (met + met / 10 + 1).min(whole);
+        let mut below = unmet;
+        let mut tried = estimate.max(unmet + 1);
+        while tried < whole && !self.can_be_met(&with_fit(policy, tried)) {
+            below = tried;
+            tried += tried / 10 + 1;
         }
+        self.least_between(policy, below, tried.min(whole)).min(self.least_between(policy, unmet, whole))
+    }
+
+    /// Returns a limit that can be met, up to one that can, and above one that cannot and is one smaller.
+    fn least_between(&self, policy: &CompactionPolicy, mut unmet: u64, mut met: u64) -> u64 {
         while met > unmet + 1 {
             let middle = unmet.midpoint(met);
-            if can_be_met(middle) {
+            if self.can_be_met(&with_fit(policy, middle)) {
                 met = middle;
             } else {
                 unmet = middle;
@@ -341,6 +345,11 @@ impl<'t> Planned<'t> {
         let staying = staying.filter(|&index| !pruned.has_no_thinking(index));
         thinking::removal(self.transcript, staying, policy.thinking, policy.reader_name())
     }
+}
+
+/// Returns a policy with this limit.
+fn with_fit(policy: &CompactionPolicy, tokens: u64) -> CompactionPolicy {
+    CompactionPolicy { fit: Some(Size::Tokens(tokens)), ..policy.clone() }
 }
 
 #[cfg(test)]

@@ -239,7 +239,7 @@ impl<'b> Run<'b> {
     /// Reports what was found and is not read.
     fn report_skipped(&self) -> Result<()> {
         for path in &self.inputs.passed_over {
-            let (name, why) = (path.display().to_string(), "left out: it is a link, a copy, or no file");
+            let (name, why) = (path.display().to_string(), "left out: it is a link, a copy, or not a file");
             self.notify(Event::InputStatus { source: &name, what: why });
             let row = ReportRow::without_plan(&name, Status::LeftOut, Some(why.to_owned()));
             self.records.report(&[row], NOWHERE)?;

@@ -73,7 +73,10 @@ impl fmt::Display for ReadError {
                 write!(out, "is not a transcript: {found} at line {line} column {column}")
             }
             ReadError::OtherFormat { line, column, named, found, own } => {
-                write!(out, "is no {named} transcript: {found} (line {line} column {column}); {own} reads it")
+                write!(
+                    out,
+                    "is not a transcript in the format {named}: {found} (line {line} column {column}); {own} reads it"
+                )
             }
             ReadError::Foreign { line, column, unknown, known_by } => {
                 write!(out, "cannot be read: {unknown} (line {line} column {column})")?;

@@ -294,7 +294,7 @@ fn the_drawing_at_the_top_is_what_a_terminal_shows() {
         fs::write(&file, &svg).expect("written");
     }
     let advice = "fixtures/explain.svg is stale: run `TCOMPACT_REGENERATE=1 cargo test readme` and commit it";
-    assert!(fs::read_to_string(&file).is_ok_and(|create_repository| create_repository == svg), "{advice}");
+    assert!(fs::read_to_string(&file).is_ok_and(|there| there == svg), "{advice}");
 }
 
 /// The depth of a section's heading, its sorted code spans, and the figures of each row of its tables.

@@ -44,7 +44,7 @@ for name in jobs parallel small-blocks; do
 done
 echo "all the same, byte for byte"
 
-# A line that is no conversation must not go unnoticed.
+# A line that is not a conversation must not go unnoticed.
 sed '1500i {"messages": [' "$work/big.jsonl" > "$work/bad.jsonl"
 if over_blocks "$work/bad.jsonl" 2M > "$work/bad" 2> "$work/said"; then die "a bad line went unnoticed"; fi
 grep -q "tcompact: " "$work/said" || die "parallel failed for another reason: $(cat "$work/said")"

@@ -151,7 +151,7 @@ round parquet "$work/table"
 "$python" "$here/data.py" lines "$work/out-parquet" | cmp - "$work/expected.jsonl" || die "parquet: not what the single run wrote"
 say "parquet: byte for byte those of the single run"
 
-# A line that is no conversation fails its partition and with it the job, unless it is passed through.
+# A line that is not a conversation fails its partition and with it the job, unless it is passed through.
 mkdir "$work/bad"
 head -n 20 "$work/all.jsonl" > "$work/bad/00.jsonl"
 { sed -n 21,30p "$work/all.jsonl"; echo '{"messages": ['; sed -n 31,40p "$work/all.jsonl"; } > "$work/bad/01.jsonl"

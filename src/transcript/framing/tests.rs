@@ -118,7 +118,7 @@ fn a_wrong_format_names_the_right_one() {
         let Err(error) = read(source, from, None) else { panic!("{named} reads {own}") };
         let text = error.to_string();
         assert!(matches!(error, ReadError::OtherFormat { own: it, .. } if it == own), "{named}: {text}");
-        assert!(text.starts_with(&format!("is no {named} transcript: {found}")), "{text}");
+        assert!(text.starts_with(&format!("is not a transcript in the format {named}: {found}")), "{text}");
         assert!(text.ends_with(&format!("; {own} reads it")), "{text}");
     }
 }
