@@ -46,7 +46,7 @@ const BESIDE_RESTORE: &str = "beside-restore";
 
 /// Returns the command that parses a command line.
 pub(crate) fn command() -> Command {
-    let command = Arguments::command();
+    let command = CliArguments::command();
     // Only a built command knows its groups.
     let mut built = command.clone();
     built.build();
@@ -74,7 +74,7 @@ pub(crate) fn is_in(command: &Command, group: &str, arg: &Arg) -> bool {
     group = ArgGroup::new(ASIDE).multiple(true), group = ArgGroup::new(COMMAND_LINE).multiple(true),
     group = ArgGroup::new(BESIDE_RESTORE).multiple(true)
 )]
-pub(crate) struct Arguments {
+pub(crate) struct CliArguments {
     /// A transcript, or a directory to search for transcripts; `-` or nothing is standard input.
     #[arg(value_name = "PATH", groups = [COMMAND_LINE, BESIDE_RESTORE], value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,

@@ -13,7 +13,7 @@ thread_local! {
 
 /// A part of the program whose panics are caught.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum ProgramPart {
     /// The ledger beside a model's summary.
     Ledger,
     /// The embedded summarizer.
@@ -29,18 +29,18 @@ pub(crate) enum Part {
 /// A panic that was caught.
 #[derive(Debug)]
 pub(crate) struct Fault {
-    part: Part,
+    part: ProgramPart,
     place: Option<String>,
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.part {
-            Part::Ledger => "the ledger hits a bug in tcompact",
-            Part::Extractive => "the embedded summarizer hits a bug in tcompact",
-            Part::Page => "the page hits a bug in tcompact",
-            Part::Input => "this transcript hits a bug in tcompact",
-            Part::Program => "this is a bug in tcompact",
+            ProgramPart::Ledger => "the ledger hits a bug in tcompact",
+            ProgramPart::Extractive => "the embedded summarizer hits a bug in tcompact",
+            ProgramPart::Page => "the page hits a bug in tcompact",
+            ProgramPart::Input => "this transcript hits a bug in tcompact",
+            ProgramPart::Program => "this is a bug in tcompact",
         })?;
         match &self.place {
             Some(place) => write!(f, " ({place}), please report it"),
@@ -64,7 +64,7 @@ pub(crate) fn install_hook() {
 ///
 /// # Errors
 /// It panicked.
-pub(crate) fn caught<T>(part: Part, work: impl FnOnce() -> T) -> Result<T, Fault> {
+pub(crate) fn caught<T>(part: ProgramPart, work: impl FnOnce() -> T) -> Result<T, Fault> {
     let work = || {
         #[cfg(test)]
         tests::fail(part);
@@ -80,15 +80,15 @@ pub(crate) mod tests {
     use std::cell::Cell;
 
     thread_local! {
-        static FAILING: Cell<Option<Part>> = const { Cell::new(None) };
+        static FAILING: Cell<Option<ProgramPart>> = const { Cell::new(None) };
     }
 
-    pub(super) fn fail(part: Part) {
+    pub(super) fn fail(part: ProgramPart) {
         assert!(FAILING.get() != Some(part), "on purpose: secret");
     }
 
     /// Runs `work` while a part panics wherever it runs on this thread.
-    pub(crate) fn while_failing<T>(part: Part, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn while_failing<T>(part: ProgramPart, work: impl FnOnce() -> T) -> T {
         FAILING.set(Some(part));
         let done = work();
         FAILING.set(None);
@@ -97,8 +97,8 @@ pub(crate) mod tests {
 
     #[test]
     fn a_panic_is_an_error_without_its_message() {
-        assert_eq!(caught(Part::Ledger, || 7).ok(), Some(7));
-        let fault = while_failing(Part::Ledger, || caught(Part::Ledger, || ())).expect_err("it panicked");
+        assert_eq!(caught(ProgramPart::Ledger, || 7).ok(), Some(7));
+        let fault = while_failing(ProgramPart::Ledger, || caught(ProgramPart::Ledger, || ())).expect_err("it panicked");
         assert_eq!(fault.to_string(), "the ledger hits a bug in tcompact, please report it");
         let placed = Fault { place: Some("src/a.rs:7".to_owned()), ..fault };
         assert_eq!(placed.to_string(), "the ledger hits a bug in tcompact (src/a.rs:7), please report it");

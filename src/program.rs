@@ -19,7 +19,7 @@ use crate::wording;
 /// Runs the program: parses the arguments, runs the mode, and turns an error into a message and an exit code.
 pub fn run_program() -> ExitCode {
     fault::install_hook();
-    let done = fault::caught(fault::Part::Program, run).unwrap_or_else(|fault| Err(anyhow::anyhow!("{fault}")));
+    let done = fault::caught(fault::ProgramPart::Program, run).unwrap_or_else(|fault| Err(anyhow::anyhow!("{fault}")));
     match done {
         Ok(exit) => exit.into(),
         Err(error) => match error.downcast::<clap::Error>() {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use crate::advice::Advice;
-use crate::cli::{Arguments, NO_SUFFIX, When};
+use crate::cli::{CliArguments, NO_SUFFIX, When};
 use crate::compact::{CompactionPolicy, Emit, SummarizerKind, is_no_model};
 use crate::exit::Failure;
 use crate::llm::Summarizer;
@@ -301,7 +301,7 @@ impl Settings {
     }
 
     fn checked(
-        mut arguments: Arguments,
+        mut arguments: CliArguments,
         &RunFacts { chosen, asks, preview }: &RunFacts<'_>,
         summary_prompt: Option<(String, String)>,
         variable: impl Fn(&str) -> Option<String>,
@@ -357,7 +357,7 @@ impl Settings {
     }
 }
 
-fn action(arguments: &Arguments, preview: bool) -> Action {
+fn action(arguments: &CliArguments, preview: bool) -> Action {
     if arguments.count {
         Action::Count { json: arguments.json, sorted: arguments.sort.is_some() }
     } else if arguments.check {
@@ -371,7 +371,7 @@ fn action(arguments: &Arguments, preview: bool) -> Action {
     }
 }
 
-fn volume(arguments: &Arguments) -> Volume {
+fn volume(arguments: &CliArguments) -> Volume {
     if arguments.quiet {
         Volume::Quiet
     } else if arguments.verbose {
@@ -382,7 +382,7 @@ fn volume(arguments: &Arguments) -> Volume {
 }
 
 /// Returns the destination of results, if they can go there.
-fn destination(arguments: &Arguments) -> Result<Destination> {
+fn destination(arguments: &CliArguments) -> Result<Destination> {
     let destination = match (&arguments.output, &arguments.output_dir, &arguments.in_place) {
         (_, Some(folder), _) => Destination::Folder(folder.clone()),
         (_, _, Some(suffix)) => Destination::InPlace(Some(suffix.clone()).filter(|suffix| suffix != NO_SUFFIX)),
@@ -410,7 +410,7 @@ fn destination(arguments: &Arguments) -> Result<Destination> {
 }
 
 /// Returns the number of jobs that the user gave, or the default for summarizers that others run.
-fn jobs(arguments: &Arguments) -> Option<usize> {
+fn jobs(arguments: &CliArguments) -> Option<usize> {
     const OF_OTHERS: usize = 8;
     let asks = arguments.summarizer_cmd.is_some() || arguments.model.as_ref().is_some_and(|model| !is_no_model(model));
     let given = arguments.jobs.map(|jobs| usize::try_from(jobs).unwrap_or(1));

@@ -34,7 +34,7 @@ struct Retry<'w> {
 }
 
 /// A flag with its value, or an input.
-struct Part<'w> {
+struct TypedPart<'w> {
     /// The flag without its value; nothing for an input.
     flag: Option<&'w str>,
     /// The value behind `=` or in the next word.
@@ -48,7 +48,7 @@ impl<'w> Retry<'w> {
     fn words(&self, typed: &[String]) -> Option<Vec<String>> {
         let advised = self.parts(self.advised);
         let has_own_files = !advised.is_empty() && advised.iter().all(|part| part.flag.is_none());
-        let is_alone = |part: &Part<'_>| matches!(part.flag, Some("--list" | "--help" | "--generate"));
+        let is_alone = |part: &TypedPart<'_>| matches!(part.flag, Some("--list" | "--help" | "--generate"));
         // A terminal could obey a control character.
         let has_control = |word: &String| word.chars().any(is_control);
         if has_own_files || advised.iter().any(is_alone) || typed.iter().any(has_control) {
@@ -67,7 +67,7 @@ impl<'w> Retry<'w> {
     }
 
     /// Splits words into flags and inputs.
-    fn parts<'t>(&self, mut words: &'t [String]) -> Vec<Part<'t>> {
+    fn parts<'t>(&self, mut words: &'t [String]) -> Vec<TypedPart<'t>> {
         let mut parts = Vec::new();
         while let [word, behind @ ..] = words {
             let is_flag = word.starts_with('-');
@@ -76,7 +76,7 @@ impl<'w> Retry<'w> {
             let next = behind.first().filter(|next| is_flag && joined.is_none() && self.is_value(flag, next));
             let (own, others) = words.split_at(1 + usize::from(next.is_some()));
             let value = joined.or(next.map(String::as_str));
-            parts.push(Part { flag: Some(flag).filter(|_| is_flag), value, words: own });
+            parts.push(TypedPart { flag: Some(flag).filter(|_| is_flag), value, words: own });
             words = others;
         }
         parts
@@ -110,17 +110,17 @@ impl<'w> Retry<'w> {
     }
 
     /// Whether the flag is wrong, or among those to try.
-    fn is_replaced(&self, part: &Part<'_>, advised: &[Part<'_>]) -> bool {
+    fn is_replaced(&self, part: &TypedPart<'_>, advised: &[TypedPart<'_>]) -> bool {
         part.flag.is_some_and(|flag| self.is_wrong(flag) || advised.iter().any(|other| self.is_use(other, flag)))
     }
 
-    fn is_use(&self, part: &Part<'_>, flag: &str) -> bool {
+    fn is_use(&self, part: &TypedPart<'_>, flag: &str) -> bool {
         part.flag.is_some_and(|own| is_same(&self.command, flag, own))
     }
 
     /// Whether a use of a flag stands beside that to try: the flag can be repeated and accepts this value, which is
     /// another one. The value `none` excludes all others.
-    fn is_another_use(&self, part: &Part<'_>, advised: &[Part<'_>]) -> bool {
+    fn is_another_use(&self, part: &TypedPart<'_>, advised: &[TypedPart<'_>]) -> bool {
         let Some((flag, value)) = part.flag.zip(part.value) else { return false };
         let is_repeatable =
             flag_named(&self.command, flag).is_some_and(|arg| matches!(arg.get_action(), ArgAction::Append));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::plan::carried::ARCHIVED;
 use crate::presets::media;
 use crate::rewrite::Edit;
-use crate::rewrite::restoring::{Change, restore_infos};
+use crate::rewrite::restoring::{ConversationChange, restore_infos};
 use crate::transcript::Transcript;
 
 use crate::compact::policy::CompactionPolicy;
@@ -85,7 +85,7 @@ pub(crate) fn archive_contents(records: bool, source: &[u8], changed: Vec<Change
     }
     let (mut changes, mut sections) = (Vec::new(), Vec::new());
     for ChangedConversation { transcript, source, edits, removed, archived } in changed {
-        changes.push(Change::new(transcript, edits, &removed));
+        changes.push(ConversationChange::new(transcript, edits, &removed));
         let own = archived.sections.into_iter().next();
         sections.push(own.unwrap_or_else(|| Section::Record(record(transcript, &source, &removed))));
         contents.files.extend(archived.files);

@@ -132,7 +132,7 @@ impl Summarization<'_, '_> {
         let mut notes = None;
         let mut is_cut_off = false;
         loop {
-            let Part { history, groups } = self.part(notes.as_deref(), rest, room, &terms);
+            let HistoryPart { history, groups } = self.part(notes.as_deref(), rest, room, &terms);
             let for_all = groups == rest.len();
             if !for_all {
                 let part = rest[..groups].concat().len();
@@ -190,7 +190,7 @@ impl Summarization<'_, '_> {
     }
 
     /// Returns the next part: as many groups of messages as fit beside the notes, and at least one.
-    fn part(&self, notes: Option<&str>, groups: &[&[usize]], room: Option<u64>, terms: &Terms<'_>) -> Part {
+    fn part(&self, notes: Option<&str>, groups: &[&[usize]], room: Option<u64>, terms: &Terms<'_>) -> HistoryPart {
         let measure = self.measure(terms);
         let mut left = room.unwrap_or(u64::MAX);
         // However long the notes are, half of the room is for new messages.
@@ -213,7 +213,7 @@ impl Summarization<'_, '_> {
             written.push(text);
             taken += 1;
         }
-        Part { history: written.join("\n"), groups: taken }
+        HistoryPart { history: written.join("\n"), groups: taken }
     }
 
     fn measure(&self, terms: &Terms<'_>) -> Measure {
@@ -238,7 +238,7 @@ impl Summarization<'_, '_> {
 }
 
 /// A part of the history, sent in one request.
-struct Part {
+struct HistoryPart {
     history: String,
     /// The number of groups of messages in it.
     groups: usize,

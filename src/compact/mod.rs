@@ -50,7 +50,7 @@ pub(crate) use reading::read;
 pub(crate) use summarize::{Summary, SummarySource};
 
 use compaction::Edits;
-use summarize::{Attempt, summarize};
+use summarize::{SummaryAttempt, summarize};
 
 impl CompactionContext<'_> {
     /// Plans the compaction of a conversation.
@@ -73,9 +73,9 @@ impl CompactionContext<'_> {
     /// Carries a plan out: asks for the summary, and makes the edits.
     pub(crate) fn carry_out<'t>(&self, source: &str, fitted: Planned<'t>) -> Compaction<'t> {
         let attempt = match fitted.check(source, self.policy) {
-            Err(failure) => Attempt { failure: Some(failure), ..Attempt::default() },
+            Err(failure) => SummaryAttempt { failure: Some(failure), ..SummaryAttempt::default() },
             Ok(()) if fitted.plan.cutoff > 0 => summarize(self, source, &fitted),
-            Ok(()) => Attempt::default(),
+            Ok(()) => SummaryAttempt::default(),
         };
         let has_none = self.policy.summary.is_embedded() && attempt.summary.is_none() && attempt.failure.is_none();
         self.finish(source, if has_none { fitted.pruned_alone(self.policy) } else { fitted }, attempt)
@@ -83,12 +83,12 @@ impl CompactionContext<'_> {
 
     /// Returns the compaction of a plan that is not carried out, because of a failure.
     pub(crate) fn refused<'t>(&self, fitted: Planned<'t>, failure: anyhow::Error) -> Compaction<'t> {
-        self.finish("", fitted, Attempt { failure: Some(failure), ..Attempt::default() })
+        self.finish("", fitted, SummaryAttempt { failure: Some(failure), ..SummaryAttempt::default() })
     }
 
     /// The last step: makes the edits, and counts what they cost and save.
-    fn finish<'t>(&self, source: &str, fitted: Planned<'t>, attempt: Attempt) -> Compaction<'t> {
-        let Attempt { summary, mut archived, session, left, error, failure } = attempt;
+    fn finish<'t>(&self, source: &str, fitted: Planned<'t>, attempt: SummaryAttempt) -> Compaction<'t> {
+        let SummaryAttempt { summary, mut archived, session, left, error, failure } = attempt;
         let rewritten = failure.map_or_else(|| self.rewrite(source, &fitted, summary.as_ref()), Err);
         let (edits, failure) = match rewritten {
             Ok(edits) => (edits, None),

@@ -96,7 +96,7 @@ pub(crate) struct Summary {
 
 /// The outcome of asking for a summary.
 #[derive(Default)]
-pub(super) struct Attempt {
+pub(super) struct SummaryAttempt {
     /// The summary; none where the conversation stays unchanged.
     pub(super) summary: Option<Summary>,
     /// The removed messages, for the archive.
@@ -112,15 +112,20 @@ pub(super) struct Attempt {
 }
 
 /// Asks for a summary of the messages that a plan removes.
-pub(super) fn summarize(context: &CompactionContext<'_>, source: &str, fitted: &Planned<'_>) -> Attempt {
+pub(super) fn summarize(context: &CompactionContext<'_>, source: &str, fitted: &Planned<'_>) -> SummaryAttempt {
     let masked = || fitted.masked.as_ref().map_or_else(|| redactor(fitted.transcript), Masked::redactor);
     let mut session = Session { redactor: context.policy.redact.then(masked), ..Session::default() };
     let attempt = run(context, source, fitted, &mut session)
-        .unwrap_or_else(|failure| Attempt { failure: Some(failure), ..Attempt::default() });
-    Attempt { session, ..attempt }
+        .unwrap_or_else(|failure| SummaryAttempt { failure: Some(failure), ..SummaryAttempt::default() });
+    SummaryAttempt { session, ..attempt }
 }
 
-fn run(context: &CompactionContext<'_>, source: &str, fitted: &Planned<'_>, session: &mut Session) -> Result<Attempt> {
+fn run(
+    context: &CompactionContext<'_>,
+    source: &str,
+    fitted: &Planned<'_>,
+    session: &mut Session,
+) -> Result<SummaryAttempt> {
     let CompactionContext { policy, backend, listen, .. } = *context;
     let Planned { transcript, view, plan, .. } = fitted;
     let archive = archive::place(policy, transcript);
@@ -154,7 +159,7 @@ fn run(context: &CompactionContext<'_>, source: &str, fitted: &Planned<'_>, sess
     };
     let Accepted { text, by } = match instead {
         Instead::Text(accepted) => accepted,
-        Instead::Nothing { left } => return Ok(Attempt { left, error, ..Attempt::default() }),
+        Instead::Nothing { left } => return Ok(SummaryAttempt { left, error, ..SummaryAttempt::default() }),
     };
     let text = match by {
         SummarySource::Summarizer => summarization.with_facts(text),
@@ -174,7 +179,12 @@ fn run(context: &CompactionContext<'_>, source: &str, fitted: &Planned<'_>, sess
         is_note: by == SummarySource::Note,
     });
     let placed = summarization.placed(&text);
-    Ok(Attempt { summary: Some(Summary { text, by, tokens, saved, placed }), archived, error, ..Attempt::default() })
+    Ok(SummaryAttempt {
+        summary: Some(Summary { text, by, tokens, saved, placed }),
+        archived,
+        error,
+        ..SummaryAttempt::default()
+    })
 }
 
 /// Returns the conversation as the summarizer reads it, before and after its secrets are masked. `moved` are the edits that

@@ -9,8 +9,8 @@ use crate::digest::grammar::{
     Place, RUNS, SAID, STATE, THE_ASSISTANT, THE_USER, THOUGHT, UNCHECKED, USER, is_heading,
 };
 use crate::digest::outcome::Ended;
-use crate::digest::plan::PlanItem;
-use crate::digest::runs::Run;
+use crate::digest::plan::TodoItem;
+use crate::digest::runs::CallRun;
 use crate::digest::said::{Said, SaidKind};
 use crate::digest::user::UserMessage;
 use crate::transcript::lazy_text::LazyText;
@@ -112,7 +112,7 @@ fn read_state(digest: &mut Digest<'_>, item: &str) {
         return;
     };
     if let Some(items) = text.strip_prefix("Plan:\n") {
-        digest.plan.items = items.split('\n').filter_map(PlanItem::parse).collect();
+        digest.plan.items = items.split('\n').filter_map(TodoItem::parse).collect();
         digest.plan.place = Some(place);
         return;
     }
@@ -141,7 +141,7 @@ fn add_run<'a>(digest: &mut Digest<'a>, place: Place, text: &str) {
     let purpose = purpose_of(&name, &ToolUse { command, ..ToolUse::default() }, outcome);
     let ended = if outcome.starts_with("failed") { Ended::Failed(None) } else { Ended::Unknown };
     let carried = Some((label.to_owned(), outcome.to_owned()));
-    digest.runs.push(Run { purpose, carried, ..Run::new(place, ended) });
+    digest.runs.push(CallRun { purpose, carried, ..CallRun::new(place, ended) });
 }
 
 /// Splits the index of a message from the beginning of an item.

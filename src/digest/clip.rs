@@ -24,14 +24,14 @@ pub(super) enum PieceKind {
 
 /// A piece of a text.
 #[derive(Debug, Clone)]
-pub(super) struct Piece {
+pub(super) struct ClipPiece {
     /// The place in the text, in bytes.
     pub(super) range: Range<usize>,
     pub(super) kind: PieceKind,
 }
 
 /// Cuts a text into pieces, in order. The middle of a very long text has none.
-pub(super) fn pieces(text: &str) -> Vec<Piece> {
+pub(super) fn pieces(text: &str) -> Vec<ClipPiece> {
     const MOST_BYTES: usize = 1 << 16;
     let mut found = Vec::new();
     if text.len() <= MOST_BYTES {
@@ -44,7 +44,7 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
     found
 }
 
-fn add_pieces(text: &str, part: Range<usize>, found: &mut Vec<Piece>) {
+fn add_pieces(text: &str, part: Range<usize>, found: &mut Vec<ClipPiece>) {
     let (mut at, mut is_code) = (part.start, false);
     for line in text[part].split_inclusive('\n') {
         let range = trimmed(text, at..at + line.len());
@@ -55,7 +55,7 @@ fn add_pieces(text: &str, part: Range<usize>, found: &mut Vec<Piece>) {
             // Lines of code that are not a piece of their own belong to the one before.
             match found.last_mut().filter(|before| is_code && range.end - before.range.start <= LONGEST) {
                 Some(before) => before.range.end = before.range.end.max(range.end),
-                None => found.push(Piece { range, kind: PieceKind::Code }),
+                None => found.push(ClipPiece { range, kind: PieceKind::Code }),
             }
             is_code ^= is_fence;
         } else if is_heading(shown) {
@@ -72,7 +72,7 @@ fn add_pieces(text: &str, part: Range<usize>, found: &mut Vec<Piece>) {
 const LONGEST: usize = 320;
 
 /// Adds a piece, or the parts of one that is too long, cut between words.
-fn add_chunks(text: &str, range: Range<usize>, kind: PieceKind, found: &mut Vec<Piece>) {
+fn add_chunks(text: &str, range: Range<usize>, kind: PieceKind, found: &mut Vec<ClipPiece>) {
     // The mark of a gap in an earlier digest is not words.
     if text[range.clone()].chars().all(|c| c == GAP || c.is_whitespace()) {
         return;
@@ -82,16 +82,16 @@ fn add_chunks(text: &str, range: Range<usize>, kind: PieceKind, found: &mut Vec<
         let most = cut_before(text, start + LONGEST);
         let blank = text[start..most].rfind(char::is_whitespace).filter(|cut| *cut > LONGEST / 2);
         let end = blank.map_or(most, |cut| start + cut);
-        found.push(Piece { range: trimmed(text, start..end), kind });
+        found.push(ClipPiece { range: trimmed(text, start..end), kind });
         start = end;
     }
-    found.push(Piece { range: trimmed(text, start..range.end), kind });
+    found.push(ClipPiece { range: trimmed(text, start..range.end), kind });
 }
 
 /// Cuts a text into pieces, with a short list and the line that announces it as one.
-pub(super) fn pieces_with_lists(text: &str) -> Vec<Piece> {
+pub(super) fn pieces_with_lists(text: &str) -> Vec<ClipPiece> {
     const LONGEST: usize = 600;
-    let mut joined: Vec<Piece> = Vec::new();
+    let mut joined: Vec<ClipPiece> = Vec::new();
     for piece in pieces(text) {
         let goes_on = joined.last().is_some_and(|before| {
             let announces = before.kind != PieceKind::Code && text[before.range.clone()].ends_with([':', '：']);

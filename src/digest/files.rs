@@ -13,7 +13,7 @@ use crate::wording::one_line;
 
 /// The last use of a file, or its creation.
 #[derive(Debug, Clone)]
-pub(super) struct FileUse {
+pub(super) struct FileHistory {
     pub(super) path: String,
     pub(super) action: FileAction,
     pub(super) place: Place,
@@ -31,7 +31,7 @@ pub(super) struct FileNote {
 #[derive(Debug, Default)]
 pub(super) struct Files {
     /// In the order in which they were first used.
-    uses: Vec<FileUse>,
+    uses: Vec<FileHistory>,
     by_path: HashMap<(String, bool), usize>,
     /// Edits that failed and were not repeated, in order.
     pub(super) failed: Vec<FileNote>,
@@ -113,15 +113,15 @@ impl Files {
             Some(&at) => (self.uses[at].action, self.uses[at].place) = (action, place),
             None => {
                 self.by_path.insert(key, self.uses.len());
-                self.uses.push(FileUse { path, action, place });
+                self.uses.push(FileHistory { path, action, place });
             }
         }
     }
 
     /// Returns the files, those used last first. A file that was read after its creation is a created one.
-    pub(super) fn newest_first(&self) -> Vec<&FileUse> {
-        let is_known = |file: &FileUse| file.action == FileAction::Read && self.is_created(&file.path);
-        let mut uses: Vec<&FileUse> = self.uses.iter().filter(|file| !is_known(file)).collect();
+    pub(super) fn newest_first(&self) -> Vec<&FileHistory> {
+        let is_known = |file: &FileHistory| file.action == FileAction::Read && self.is_created(&file.path);
+        let mut uses: Vec<&FileHistory> = self.uses.iter().filter(|file| !is_known(file)).collect();
         uses.sort_by_key(|file| std::cmp::Reverse(file.place));
         uses
     }
@@ -132,7 +132,7 @@ impl Files {
     }
 
     /// Returns the changes of files, not what was only read.
-    pub(super) fn changes(&self) -> impl Iterator<Item = &FileUse> {
+    pub(super) fn changes(&self) -> impl Iterator<Item = &FileHistory> {
         self.uses.iter().filter(|file| file.action != FileAction::Read)
     }
 
@@ -153,7 +153,7 @@ impl Files {
     /// Tells paths without a folder that they are in.
     pub(super) fn shorten(&mut self, folder: &str) {
         self.by_path.clear();
-        for FileUse { path, action, place } in std::mem::take(&mut self.uses) {
+        for FileHistory { path, action, place } in std::mem::take(&mut self.uses) {
             self.add(without_folder(&path, folder), action, place);
         }
         for note in self.failed.iter_mut().chain(&mut self.edits) {

@@ -7,7 +7,7 @@ use crate::digest::Digest;
 use crate::digest::clip::indented;
 use crate::digest::grammar::{ARROW, CHANGED_AFTER, FAILED_EDIT, FOLDER, MISSING, THE_USER};
 use crate::digest::outcome::Ended;
-use crate::digest::runs::Run;
+use crate::digest::runs::CallRun;
 use crate::digest::words::words_of;
 use crate::tokens::Counter;
 use crate::transcript::tools::actions::FileAction;
@@ -24,14 +24,14 @@ impl Digest<'_> {
         const LEAST_WORDS: usize = 3;
         let known = Known::new(summary);
         // The most important first, each with its place in the section: there, the older come first.
-        let mut lines: Vec<((Part, usize), String)> = Vec::new();
+        let mut lines: Vec<((MissingPart, usize), String)> = Vec::new();
         let last = self.user.len().checked_sub(1);
         for (at, message) in self.user.iter().enumerate().rev() {
             if Some(at) == last || message.is_short_command() {
                 let words = message.words();
                 let says_much = words_of(&words.to_lowercase()).nth(LEAST_WORDS - 1).is_some();
                 if says_much && !known.has(&words) {
-                    lines.push(((Part::User, at), format!("{} {THE_USER}{}", message.place, indented(&words))));
+                    lines.push(((MissingPart::User, at), format!("{} {THE_USER}{}", message.place, indented(&words))));
                 }
             }
         }
@@ -42,11 +42,11 @@ impl Digest<'_> {
                 unnamed.iter().filter(|file| file.action == action).map(|file| format!("{} {}", file.path, file.place));
             let paths = paths.collect::<Vec<_>>().join(", ");
             if !paths.is_empty() {
-                lines.push(((Part::Files, at), format!("{}{action:?}: {paths}", std::mem::take(&mut folder))));
+                lines.push(((MissingPart::Files, at), format!("{}{action:?}: {paths}", std::mem::take(&mut folder))));
             }
         }
         let is_failure =
-            |run: &&(usize, &Run<'_>)| matches!(run.1.ended, Ended::Failed(_)) && run.1.purpose <= Purpose::Scripts;
+            |run: &&(usize, &CallRun<'_>)| matches!(run.1.ended, Ended::Failed(_)) && run.1.purpose <= Purpose::Scripts;
         // Among what is carried, the order of calls and files is not known.
         let changed = self.files.changes().map(|file| file.place).filter(|place| !place.is_carried()).max();
         for (at, run) in self.runs.iter().enumerate().rev().filter(|run| is_failure(&run)).take(MOST_FAILURES) {
@@ -56,15 +56,15 @@ impl Digest<'_> {
                 // A later change may have mended it. Whether it did, the reader judges.
                 let is_told = outcome.ends_with(CHANGED_AFTER);
                 let after = if Some(run.place) < changed && !is_told { CHANGED_AFTER } else { "" };
-                lines.push(((Part::Calls, at), format!("{} {label}{ARROW}{outcome}{after}", run.place)));
+                lines.push(((MissingPart::Calls, at), format!("{} {label}{ARROW}{outcome}{after}", run.place)));
             }
         }
         let failed = self.files.failed.iter().enumerate().rev().filter(|(_, edit)| !known.names(&edit.path));
         for (at, edit) in failed.take(MOST_FAILURES) {
-            lines.push(((Part::Edits, at), format!("{} {FAILED_EDIT}{}: {}", edit.place, edit.path, edit.text)));
+            lines.push(((MissingPart::Edits, at), format!("{} {FAILED_EDIT}{}: {}", edit.place, edit.path, edit.text)));
         }
         let mut out = MISSING.to_owned();
-        let mut shown: BTreeMap<(Part, usize), &str> = BTreeMap::new();
+        let mut shown: BTreeMap<(MissingPart, usize), &str> = BTreeMap::new();
         for (place, line) in &lines {
             shown.insert(*place, line);
             let items: String = shown.values().map(|line| format!("\n- {line}")).collect();
@@ -81,7 +81,7 @@ impl Digest<'_> {
 
 /// The parts of the section, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum MissingPart {
     User,
     Calls,
     Edits,

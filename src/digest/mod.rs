@@ -36,8 +36,8 @@ use std::collections::HashSet;
 
 use files::Files;
 use grammar::Place;
-use plan::Plan;
-use runs::Run;
+use plan::TodoList;
+use runs::CallRun;
 use said::Said;
 use user::UserMessage;
 
@@ -56,10 +56,10 @@ pub(crate) struct Digest<'a> {
     user: Vec<UserMessage<'a>>,
     /// Messages of the user that an earlier digest had left out.
     left_out: usize,
-    plan: Plan,
+    plan: TodoList,
     files: Files,
     /// The last run of each command and call, in order.
-    runs: Vec<Run<'a>>,
+    runs: Vec<CallRun<'a>>,
     /// Calls that an earlier digest had left out.
     runs_left_out: usize,
     /// The folder that most commands and paths are in; both are told without it.

@@ -46,7 +46,7 @@ pub(super) fn reads_as_error(result: &str) -> bool {
 }
 
 /// Returns the lines of an output without what an agent's shell prints around it: tags, marks of the end, the command.
-fn lines_of_output<'r>(output: &'r str, call: &Call<'_>) -> Vec<&'r str> {
+fn lines_of_output<'r>(output: &'r str, call: &ToldCall<'_>) -> Vec<&'r str> {
     const FRAMES: &str = "![|<returncode>|<output_head>|<output_tail>|<elided_chars>|<warning>|[command finished|[the command completed|[current working directory|[python interpreter|[jupyter|shell cwd was reset|wall time:|[... omitted 0 of|exit code|process exited with code|chunk id:|original token count:|output:|observation:";
     let inside = |line: &'r str| {
         let line = line.trim();
@@ -62,7 +62,7 @@ fn lines_of_output<'r>(output: &'r str, call: &Call<'_>) -> Vec<&'r str> {
 }
 
 /// A call whose result is told.
-pub(super) struct Call<'c> {
+pub(super) struct ToldCall<'c> {
     pub(super) label: &'c str,
     /// Whether its result is the output of a command, and not a text.
     pub(super) is_output: bool,
@@ -108,7 +108,7 @@ const SEPARATOR: &str = " / ";
 
 /// Returns what a result tells in at most `most` bytes, on one line: a short one whole, the values of a JSON document, of
 /// a long output the lines that say how it went, of a long text its beginning and end.
-pub(super) fn telling(result: &str, call: &Call<'_>, ended: Ended, most: usize) -> String {
+pub(super) fn telling(result: &str, call: &ToldCall<'_>, ended: Ended, most: usize) -> String {
     /// Bytes at either end of an output that are looked at, and most bytes of a document.
     const LOOK: usize = 16_000;
     const LARGEST: usize = 400_000;
@@ -147,7 +147,7 @@ fn output_in_object(object: &Map<String, Value>) -> Option<String> {
 }
 
 /// Returns the lines that say how something went, in their order: the last ones, of a failure the first as well.
-fn telling_lines(lines: &[&str], call: &Call<'_>, ended: Ended, most: usize) -> String {
+fn telling_lines(lines: &[&str], call: &ToldCall<'_>, ended: Ended, most: usize) -> String {
     const WORDS: &str = " passed| failed|error|exception|warning|not found|denied|refused|panicked|fatal|success|cannot|no such|timed out|conflict|rejected|traceback|undefined|expected|mismatch|ok.|fail:|fail |--- fail|result:|total|失败|成功|错误|通过";
     /// Bytes of a line that a person reads, the least room for one, and lines besides the first ones chosen.
     const LONGEST: usize = 400;

@@ -10,34 +10,35 @@ use crate::wording::one_line;
 
 /// The last plan, or todo list.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct TodoList {
     /// The message that changed it last.
     pub(super) place: Option<Place>,
-    pub(super) items: Vec<PlanItem>,
+    pub(super) items: Vec<TodoItem>,
 }
 
 /// An item of a plan: its status, and its text with the number by which later calls name it, `#3 Run the tests`.
 #[derive(Debug, Clone)]
-pub(super) struct PlanItem {
-    pub(super) status: Status,
+pub(super) struct TodoItem {
+    pub(super) status: TodoStatus,
     text: String,
 }
 
 /// The status of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Status {
+pub(super) enum TodoStatus {
     Open,
     Going,
     Done,
 }
 
 /// The marks in front of items.
-const MARKS: [(&str, Status); 3] = [("[ ] ", Status::Open), ("[>] ", Status::Going), ("[x] ", Status::Done)];
+const MARKS: [(&str, TodoStatus); 3] =
+    [("[ ] ", TodoStatus::Open), ("[>] ", TodoStatus::Going), ("[x] ", TodoStatus::Done)];
 
-impl PlanItem {
-    fn new(text: &str, status: Status) -> Self {
+impl TodoItem {
+    fn new(text: &str, status: TodoStatus) -> Self {
         const LONGEST: usize = 160;
-        PlanItem { status, text: cut(&one_line(text), LONGEST) }
+        TodoItem { status, text: cut(&one_line(text), LONGEST) }
     }
 
     /// Returns the line of the item.
@@ -48,21 +49,21 @@ impl PlanItem {
 
     /// Reads the line of an item again.
     pub(super) fn parse(line: &str) -> Option<Self> {
-        MARKS.iter().find_map(|(mark, status)| Some(PlanItem::new(line.strip_prefix(mark)?, *status)))
+        MARKS.iter().find_map(|(mark, status)| Some(TodoItem::new(line.strip_prefix(mark)?, *status)))
     }
 }
 
 /// Reads the status of an item; `None` if it was dropped.
-fn status_of(status: &str) -> Option<Status> {
+fn status_of(status: &str) -> Option<TodoStatus> {
     match status.to_lowercase().replace(['_', '-'], " ").as_str() {
-        "completed" | "done" | "complete" | "finished" => Some(Status::Done),
-        "in progress" | "doing" | "active" => Some(Status::Going),
+        "completed" | "done" | "complete" | "finished" => Some(TodoStatus::Done),
+        "in progress" | "doing" | "active" => Some(TodoStatus::Going),
         "cancelled" | "canceled" | "dropped" | "deleted" => None,
-        _ => Some(Status::Open),
+        _ => Some(TodoStatus::Open),
     }
 }
 
-impl Plan {
+impl TodoList {
     /// Updates the plan by a call that carries one or an item of it. Returns whether it does.
     pub(super) fn update(&mut self, name: &str, given: &Value, result: &str, place: Place) -> bool {
         let words = words_of_name(name);
@@ -91,7 +92,7 @@ impl Plan {
         if items.is_empty() && !list.is_empty() {
             return false;
         }
-        self.items = items.into_iter().flatten().map(|(status, text)| PlanItem::new(&text, status)).collect();
+        self.items = items.into_iter().flatten().map(|(status, text)| TodoItem::new(&text, status)).collect();
         true
     }
 
@@ -99,7 +100,7 @@ impl Plan {
     fn create(&mut self, given: &Value, result: &str) -> bool {
         let Some(text) = argument(given, &["subject", "title", "description"]) else { return false };
         // A plan that is done makes room for the next one.
-        if self.items.iter().all(|item| item.status == Status::Done) {
+        if self.items.iter().all(|item| item.status == TodoStatus::Done) {
             self.items.clear();
         }
         let result = result.to_lowercase();
@@ -107,7 +108,7 @@ impl Plan {
         let behind = behind.trim_start_matches(['"', ' ']);
         let digits = behind.len() - behind.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let number = if digits > 0 { format!("#{} ", &behind[..digits]) } else { String::new() };
-        self.items.push(PlanItem::new(&format!("{number}{text}"), Status::Open));
+        self.items.push(TodoItem::new(&format!("{number}{text}"), TodoStatus::Open));
         true
     }
 
@@ -118,7 +119,7 @@ impl Plan {
         let Some(at) = self.items.iter().position(|item| item.text.starts_with(&number)) else { return true };
         let item = &mut self.items[at];
         if let Some(text) = argument(given, &["subject", "title"]) {
-            *item = PlanItem::new(&format!("{number}{text}"), item.status);
+            *item = TodoItem::new(&format!("{number}{text}"), item.status);
         }
         match argument(given, &["status", "state"]).map(|status| status_of(&status)) {
             Some(Some(status)) => item.status = status,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::digest::files::CallText;
 use crate::digest::grammar::Place;
 use crate::digest::outcome::{Ended, ended, reads_as_error};
-use crate::digest::runs::{Run, folder_of_command};
+use crate::digest::runs::{CallRun, folder_of_command};
 use crate::digest::said::{Said, SaidKind};
 use crate::digest::user::UserMessage;
 use crate::digest::{Digest, carried, words};
@@ -26,7 +26,7 @@ use crate::wording::counted;
 
 /// Reads messages, with their `indices` in the source. `prefix` is the opening of an earlier summary.
 pub(crate) fn read<'a>(messages: &[&Message<'a>], indices: &[usize], prefix: &str) -> Digest<'a> {
-    let mut reader = Reader { prefix, ..Reader::default() };
+    let mut reader = HistoryReader { prefix, ..HistoryReader::default() };
     for (at, message) in messages.iter().enumerate() {
         let index = indices.get(at).copied().unwrap_or(at);
         reader.read_message(message, index, messages.get(at + 1).copied());
@@ -53,7 +53,7 @@ struct CallResult<'a> {
 }
 
 #[derive(Default)]
-struct Reader<'a, 'p> {
+struct HistoryReader<'a, 'p> {
     digest: Digest<'a>,
     prefix: &'p str,
     open: Vec<Option<OpenCall<'a>>>,
@@ -67,12 +67,12 @@ struct Reader<'a, 'p> {
     /// The places of the runs that an earlier digest told, by their labels.
     carried: Option<HashMap<String, usize>>,
     /// The last call, where the state tells what it did.
-    last_of_files: Option<Run<'a>>,
+    last_of_files: Option<CallRun<'a>>,
     /// How many commands ran in each folder.
     folders: HashMap<String, usize>,
 }
 
-impl<'a> Reader<'a, '_> {
+impl<'a> HistoryReader<'a, '_> {
     fn read_message(&mut self, message: &Message<'a>, index: usize, next: Option<&Message<'a>>) {
         let place = Place::new(index);
         let follows_summary = std::mem::replace(&mut self.follows_summary, message.earlier);
@@ -251,7 +251,7 @@ impl<'a> Reader<'a, '_> {
         (tool.command.as_deref().map_or((&*name, &*text), |command| ("", command.trim()))).hash(&mut key);
         drop(text);
         let (result, other) = result.map(|result| (result.text, result.other)).unzip();
-        let run = Run { purpose, name, arguments, result, other: other.flatten(), ..Run::new(place, end) };
+        let run = CallRun { purpose, name, arguments, result, other: other.flatten(), ..CallRun::new(place, end) };
         // The last call is told whatever it was.
         self.last_of_files = None;
         if is_of_files {
@@ -271,7 +271,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Adds the last run of its key, in place of the one before, and of the one that an earlier digest told.
-    fn add_run(&mut self, key: u64, mut run: Run<'a>) {
+    fn add_run(&mut self, key: u64, mut run: CallRun<'a>) {
         let runs = &mut self.digest.runs;
         if self.carried.is_none() {
             let told = runs.iter().enumerate().filter(|(_, run)| run.carried.is_some());

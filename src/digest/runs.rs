@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::digest::clip::middle_cut;
 use crate::digest::files::{Files, without_folder};
 use crate::digest::grammar::{ARROW, FAILED_BEFORE, Lines, Place, UNCHECKED};
-use crate::digest::outcome::{self, Call, Ended, telling};
+use crate::digest::outcome::{self, Ended, ToldCall, telling};
 use crate::digest::words;
 use crate::tokens::Counter;
 use crate::transcript::lazy_text::LazyText;
@@ -27,7 +27,7 @@ pub(super) struct FailedRun<'a> {
 
 /// The last run of a command or call.
 #[derive(Debug)]
-pub(super) struct Run<'a> {
+pub(super) struct CallRun<'a> {
     pub(super) place: Place,
     pub(super) purpose: Purpose,
     pub(super) name: String,
@@ -44,10 +44,10 @@ pub(super) struct Run<'a> {
     pub(super) is_superseded: bool,
 }
 
-impl<'a> Run<'a> {
+impl<'a> CallRun<'a> {
     /// Creates one of which only the place and the end are known.
     pub(super) fn new(place: Place, ended: Ended) -> Self {
-        Run {
+        CallRun {
             place,
             purpose: Purpose::Reads,
             name: String::new(),
@@ -114,7 +114,7 @@ impl<'a> Run<'a> {
         }
         let is_output = label.starts_with('`');
         let is_data = self.purpose != Purpose::Checks;
-        let call = Call { label, is_output, only_shows: self.purpose == Purpose::Reads, is_data, noise };
+        let call = ToldCall { label, is_output, only_shows: self.purpose == Purpose::Reads, is_data, noise };
         let told = |result: &LazyText<'_>, ended| telling(&result.read(), &call, ended, most);
         let result = self.result.as_ref().filter(|_| self.ended != Ended::Refused);
         let told = result.map(|result| told(result, self.ended)).unwrap_or_default();
@@ -157,7 +157,7 @@ impl<'a> Run<'a> {
 
 /// Returns the lines of calls in at most `room` tokens. First each gets a short line, as far as there is room, those that
 /// act first; then they get longer ones.
-pub(super) fn lines(runs: &[&Run<'_>], files: &Files, counter: Counter, room: u64, folder: Option<&str>) -> Lines {
+pub(super) fn lines(runs: &[&CallRun<'_>], files: &Files, counter: Counter, room: u64, folder: Option<&str>) -> Lines {
     /// Bytes of a result, and tokens of the shortest line.
     const LEVELS: [usize; 5] = [130, 240, 400, 700, 1_200];
     const SHORTEST: u64 = 8;
@@ -175,7 +175,7 @@ pub(super) fn lines(runs: &[&Run<'_>], files: &Files, counter: Counter, room: u6
     });
     order.truncate(usize::try_from(room / SHORTEST).unwrap_or(usize::MAX));
     let noise = outcome::noise(runs.iter().filter_map(|run| run.result.as_ref()));
-    let line = |run: &Run<'_>, most: usize| {
+    let line = |run: &CallRun<'_>, most: usize| {
         let label = run.label(folder);
         let stale = unchecked.filter(|(place, _)| *place == run.place);
         let stale = stale.map(|(_, changed)| format!("{UNCHECKED}{changed}"));

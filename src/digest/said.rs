@@ -31,7 +31,7 @@ pub(super) enum SaidKind {
 
 /// The rank of a piece: what has a smaller one comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum SaidRank {
     /// Of the last report, or of the last text.
     Last,
     /// It gives a reason, a decision or a cause; stronger ones come first.
@@ -45,7 +45,7 @@ enum Rank {
 
 /// A piece of a text that may be told.
 struct SaidPiece {
-    rank: Rank,
+    rank: SaidRank,
     /// How many texts came later.
     age: usize,
     range: Range<usize>,
@@ -137,12 +137,12 @@ fn ranked_pieces(text: &str, kind: SaidKind, age: usize, for_last: u64) -> Vec<S
             || retracts(at)
             || retracts(at + 1);
         let rank = match words::count(&shown[at].to_lowercase(), REASONS).min(2) {
-            _ if (piece.range.end as u64) < for_last.saturating_mul(BYTES_PER_TOKEN) => Rank::Last,
+            _ if (piece.range.end as u64) < for_last.saturating_mul(BYTES_PER_TOKEN) => SaidRank::Last,
             _ if is_idle && (for_last == 0 || is_remark) => continue,
-            0 if opens && age <= LAST_STEPS || is_report && words::has_label(shown[at]) => Rank::Opening,
-            0 if is_report || opens && kind == SaidKind::Step => Rank::Plain,
-            0 => Rank::Rest,
-            strength => Rank::Reason(Reverse(strength)),
+            0 if opens && age <= LAST_STEPS || is_report && words::has_label(shown[at]) => SaidRank::Opening,
+            0 if is_report || opens && kind == SaidKind::Step => SaidRank::Plain,
+            0 => SaidRank::Rest,
+            strength => SaidRank::Reason(Reverse(strength)),
         };
         opens = false;
         found.push(SaidPiece { rank, age, range: piece.range.clone() });

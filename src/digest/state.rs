@@ -4,7 +4,7 @@ use crate::digest::clip::{GAP, cut, indented};
 use crate::digest::files::{FileNote, Files};
 use crate::digest::grammar::{FAILED_EDIT, FOLDER, LAST_EDIT, LOADED};
 use crate::digest::outcome::Ended;
-use crate::digest::plan::{Plan, Status};
+use crate::digest::plan::{TodoList, TodoStatus};
 use crate::digest::{Digest, Loaded};
 use crate::tokens::Counter;
 use crate::transcript::tools::actions::FileAction;
@@ -70,10 +70,10 @@ fn loaded_line(digest: &Digest<'_>) -> Option<String> {
 }
 
 /// Returns the plan with the items that have room, open ones first.
-fn plan_line(plan: &Plan, room: &mut Room) -> Option<String> {
+fn plan_line(plan: &TodoList, room: &mut Room) -> Option<String> {
     let place = plan.place.filter(|place| !plan.items.is_empty() && room.take(&format!("- {place} Plan:")))?;
     let mut shown = vec![false; plan.items.len()];
-    for wanted in [Status::Going, Status::Open, Status::Done] {
+    for wanted in [TodoStatus::Going, TodoStatus::Open, TodoStatus::Done] {
         for (at, item) in plan.items.iter().enumerate().filter(|(_, item)| item.status == wanted) {
             shown[at] = room.take(&item.line());
         }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-use crate::digest::clip::{self, Piece, PieceKind, clipped, indented};
+use crate::digest::clip::{self, ClipPiece, PieceKind, clipped, indented};
 use crate::digest::grammar::{ASKED, Lines, Place, unlabelled};
 use crate::digest::words::{has_label, has_word};
 use crate::tokens::Counter;
@@ -79,7 +79,7 @@ impl<'a> UserMessage<'a> {
 
 /// A piece of a message of the user, or the question that it answers.
 pub(super) struct UserPiece {
-    rank: Rank,
+    rank: UserRank,
     /// The place of the message in the list.
     at: usize,
     /// The bytes of its words; none for the question.
@@ -88,7 +88,7 @@ pub(super) struct UserPiece {
 
 /// The rank of a piece: what has a smaller one comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum UserRank {
     /// Of the last message or the first.
     Frame,
     /// A short message that commands, forbids, or holds a number, a name or a label.
@@ -104,14 +104,14 @@ enum Rank {
     Rest,
 }
 
-impl Rank {
+impl UserRank {
     /// Returns the share of the room that the pieces up to this rank have.
     fn share(self) -> f64 {
         match self {
-            Rank::Frame | Rank::Weighty | Rank::Opening | Rank::Short | Rank::Question => 0.6,
-            Rank::Strict => 0.5,
-            Rank::Mild => 0.4,
-            Rank::Rest => 0.3,
+            UserRank::Frame | UserRank::Weighty | UserRank::Opening | UserRank::Short | UserRank::Question => 0.6,
+            UserRank::Strict => 0.5,
+            UserRank::Mild => 0.4,
+            UserRank::Rest => 0.3,
         }
     }
 }
@@ -180,35 +180,35 @@ pub(super) fn pieces_by_rank(user: &[UserMessage<'_>], limit: u64) -> Vec<UserPi
             continue;
         }
         if message.asked.is_some() {
-            let rank = if at == last { Rank::Frame } else { Rank::Question };
+            let rank = if at == last { UserRank::Frame } else { UserRank::Question };
             found.push(UserPiece { rank, at, range: None });
         }
         let words = message.words();
         if is_short {
             let rank = if is_frame {
-                Rank::Frame
+                UserRank::Frame
             } else if has_label(&words) || has_name(&words) || commands(&words) {
-                Rank::Weighty
+                UserRank::Weighty
             } else {
-                Rank::Short
+                UserRank::Short
             };
-            if rank == Rank::Weighty {
+            if rank == UserRank::Weighty {
                 weighty += words.len() as u64 / MOST_BYTES + LEAST_TOKENS;
             }
             found.push(UserPiece { rank, at, range: Some(0..words.len()) });
             continue;
         }
         let pieces = clip::pieces(&words);
-        let mut announced = Rank::Rest;
-        for (order, Piece { range, kind }) in pieces.iter().enumerate() {
+        let mut announced = UserRank::Rest;
+        for (order, ClipPiece { range, kind }) in pieces.iter().enumerate() {
             let mut rank = rank_in_message(&words, &pieces, order, is_frame);
             if *kind == PieceKind::Item {
                 // The items of a list are of the rank of the line that announces them.
                 rank = rank.min(announced);
             } else {
-                announced = if words[range.clone()].ends_with([':', '：']) { rank } else { Rank::Rest };
+                announced = if words[range.clone()].ends_with([':', '：']) { rank } else { UserRank::Rest };
             }
-            if rank == Rank::Opening {
+            if rank == UserRank::Opening {
                 opening += range.len() as u64 / MOST_BYTES + LEAST_TOKENS;
             }
             found.push(UserPiece { rank, at, range: Some(range.clone()) });
@@ -227,20 +227,20 @@ fn has_name(words: &str) -> bool {
 }
 
 /// Returns the rank of a piece of a long message.
-fn rank_in_message(words: &str, pieces: &[Piece], at: usize, is_frame: bool) -> Rank {
+fn rank_in_message(words: &str, pieces: &[ClipPiece], at: usize, is_frame: bool) -> UserRank {
     /// Bytes of an opening: that of the first message and of the last tells what the work is about.
     const OPENING: usize = 240;
     const OPENING_OF_FRAME: usize = 640;
-    let (opening, rank) = if is_frame { (OPENING_OF_FRAME, Rank::Frame) } else { (OPENING, Rank::Opening) };
+    let (opening, rank) = if is_frame { (OPENING_OF_FRAME, UserRank::Frame) } else { (OPENING, UserRank::Opening) };
     let shown = |at: usize| &words[pieces[at].range.clone()];
     // A short block behind a line that commands is an exact command; other code is not read for words.
     let is_block = || at > 0 && shown(at).starts_with("```") && shown(at).len() < SHORT;
     match pieces[at].kind {
         _ if at == 0 || at + 1 == pieces.len() || pieces[at].range.end <= opening => rank,
-        PieceKind::Code if is_block() && commands(shown(at - 1)) => Rank::Strict,
-        PieceKind::Code => Rank::Rest,
-        _ if has_word(shown(at), STRICT) => Rank::Strict,
-        _ if has_word(shown(at), MILD) || shown(at).ends_with(['?', '？']) => Rank::Mild,
-        _ => Rank::Rest,
+        PieceKind::Code if is_block() && commands(shown(at - 1)) => UserRank::Strict,
+        PieceKind::Code => UserRank::Rest,
+        _ if has_word(shown(at), STRICT) => UserRank::Strict,
+        _ if has_word(shown(at), MILD) || shown(at).ends_with(['?', '？']) => UserRank::Mild,
+        _ => UserRank::Rest,
     }
 }

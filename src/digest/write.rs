@@ -9,7 +9,7 @@ use crate::digest::grammar::{
     ASKED, EARLIER, FOLDER, LAST, LEFT_OUT, Lines, Place, RUNS, SAID, STATE, THE_ASSISTANT, THE_USER, USER,
 };
 use crate::digest::outcome::Ended;
-use crate::digest::runs::Run;
+use crate::digest::runs::CallRun;
 use crate::digest::said::SaidKind;
 use crate::digest::user::UserPiece;
 use crate::digest::{Digest, runs, said, state, user};
@@ -20,7 +20,7 @@ use crate::wording::counted;
 impl Digest<'_> {
     /// Writes the digest in at most `limit` tokens. It is empty only where not even a word has room.
     pub(crate) fn write(&self, counter: Counter, limit: u64) -> String {
-        let writer = Writer { digest: self, counter, user: user::pieces_by_rank(&self.user, limit) };
+        let writer = DigestWriter { digest: self, counter, user: user::pieces_by_rank(&self.user, limit) };
         let mut room = limit;
         loop {
             let text = writer.sections(room);
@@ -59,14 +59,14 @@ impl Digest<'_> {
     }
 }
 
-struct Writer<'w, 'a> {
+struct DigestWriter<'w, 'a> {
     digest: &'w Digest<'a>,
     counter: Counter,
     /// The pieces of the user's messages, the most important first.
     user: Vec<UserPiece>,
 }
 
-impl Writer<'_, '_> {
+impl DigestWriter<'_, '_> {
     /// Writes the sections for so many tokens.
     fn sections(&self, room: u64) -> String {
         /// Shares of the room: of an earlier summary, the state, the calls, and the last report. The user's words have
@@ -103,13 +103,13 @@ impl Writer<'_, '_> {
             state.iter().for_each(|line| add_line(&mut out, &format!("- {line}")));
         }
         let folder = state.iter().find_map(|line| line.strip_prefix(FOLDER));
-        let told: Vec<&Run<'_>> = runs.iter().filter(|run| run.ended != Ended::NoResult).collect();
+        let told: Vec<&CallRun<'_>> = runs.iter().filter(|run| run.ended != Ended::NoResult).collect();
         let last = told.last().map(|run| run.place);
-        let only_reads = |run: &&&Run<'_>| run.purpose == Purpose::Reads && Some(run.place) != last;
-        let (reads, acts): (Vec<&Run<'_>>, Vec<&Run<'_>>) = told.iter().partition(only_reads);
+        let only_reads = |run: &&&CallRun<'_>| run.purpose == Purpose::Reads && Some(run.place) != last;
+        let (reads, acts): (Vec<&CallRun<'_>>, Vec<&CallRun<'_>>) = told.iter().partition(only_reads);
         let left = room.saturating_sub(self.tokens(&out) + self.tokens(RUNS) + self.tokens(SAID) + count);
         let least = if files.changes().next().is_some() { RUNS_SHARES.0 } else { RUNS_SHARES.1 };
-        let lines_of = |runs: &[&Run<'_>], room| runs::lines(runs, files, self.counter, room, folder);
+        let lines_of = |runs: &[&CallRun<'_>], room| runs::lines(runs, files, self.counter, room, folder);
         let mut runs = lines_of(&acts, share(left, least, of_said));
         let left = left.saturating_sub(self.cost(&runs));
         let said = said::lines(said, self.counter, left, of(room, REPORT_SHARE));

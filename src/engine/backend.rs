@@ -7,14 +7,14 @@ use crate::summary::exchange::{Bill, FailureKind, NoAnswer, Remembered, Reply, R
 use crate::wording::reason;
 
 use crate::engine::listeners::notify;
-use crate::engine::ordered_output::Semaphore;
+use crate::engine::ordered_output::Cores;
 
 /// A summarizer that the workers of a run share.
 pub(super) struct RunBackend<'a> {
     /// Answers the requests.
     pub(super) summarizer: &'a Summarizer,
     /// The cores, one of which the caller holds.
-    pub(super) cores: &'a Semaphore,
+    pub(super) cores: &'a Cores,
     /// The cache of the answers.
     pub(super) cache: Option<&'a Cache>,
     pub(super) listener: &'a dyn Listener,

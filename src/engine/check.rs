@@ -6,7 +6,7 @@ use crate::compact::{Archived, ChangedConversation, CompactionEvent, CompactionP
 use crate::events::{Event, RepairedBy};
 use crate::exit::Failure;
 use crate::files::input::Input;
-use crate::plan::breaches::{Breach, Rule, breaches};
+use crate::plan::breaches::{Breach, ProviderRule, breaches};
 use crate::plan::reasoning;
 use crate::rewrite::repair::{Repair, repair_round, unrepairable_calls};
 use crate::rewrite::thinking::{self, Removal};
@@ -34,7 +34,7 @@ pub(super) fn check(task: &Task<'_>) -> Result<bool> {
     let mut found = false;
     for transcript in &document.transcripts {
         let thinking = stale_thinking(policy, transcript, None).messages.into_iter();
-        let thinking = thinking.map(|message| Breach { message, rule: Rule::Thinking, id: None });
+        let thinking = thinking.map(|message| Breach { message, rule: ProviderRule::Thinking, id: None });
         let unreasoned = reasoning::missing(transcript, policy.reader_name());
         let mut breaches: Vec<Breach> = breaches(transcript).into_iter().chain(thinking).chain(unreasoned).collect();
         breaches.sort_by_key(|breach| breach.message);
@@ -86,7 +86,7 @@ fn stale_thinking(policy: &CompactionPolicy, transcript: &Transcript<'_>, change
 /// The input cannot be read; or a violation remains because the format has no way to repair it.
 pub(super) fn repair(task: &Task<'_>, input: &mut Input, how: Repair) -> Result<(Archived, Vec<RepairedBy>)> {
     let Task { settings, policy, .. } = *task;
-    let (mut archived, mut progress) = (Archived::default(), Progress::default());
+    let (mut archived, mut progress) = (Archived::default(), RepairProgress::default());
     let mut repaired = Vec::new();
     let is_planned = settings.action.is_read_only();
     for round in 0.. {
@@ -151,14 +151,14 @@ fn irreparable(input: &Input, violations: usize) -> Failure {
 
 /// What the rounds of a repair have done so far.
 #[derive(Default)]
-struct Progress {
+struct RepairProgress {
     /// The first repaired message of each conversation.
     first_repaired: Vec<Option<usize>>,
     /// Whether stale thinking is removed, which comes after all repairs.
     has_removed_thinking: bool,
 }
 
-impl Progress {
+impl RepairProgress {
     /// Returns the edits of the next round, for each conversation of a document.
     fn next_edits(&mut self, task: &Task<'_>, document: &Document<'_>, how: Repair) -> Vec<Vec<Edit>> {
         let transcripts = &document.transcripts;

@@ -12,7 +12,7 @@ use crate::compact::{
 };
 use crate::events::{Drawn, Ending, Event, ReportRow, Saving, Status};
 use crate::exit::Failure;
-use crate::fault::{self, Part};
+use crate::fault::{self, ProgramPart};
 use crate::presets::langgraph;
 use crate::report::json::{self, DryRun};
 use crate::report::terminal;
@@ -24,7 +24,7 @@ use crate::transcript::framing::Document;
 use crate::transcript::view::Arena;
 
 use crate::engine::read::source_name;
-use crate::engine::result::{Content, TaskResult};
+use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::task::Task;
 use crate::engine::{check, page};
 
@@ -63,8 +63,8 @@ impl Task<'_> {
         }
         result.archived = archive_contents(self.policy.has_records(), self.input.bytes(), changed);
         result.content = match self.policy.emit {
-            Emit::Messages => Content::Edited(edits),
-            Emit::Update | Emit::Summary => Content::Text(updates),
+            Emit::Messages => ResultContent::Edited(edits),
+            Emit::Update | Emit::Summary => ResultContent::Text(updates),
         };
         Ok(())
     }
@@ -156,7 +156,7 @@ impl Task<'_> {
     fn draw_page(&self, source: &str, compaction: &mut Compaction<'_>) -> Option<Arc<Drawn>> {
         self.page.filter(|page| compaction.failure.is_none() && page.may_draw(compaction.lost()))?;
         // A bug in the drawing must not cost the result.
-        fault::caught(Part::Page, || page::draw(self.policy, source, compaction)).unwrap_or_else(|fault| {
+        fault::caught(ProgramPart::Page, || page::draw(self.policy, source, compaction)).unwrap_or_else(|fault| {
             self.notify(Event::NotDrawn { source, fault: &fault });
             None
         })

@@ -9,7 +9,7 @@ use crate::transcript::framing::Document;
 use crate::transcript::view::Arena;
 
 use crate::engine::read::source_name;
-use crate::engine::result::{Content, TaskResult};
+use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::task::Task;
 
 impl Task<'_> {
@@ -44,7 +44,7 @@ impl Task<'_> {
                 text.push_str(&line);
             }
         }
-        result.content = Content::Text(text);
+        result.content = ResultContent::Text(text);
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ use crate::transcript::view::Arena;
 
 use crate::engine::page;
 use crate::engine::read::{json as json_of, read, source_name};
-use crate::engine::result::{Content, TaskResult};
+use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::task::Task;
 
 impl Task<'_> {
@@ -35,7 +35,7 @@ impl Task<'_> {
             let tally = &Tally::new(self.policy.counter, &transcript.messages);
             diffs.push_str(&Diff { source: &source, transcript, masked, tally, plan, summary, edits, pruned }.draw());
         }
-        result.content = Content::Text(terminal::for_stdout(diffs));
+        result.content = ResultContent::Text(terminal::for_stdout(diffs));
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::compact::{Compaction, CompactionEvent, Planned, certain_files, economy};
 use crate::engine::read::source_name;
-use crate::engine::result::{Content, TaskResult};
+use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::task::Task;
 use crate::events::{Event, PrunedOnly, ReportRow, Status};
 use crate::files::append;
@@ -64,7 +64,7 @@ impl Task<'_> {
             }
             text.push_str(&line(&compaction.fitted, worth, summary));
         }
-        result.content = Content::Text(text);
+        result.content = ResultContent::Text(text);
         Ok(())
     }
 

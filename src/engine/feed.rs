@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use crate::engine::sink::Sink;
-use crate::files::input::{Lines, Piece};
+use crate::files::input::{InputPiece, LineReader};
 
 /// The work that no worker has taken yet.
 pub(super) struct Feed<'b> {
@@ -22,7 +22,7 @@ pub(super) struct Feed<'b> {
 /// An input that is being read line by line.
 pub(super) struct Stream<'b> {
     pub(super) sink: Arc<Sink<'b>>,
-    pub(super) lines: Lines,
+    pub(super) lines: LineReader,
     /// The index of the next piece.
     pub(super) next: usize,
 }
@@ -32,7 +32,7 @@ pub(super) enum Next<'b> {
     /// Open the input with this index.
     Input(usize),
     /// Work on lines, with the index of their piece in the file; nothing at the end of the file.
-    Lines(Arc<Sink<'b>>, usize, Result<Option<Piece>>),
+    Lines(Arc<Sink<'b>>, usize, Result<Option<InputPiece>>),
 }
 
 impl<'b> Feed<'b> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use crate::compact::OnError;
-use crate::engine::result::{Content, Piece, TaskResult};
+use crate::engine::result::{ResultContent, ResultPiece, TaskResult};
 use crate::engine::sink::Sink;
 use crate::engine::workers::Workers;
 use crate::events::{Event, ReportRow, Status};
@@ -19,23 +19,23 @@ impl<'r> Workers<'r> {
         &self,
         sink: &Arc<Sink<'r>>,
         piece: usize,
-        lines: Result<Option<input::Piece>>,
+        lines: Result<Option<input::InputPiece>>,
     ) -> Vec<u8> {
         let is_last = !matches!(lines, Ok(Some(_)));
         let bytes = match &lines {
-            Ok(Some(input::Piece::Lines(lines))) => lines.text.len(),
-            Ok(Some(input::Piece::Bad(bytes, _))) => bytes.len(),
+            Ok(Some(input::InputPiece::Lines(lines))) => lines.text.len(),
+            Ok(Some(input::InputPiece::Bad(bytes, _))) => bytes.len(),
             _ => 0,
         };
         let mut buffer = Vec::new();
         let results = match lines {
             Ok(Some(_)) if sink.failed.is_before(piece) => Vec::new(),
-            Ok(Some(input::Piece::Lines(lines))) => {
+            Ok(Some(input::InputPiece::Lines(lines))) => {
                 let results = self.results_of_lines(sink, &lines);
                 buffer = lines.text.into_bytes();
                 results
             }
-            Ok(Some(input::Piece::Bad(bytes, failure))) => {
+            Ok(Some(input::InputPiece::Bad(bytes, failure))) => {
                 vec![self.pass_through(&sink.name(), Cow::Owned(bytes), TaskResult::failed(failure))]
             }
             Ok(None) => Vec::new(),
@@ -44,7 +44,7 @@ impl<'r> Workers<'r> {
         if results.iter().any(|result| result.error.is_some()) {
             sink.failed.note(piece);
         }
-        self.submit(sink, piece, Piece { results, is_last });
+        self.submit(sink, piece, ResultPiece { results, is_last });
         self.run.notify(Event::BytesDone { bytes, all: sink.length() });
         buffer
     }
@@ -52,7 +52,7 @@ impl<'r> Workers<'r> {
     /// Returns one result of all lines together; if one of them is bad, a result of each line up to the bad one.
     fn results_of_lines(&self, sink: &Sink<'_>, lines: &Input) -> Vec<TaskResult> {
         if lines.text.trim_ascii().is_empty() {
-            return vec![TaskResult { content: Content::Text(lines.text.clone()), ..TaskResult::default() }];
+            return vec![TaskResult { content: ResultContent::Text(lines.text.clone()), ..TaskResult::default() }];
         }
         let result = self.run.compute(sink, lines);
         if result.error.is_none() {
@@ -88,6 +88,6 @@ impl<'r> Workers<'r> {
         let rows = vec![ReportRow::without_plan(name, Status::Failed, Some(error))];
         // A dry run prints the cut of each conversation, and this line has none.
         let content = if action.is_dry_run() { Vec::new() } else { line.into_owned() };
-        TaskResult { rows, content: Content::Bytes(content), ..TaskResult::default() }
+        TaskResult { rows, content: ResultContent::Bytes(content), ..TaskResult::default() }
     }
 }

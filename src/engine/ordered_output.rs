@@ -8,7 +8,7 @@ use crate::sync::{cores_of_machine, lock, unpoisoned};
 
 /// The cores of the machine. Each worker that computes holds one.
 #[derive(Debug)]
-pub(crate) struct Semaphore {
+pub(crate) struct Cores {
     /// Returns the number of cores.
     most: fn() -> usize,
     state: Mutex<Taken>,
@@ -22,10 +22,10 @@ struct Taken {
     waiting: usize,
 }
 
-impl Semaphore {
-    /// Returns a semaphore with a permit for each core.
+impl Cores {
+    /// Returns those of this machine.
     pub(crate) fn of_machine() -> Self {
-        Semaphore { most: cores_of_machine, state: Mutex::default(), freed: Condvar::new() }
+        Cores { most: cores_of_machine, state: Mutex::default(), freed: Condvar::new() }
     }
 
     /// Runs `wait` without the core that the caller holds.
@@ -63,10 +63,10 @@ impl Semaphore {
 }
 
 /// A held core, which is released also if the work panics.
-struct Core<'c>(&'c Semaphore);
+struct Core<'c>(&'c Cores);
 
 impl<'c> Core<'c> {
-    fn of(cores: &'c Semaphore) -> Self {
+    fn of(cores: &'c Cores) -> Self {
         cores.take();
         Core(cores)
     }
@@ -80,7 +80,7 @@ impl Drop for Core<'_> {
 
 /// The place of a piece in the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct PieceIndex {
     /// The index of its input.
     pub(crate) input: usize,
     /// Its index in that input.
@@ -97,9 +97,9 @@ pub(crate) struct OrderedOutput<T> {
 #[derive(Debug)]
 struct Order<T> {
     /// The piece whose turn it is.
-    now: Place,
+    now: PieceIndex,
     /// Results that wait for their turn, each with the piece whose turn is after it.
-    waiting_results: BTreeMap<Place, (Place, T)>,
+    waiting_results: BTreeMap<PieceIndex, (PieceIndex, T)>,
     /// The number of workers that wait.
     waiting: usize,
 }
@@ -110,7 +110,7 @@ const MOST_WAITING: usize = 16;
 impl<T> OrderedOutput<T> {
     /// Returns an empty queue that starts with the first piece of an input.
     pub(crate) fn from(input: usize) -> Self {
-        let order = Order { now: Place { input, piece: 0 }, waiting_results: BTreeMap::new(), waiting: 0 };
+        let order = Order { now: PieceIndex { input, piece: 0 }, waiting_results: BTreeMap::new(), waiting: 0 };
         OrderedOutput { order: Mutex::new(order), changed: Condvar::new() }
     }
 
@@ -118,9 +118,10 @@ impl<T> OrderedOutput<T> {
     /// that follow. Before its turn, a result that `may_wait` is left to the worker that has the turn before it; the
     /// caller waits with any other. `last` says that no piece of the input follows. If `write` panics, waiting results
     /// stay until the next call.
-    pub(crate) fn submit(&self, place: Place, last: bool, result: T, may_wait: bool, write: impl Fn(T)) {
-        let Place { input, piece } = place;
-        let next = if last { Place { input: input + 1, piece: 0 } } else { Place { input, piece: piece + 1 } };
+    pub(crate) fn submit(&self, place: PieceIndex, last: bool, result: T, may_wait: bool, write: impl Fn(T)) {
+        let PieceIndex { input, piece } = place;
+        let next =
+            if last { PieceIndex { input: input + 1, piece: 0 } } else { PieceIndex { input, piece: piece + 1 } };
         let mut order = lock(&self.order);
         if may_wait && order.now != place && order.waiting_results.len() < MOST_WAITING {
             order.waiting_results.insert(place, (next, result));
@@ -175,7 +176,7 @@ impl FirstFailed {
 /// Passes the turn on when dropped, also if the work panics.
 struct PassTurn<'t, T> {
     output: &'t OrderedOutput<T>,
-    next: Place,
+    next: PieceIndex,
 }
 
 impl<T> Drop for PassTurn<'_, T> {
@@ -206,7 +207,7 @@ mod tests {
                 for (input, piece) in PLACES {
                     let (output, written) = (&output, &written);
                     let last = piece == 2 || (input, piece) == (1, 1);
-                    let place = Place { input, piece };
+                    let place = PieceIndex { input, piece };
                     scope.spawn(move || {
                         output.submit(place, last, (input, piece), may_wait, |place| lock(written).push(place));
                     });
@@ -221,7 +222,7 @@ mod tests {
         let output = OrderedOutput::from(0);
         let written = Mutex::new(Vec::new());
         let submit = |piece: usize| {
-            output.submit(Place { input: 0, piece }, false, piece, true, |piece| lock(&written).push(piece))
+            output.submit(PieceIndex { input: 0, piece }, false, piece, true, |piece| lock(&written).push(piece))
         };
         (1..=MOST_WAITING).rev().for_each(submit);
         assert!(lock(&written).is_empty());
@@ -243,7 +244,7 @@ mod tests {
     fn a_turn_is_pass_turn_by_one_that_panics() {
         let output = OrderedOutput::from(0);
         let written = Mutex::new(Vec::new());
-        let place = |piece| Place { input: 0, piece };
+        let place = |piece| PieceIndex { input: 0, piece };
         let write = |piece: usize| if piece == 0 { panic!("on purpose") } else { lock(&written).push(piece) };
         output.submit(place(1), false, 1, true, write);
         thread::scope(|scope| {
@@ -263,7 +264,7 @@ mod tests {
 
     #[test]
     fn no_more_compute_than_there_are_cores() {
-        let cores = Semaphore { most: || 2, ..Semaphore::of_machine() };
+        let cores = Cores { most: || 2, ..Cores::of_machine() };
         let (now, most) = (Mutex::new(0), Mutex::new(0));
         thread::scope(|scope| {
             for _ in 0..8 {

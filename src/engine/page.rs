@@ -10,12 +10,12 @@ use anyhow::Result;
 use crate::compact::{Compaction, CompactionPolicy, Planned, masked, redactor};
 use crate::events::Drawn;
 use crate::exit::Failure;
-use crate::files::output::{self, Output};
+use crate::files::output::{self, OutputFile};
 use crate::plan::Plan;
 use crate::redact::Redactor;
 use crate::report::brief;
 use crate::report::explain::Picture;
-use crate::report::html::{Page, PageBuilder, Reader, Shown, picture};
+use crate::report::html::{Page, PageBuilder, PricedModel, Shown, picture};
 use crate::rewrite::{Edit, Placed, remaining};
 use crate::settings::Settings;
 use crate::tokens::Categories;
@@ -128,7 +128,7 @@ pub(super) fn new_page(settings: &Settings) -> Option<PageBuilder> {
     settings.output.html.as_ref()?;
     let reader = settings.policy.reader.and_then(|model| {
         let price = model.input_price?;
-        Some(Reader { name: format!("{}:{}", model.provider, model.name), price })
+        Some(PricedModel { name: format!("{}:{}", model.provider, model.name), price })
     });
     Some(PageBuilder::new(Page::new(reader, settings.action.is_read_only())))
 }
@@ -154,7 +154,7 @@ pub(super) fn check(file: &Path, others: &[&Path]) -> Result<()> {
 /// # Errors
 /// It cannot be written; an earlier page stays unchanged.
 pub(super) fn write(page: PageBuilder, file: &Path, inputs: &Inputs) -> Result<()> {
-    let mut written = Output::begin(Some(file), None, inputs.readers())?;
+    let mut written = OutputFile::begin(Some(file), None, inputs.readers())?;
     written.write(page.finish().as_bytes())?;
     written.end(None, |_| Ok(()))
 }

@@ -9,7 +9,7 @@ use crate::settings::Action;
 
 use crate::engine::check;
 use crate::engine::read::{json as json_of, read};
-use crate::engine::result::{Content, TaskResult};
+use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::task::Task;
 
 impl Task<'_> {
@@ -51,10 +51,10 @@ impl Task<'_> {
         self.finish(&whole, result);
         if is_repaired && self.settings.action == Action::Diff {
             let mut text = self.draw_repair(&whole)?;
-            if let Content::Text(diff) = &result.content {
+            if let ResultContent::Text(diff) = &result.content {
                 text.push_str(diff);
             }
-            result.content = Content::Text(text);
+            result.content = ResultContent::Text(text);
         }
         Ok(())
     }

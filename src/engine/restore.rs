@@ -199,23 +199,23 @@ struct Restorer<'p, 'a> {
 }
 
 /// The lines of a text.
-struct Lines {
+struct LineHashes {
     hashes: Vec<String>,
     /// The offsets of the records that name a line which has changed since or is not there, by their hash.
     moved: HashMap<String, Vec<u64>>,
 }
 
-impl Lines {
+impl LineHashes {
     fn of(text: &[u8]) -> Self {
         let hash = |line| sha256(without_end(line));
-        Lines { hashes: text.split_inclusive(|byte| *byte == b'\n').map(hash).collect(), moved: HashMap::new() }
+        LineHashes { hashes: text.split_inclusive(|byte| *byte == b'\n').map(hash).collect(), moved: HashMap::new() }
     }
 
     /// Returns the offsets of the records with this hash that can be of a line: they name this line, or one that has
     /// changed since. Many lines can be equal, so the records of one are not looked at for another.
     fn places(&mut self, archive: &Archive<'_>, hash: &str, number: usize) -> Vec<u64> {
         let Some(by_line) = archive.records.get(hash) else { return Vec::new() };
-        let Lines { hashes, moved } = self;
+        let LineHashes { hashes, moved } = self;
         let has_hash = |line: usize| line.checked_sub(1).and_then(|at| hashes.get(at)).is_some_and(|own| own == hash);
         let moved = moved.entry(hash.to_owned()).or_insert_with(|| {
             let moved = by_line.iter().filter(|(line, _)| line.is_some_and(|line| !has_hash(line)));
@@ -261,7 +261,7 @@ impl Restorer<'_, '_> {
                 return Ok(whole);
             }
             let text = whole.joined();
-            let (mut lines, mut edits, mut start) = (Lines::of(&text), Vec::new(), 0);
+            let (mut lines, mut edits, mut start) = (LineHashes::of(&text), Vec::new(), 0);
             for (index, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
                 let content = without_end(line);
                 let place = Some((index + 1, &mut lines));
@@ -286,7 +286,7 @@ impl Restorer<'_, '_> {
     fn restore_text<'t>(
         &mut self,
         text: Cow<'t, [u8]>,
-        mut line: Option<(usize, &mut Lines)>,
+        mut line: Option<(usize, &mut LineHashes)>,
         seen: &mut HashSet<String>,
     ) -> Result<Restored<'t>> {
         let mut restored = Restored { text, edits: Vec::new() };

@@ -8,7 +8,7 @@ use crate::rewrite::{self, Edit};
 #[derive(Debug, Default)]
 pub(crate) struct TaskResult {
     /// The bytes to write.
-    pub(crate) content: Content,
+    pub(crate) content: ResultContent,
     /// What the edits of the content apply to; empty where there are none.
     pub(crate) input: Vec<u8>,
     /// How it ended: compacted where any conversation was, or would be.
@@ -49,14 +49,14 @@ impl TaskResult {
 }
 
 /// The results of a piece of an input, in order.
-pub(super) struct Piece {
+pub(super) struct ResultPiece {
     /// One of a document, or those of some lines.
     pub(super) results: Vec<TaskResult>,
     /// Whether no piece of the input follows.
     pub(super) is_last: bool,
 }
 
-impl Piece {
+impl ResultPiece {
     /// Whether it takes so little memory that it can wait for its turn.
     pub(super) fn is_small(&self) -> bool {
         const SMALL: usize = 1 << 16;
@@ -66,7 +66,7 @@ impl Piece {
 
 /// The bytes to write.
 #[derive(Debug)]
-pub(crate) enum Content {
+pub(crate) enum ResultContent {
     /// The input with these edits, in order.
     Edited(Vec<Edit>),
     /// A text of its own: cutoffs, a diff, an update, a complete result.
@@ -75,19 +75,19 @@ pub(crate) enum Content {
     Bytes(Vec<u8>),
 }
 
-impl Default for Content {
+impl Default for ResultContent {
     fn default() -> Self {
-        Content::Text(String::new())
+        ResultContent::Text(String::new())
     }
 }
 
-impl Content {
+impl ResultContent {
     /// Returns all bytes, piece by piece. `input` is what the edits apply to.
     pub(crate) fn pieces<'m>(&'m self, input: &'m [u8]) -> impl Iterator<Item = &'m [u8]> {
         let (edited, whole) = match self {
-            Content::Edited(edits) => (Some(rewrite::pieces(input, edits)), None),
-            Content::Text(text) => (None, Some(text.as_bytes())),
-            Content::Bytes(bytes) => (None, Some(bytes.as_slice())),
+            ResultContent::Edited(edits) => (Some(rewrite::pieces(input, edits)), None),
+            ResultContent::Text(text) => (None, Some(text.as_bytes())),
+            ResultContent::Bytes(bytes) => (None, Some(bytes.as_slice())),
         };
         edited.into_iter().flatten().chain(whole)
     }
@@ -95,18 +95,18 @@ impl Content {
     /// Whether the result differs from `input`, which is what the edits apply to.
     pub(crate) fn changes(&self, input: &[u8]) -> bool {
         match self {
-            Content::Edited(edits) => rewrite::changes(input, edits),
-            Content::Text(text) => text.as_bytes() != input,
-            Content::Bytes(bytes) => bytes != input,
+            ResultContent::Edited(edits) => rewrite::changes(input, edits),
+            ResultContent::Text(text) => text.as_bytes() != input,
+            ResultContent::Bytes(bytes) => bytes != input,
         }
     }
 
     /// Returns the bytes that this holds in memory.
     pub(crate) fn length(&self) -> usize {
         match self {
-            Content::Edited(edits) => edits.iter().map(|edit| edit.text.len()).sum(),
-            Content::Text(text) => text.len(),
-            Content::Bytes(bytes) => bytes.len(),
+            ResultContent::Edited(edits) => edits.iter().map(|edit| edit.text.len()).sum(),
+            ResultContent::Text(text) => text.len(),
+            ResultContent::Bytes(bytes) => bytes.len(),
         }
     }
 
@@ -114,9 +114,10 @@ impl Content {
     #[must_use]
     pub(crate) fn applied(self, input: &[u8]) -> Self {
         match self {
-            Content::Edited(edits) => {
+            ResultContent::Edited(edits) => {
                 let bytes = rewrite::pieces(input, &edits).collect::<Vec<_>>().concat();
-                String::from_utf8(bytes).map_or_else(|error| Content::Bytes(error.into_bytes()), Content::Text)
+                String::from_utf8(bytes)
+                    .map_or_else(|error| ResultContent::Bytes(error.into_bytes()), ResultContent::Text)
             }
             whole => whole,
         }

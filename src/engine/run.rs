@@ -10,8 +10,8 @@ use anyhow::Result;
 
 use crate::events::{Event, ReportRow, Status, Totals};
 use crate::exit::{Exit, Failure};
-use crate::fault::{self, Part};
-use crate::files::input::{self, Input, Lines, Opened, Reading};
+use crate::fault::{self, ProgramPart};
+use crate::files::input::{self, Input, LineReader, Opened, ReadOptions};
 use crate::interrupt;
 use crate::settings::{Action, Settings, Volume};
 use crate::sync::{lock, unpoisoned};
@@ -22,9 +22,9 @@ use crate::engine::cache::RunCache;
 use crate::engine::inputs::Inputs;
 use crate::engine::journal::Journal;
 use crate::engine::listeners::{Listeners, notify};
-use crate::engine::ordered_output::Semaphore;
+use crate::engine::ordered_output::Cores;
 use crate::engine::page;
-use crate::engine::result::{Content, TaskResult};
+use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::sink::{NOWHERE, Records, Sink};
 use crate::engine::task::Task;
 
@@ -33,7 +33,7 @@ pub(super) struct Run<'b> {
     pub(super) settings: &'b Settings,
     pub(super) inputs: &'b Inputs,
     /// The cores, one of which each worker holds while it computes.
-    cores: Semaphore,
+    cores: Cores,
     cache: RunCache,
     pub(super) records: Records,
     totals: Mutex<Totals>,
@@ -46,7 +46,7 @@ pub(super) enum Started {
     /// A document, with what came of it.
     Done(Box<TaskResult>),
     /// Conversations on lines, which are not read yet.
-    Lines(Lines),
+    Lines(LineReader),
 }
 
 impl<'b> Run<'b> {
@@ -65,7 +65,7 @@ impl<'b> Run<'b> {
         let run = Run {
             settings,
             inputs,
-            cores: Semaphore::of_machine(),
+            cores: Cores::of_machine(),
             cache,
             records: Records { journal, listeners, breaches: AtomicBool::new(false) },
             totals: Mutex::new(totals.clone()),
@@ -77,7 +77,7 @@ impl<'b> Run<'b> {
     }
 
     /// Works on the only input, and writes its result. Returns the lines of one that has a conversation on each.
-    pub(super) fn work_on_only(&self) -> Option<(Arc<Sink<'_>>, Lines)> {
+    pub(super) fn work_on_only(&self) -> Option<(Arc<Sink<'_>>, LineReader)> {
         let sink = self.sink(0);
         match self.start(&sink) {
             Started::Lines(lines) => return Some((sink, lines)),
@@ -103,7 +103,7 @@ impl<'b> Run<'b> {
             return done(TaskResult::failed(Failure::unreadable(message)));
         }
         let lines = self.settings.input.lines;
-        let reading = Reading { lines, may_be_other: !sink.entry.named, hashed: self.records.journal.is_some() };
+        let reading = ReadOptions { lines, may_be_other: !sink.entry.named, hashed: self.records.journal.is_some() };
         let (opened, hash) = match input::open(sink.entry.path.as_deref(), reading) {
             Ok(opened) => opened,
             Err(error) => return done(TaskResult::failed(error)),
@@ -117,7 +117,7 @@ impl<'b> Run<'b> {
             Opened::Whole(input) => {
                 sink.set_source(input.compression, false, hash);
                 let mut result = self.compute(sink, &input);
-                if matches!(result.content, Content::Edited(_)) {
+                if matches!(result.content, ResultContent::Edited(_)) {
                     result.input = input.into_bytes();
                 }
                 done(result)
@@ -157,7 +157,7 @@ impl<'b> Run<'b> {
         let mut result = TaskResult::default();
         let work = || self.cores.with(|| task.add_to(&mut result));
         // A panic in one input must not end the others.
-        let done = fault::caught(Part::Input, work).unwrap_or_else(|fault| {
+        let done = fault::caught(ProgramPart::Input, work).unwrap_or_else(|fault| {
             Err(Failure::unreadable(format!("{}: {fault}", readable_source(&input.name))).into())
         });
         result.error = done.err();

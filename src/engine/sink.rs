@@ -21,7 +21,7 @@ use crate::files::hash::hash_of;
 use crate::files::identity::Stamp;
 use crate::files::input::ReadHash;
 use crate::files::links;
-use crate::files::output::{self, Output};
+use crate::files::output::{self, OutputFile};
 use crate::files::readers::Readers;
 use crate::report::html;
 use crate::settings::{Action, Destination, Settings, archive_among};
@@ -29,7 +29,7 @@ use crate::sync::lock;
 
 use crate::engine::archive;
 use crate::engine::listeners::Listeners;
-use crate::engine::result::{Piece, TaskResult};
+use crate::engine::result::{ResultPiece, TaskResult};
 
 /// The place of a result that does not exist.
 pub(super) const NOWHERE: &str = "nowhere";
@@ -63,7 +63,7 @@ pub(super) struct Sink<'b> {
     /// The policy for its conversations.
     pub(super) policy: Cow<'b, CompactionPolicy>,
     /// The results of its pieces, in order.
-    pub(super) ordered: OrderedOutput<Piece>,
+    pub(super) ordered: OrderedOutput<ResultPiece>,
     /// Its first piece that failed; later pieces are skipped.
     pub(super) failed: FirstFailed,
     written: Mutex<Written>,
@@ -78,7 +78,7 @@ pub(super) struct Sink<'b> {
 struct Written {
     /// The rows, totals and status of all pieces so far. What else they had is written.
     result: TaskResult,
-    output: Option<Output>,
+    output: Option<OutputFile>,
     compression: Option<Compression>,
     /// Whether it has one conversation a line.
     as_lines: bool,
@@ -243,7 +243,7 @@ impl<'b> Sink<'b> {
         self.settings.action != Action::Check && is_needed
     }
 
-    fn output<'s>(&self, written: &'s mut Written) -> Result<&'s mut Output> {
+    fn output<'s>(&self, written: &'s mut Written) -> Result<&'s mut OutputFile> {
         let output = match written.output.take() {
             Some(output) => output,
             None => {
@@ -255,7 +255,7 @@ impl<'b> Sink<'b> {
                 if path.is_some() {
                     self.refuse_links()?;
                 }
-                Output::begin(path, compression, &self.readers)?
+                OutputFile::begin(path, compression, &self.readers)?
             }
         };
         Ok(written.output.insert(output))
@@ -322,7 +322,7 @@ impl<'b> Sink<'b> {
             }
             (Destination::InPlace(suffix), Some((path, _))) if written.result.changed => {
                 // A link that took the place of the file, before or after it was read, leads to another file.
-                let target = output.as_ref().and_then(Output::place).unwrap_or(path);
+                let target = output.as_ref().and_then(OutputFile::place).unwrap_or(path);
                 let (now, there) = (fs::metadata(path).ok(), fs::metadata(target).ok());
                 let before = self.metadata.as_ref().and_then(Stamp::of);
                 if [&now, &there].iter().any(|now| now.as_ref().and_then(Stamp::of) != before) {
@@ -351,7 +351,7 @@ impl<'b> Sink<'b> {
 
     /// Puts the result for a file, or a copy of the unchanged file, in its place with the mode and times of `like`, and
     /// notes it in the journal. A file that is replaced is noted before: afterwards nothing shows that it was another.
-    fn put(&self, written: &Written, path: &Path, like: Option<&Metadata>, output: Option<Output>) -> Result<()> {
+    fn put(&self, written: &Written, path: &Path, like: Option<&Metadata>, output: Option<OutputFile>) -> Result<()> {
         let has_journal = self.records.journal.is_some();
         let place = self.entry.output.as_deref().unwrap_or(path);
         let read = written.read_hash.as_ref().map(ReadHash::hash).unwrap_or_default();

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::engine::{TaskResult, run_alone};
 use crate::events::Status;
 use crate::exit::{Exit, Failure};
-use crate::fault::Part;
+use crate::fault::ProgramPart;
 use crate::fault::tests::while_failing;
 use crate::files::input::Input;
 use crate::presets;
@@ -68,7 +68,7 @@ fn a_summary_that_was_paid_for_goes_in_though_the_ledger_fails() {
     let model = ["--summarizer-cmd=true"];
     let (whole, _) = compacted(&model, &Model);
     assert!(whole.expect("a result").contains("invoices_2019"));
-    let (text, status) = while_failing(Part::Ledger, || compacted(&model, &Model));
+    let (text, status) = while_failing(ProgramPart::Ledger, || compacted(&model, &Model));
     let text = text.expect("a result");
     assert!(text.contains("It went well.") && !text.contains("invoices_2019"), "{text}");
     assert_eq!(status, Some(Status::Compacted));
@@ -79,7 +79,7 @@ fn on_error_decides_where_the_embedded_summarizer_fails() {
     let failing = |how: &str, model: bool| {
         let how = format!("--on-error={how}");
         let arguments: &[&str] = if model { &[&how, "--summarizer-cmd=true"] } else { &[&how, "--ledger=400"] };
-        while_failing(Part::Extractive, || compacted(arguments, &Silent))
+        while_failing(ProgramPart::Extractive, || compacted(arguments, &Silent))
     };
     for (how, model) in [("fail", false), ("extractive", false), ("extractive", true)] {
         let (text, status) = failing(how, model);

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex};
 use std::thread::{Builder, Scope, scope};
 
 use crate::engine::feed::{Feed, Next, Stream};
-use crate::engine::ordered_output::{OrderedOutput, Place};
-use crate::engine::result::Piece;
+use crate::engine::ordered_output::{OrderedOutput, PieceIndex};
+use crate::engine::result::ResultPiece;
 use crate::engine::run::{Run, Started};
 use crate::engine::sink::Sink;
 use crate::exit::Exit;
-use crate::files::input::Lines;
+use crate::files::input::LineReader;
 use crate::interrupt;
 use crate::settings::Action;
 use crate::sync::lock;
@@ -23,7 +23,7 @@ pub(super) struct Workers<'r> {
     pub(super) run: &'r Run<'r>,
     feed: Mutex<Feed<'r>>,
     /// The results that go to standard output, in order.
-    ordered: OrderedOutput<(Arc<Sink<'r>>, Piece)>,
+    ordered: OrderedOutput<(Arc<Sink<'r>>, ResultPiece)>,
 }
 
 /// Works on all inputs of a run.
@@ -33,7 +33,7 @@ pub(super) fn work_on_all(run: &Run<'_>) {
 }
 
 /// Works on the lines of the only input of a run.
-pub(super) fn work_on_lines<'r>(run: &'r Run<'r>, sink: Arc<Sink<'r>>, lines: Lines) {
+pub(super) fn work_on_lines<'r>(run: &'r Run<'r>, sink: Arc<Sink<'r>>, lines: LineReader) {
     let streams = VecDeque::from([Stream { sink, lines, next: 0 }]);
     work(run, Feed { entries: 0..0, streams, workers: 1 }, usize::MAX);
 }
@@ -95,7 +95,7 @@ impl<'r> Workers<'r> {
     fn start_input<'s>(&'s self, index: usize, scope: &'s Scope<'s, '_>) {
         let sink = self.run.sink(index);
         match self.run.start(&sink) {
-            Started::Done(result) => self.submit(&sink, 0, Piece { results: vec![*result], is_last: true }),
+            Started::Done(result) => self.submit(&sink, 0, ResultPiece { results: vec![*result], is_last: true }),
             Started::Lines(lines) => {
                 let mut feed = lock(&self.feed);
                 let place = feed.streams.partition_point(|stream| stream.sink.index < index);
@@ -107,11 +107,11 @@ impl<'r> Workers<'r> {
     }
 
     /// Submits the results of a piece, to be written in their turn.
-    pub(super) fn submit(&self, sink: &Arc<Sink<'r>>, piece: usize, results: Piece) {
+    pub(super) fn submit(&self, sink: &Arc<Sink<'r>>, piece: usize, results: ResultPiece) {
         let is_last = results.is_last;
         // A paid result waits itself: workers must not request summaries far ahead of the output.
         let may_wait = self.batches_lines() && results.is_small();
-        let place = Place { input: sink.index, piece };
+        let place = PieceIndex { input: sink.index, piece };
         if self.run.settings.action.is_read_only() {
             let result = (Arc::clone(sink), results);
             self.ordered.submit(place, is_last, result, may_wait, |(sink, results)| self.write(&sink, results));
@@ -121,7 +121,7 @@ impl<'r> Workers<'r> {
     }
 
     /// Writes the results of a piece whose turn it is.
-    fn write(&self, sink: &Sink<'_>, piece: Piece) {
+    fn write(&self, sink: &Sink<'_>, piece: ResultPiece) {
         for result in piece.results {
             if !sink.as_lines() {
                 return self.run.write_document(sink, result);

@@ -69,14 +69,14 @@ pub(crate) enum Opened {
     /// One document, read as a whole.
     Whole(Input),
     /// One conversation a line, to be read line by line.
-    Lines(Lines),
+    Lines(LineReader),
     /// No transcript: it does not begin as JSON does.
     Other,
 }
 
 /// How to read an input.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reading {
+pub(crate) struct ReadOptions {
     /// The value of `--lines`.
     pub(crate) lines: Option<framing::Lines>,
     /// Whether the file may be something other than a transcript, by its first bytes.
@@ -114,12 +114,12 @@ impl<R: Read> Read for Hashed<R> {
 ///
 /// # Errors
 /// It cannot be read, is damaged or is not UTF-8; or it is a terminal, where no user would type a transcript.
-pub(crate) fn open(path: Option<&Path>, reading: Reading) -> Result<(Opened, Option<ReadHash>)> {
+pub(crate) fn open(path: Option<&Path>, reading: ReadOptions) -> Result<(Opened, Option<ReadHash>)> {
     let hash = reading.hashed.then(ReadHash::default);
     Ok((opened(path, reading, hash.clone())?, hash))
 }
 
-fn opened(path: Option<&Path>, reading: Reading, hash: Option<ReadHash>) -> Result<Opened> {
+fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<ReadHash>) -> Result<Opened> {
     let name = path.map_or("-".to_owned(), |path| path.display().to_string());
     let (mut reader, compression, unpacked) = unpacking(path, &name, hash)?;
     let damaged = |error: io::Error| unreadable(&name, &damage(&error, compression));
@@ -130,7 +130,7 @@ fn opened(path: Option<&Path>, reading: Reading, hash: Option<ReadHash>) -> Resu
     let mut head = Vec::new();
     let mut lines = 0;
     if reading.lines == Some(framing::Lines::Conversations) {
-        return Ok(Opened::Lines(Lines { name, compression, reader, unpacked, head, done: 0 }));
+        return Ok(Opened::Lines(LineReader { name, compression, reader, unpacked, head, done: 0 }));
     }
     let mut more = true;
     while more && reading.lines.is_none() {
@@ -157,7 +157,7 @@ fn opened(path: Option<&Path>, reading: Reading, hash: Option<ReadHash>) -> Resu
             None => {}
             Some(framing::Lines::Messages) => break,
             Some(framing::Lines::Conversations) => {
-                return Ok(Opened::Lines(Lines { name, compression, reader, unpacked, head, done: 0 }));
+                return Ok(Opened::Lines(LineReader { name, compression, reader, unpacked, head, done: 0 }));
             }
         }
     }
@@ -181,7 +181,7 @@ fn opened(path: Option<&Path>, reading: Reading, hash: Option<ReadHash>) -> Resu
 /// # Errors
 /// As for [`open`].
 pub(crate) fn read(path: Option<&Path>) -> Result<Input> {
-    let reading = Reading { lines: Some(framing::Lines::Messages), may_be_other: false, hashed: false };
+    let reading = ReadOptions { lines: Some(framing::Lines::Messages), may_be_other: false, hashed: false };
     match open(path, reading)? {
         (Opened::Whole(input), _) => Ok(input),
         // The reading above asks for neither.
@@ -256,7 +256,7 @@ fn has_records(name: &str, bytes: &[u8]) -> bool {
 }
 
 /// Lines of an input.
-pub(crate) enum Piece {
+pub(crate) enum InputPiece {
     /// Lines that are UTF-8.
     Lines(Input),
     /// A line that is not, and the error.
@@ -264,7 +264,7 @@ pub(crate) enum Piece {
 }
 
 /// An input with one conversation a line, while it is read.
-pub(crate) struct Lines {
+pub(crate) struct LineReader {
     /// The name of the input.
     pub(crate) name: String,
     /// The compression of the file.
@@ -278,13 +278,13 @@ pub(crate) struct Lines {
     done: usize,
 }
 
-impl Lines {
+impl LineReader {
     /// Returns the next line, or with `several` as many short lines as the buffer holds; nothing at the end. Reads into
     /// `buffer`, whose content is dropped.
     ///
     /// # Errors
     /// The file cannot be read, or is damaged.
-    pub(crate) fn next(&mut self, several: bool, mut buffer: Vec<u8>) -> Result<Option<Piece>> {
+    pub(crate) fn next(&mut self, several: bool, mut buffer: Vec<u8>) -> Result<Option<InputPiece>> {
         let damaged = |error: io::Error| unreadable(&self.name, &damage(&error, self.compression));
         buffer.clear();
         let mut bytes = if self.head.is_empty() { buffer } else { std::mem::take(&mut self.head) };
@@ -312,15 +312,15 @@ impl Lines {
         }
         self.head = memchr::memchr(b'\n', &bytes).map_or_else(Vec::new, |end| bytes.split_off(end + 1));
         self.done += 1;
-        Ok(Some(Piece::Bad(bytes, failure)))
+        Ok(Some(InputPiece::Bad(bytes, failure)))
     }
 
-    fn lines(&mut self, text: String) -> Piece {
+    fn lines(&mut self, text: String) -> InputPiece {
         let lines_before = self.done;
         self.done += memchr::memchr_iter(b'\n', text.as_bytes()).count();
-        let Lines { name, compression, .. } = &*self;
+        let LineReader { name, compression, .. } = &*self;
         let (name, compression) = (name.clone(), *compression);
-        Piece::Lines(Input { name, text, raw: None, as_lines: true, lines_before, compression })
+        InputPiece::Lines(Input { name, text, raw: None, as_lines: true, lines_before, compression })
     }
 }
 

@@ -71,10 +71,12 @@ fn in_place(file: Option<String>) -> Advice {
 /// That it cannot.
 pub(crate) fn check(output: Option<&Path>) -> Result<()> {
     let Some(output) = file(output) else { return Ok(check_stdout().map_err(|error| unwritable_stdout(&error))?) };
-    match Target::of(output) {
+    match OutputTarget::of(output) {
         // The file for the test is removed.
-        Ok(Target::File(path)) => Ok(can_make_files_in(folder(&path)).map_err(|error| unwritable(output, &error))?),
-        Ok(Target::Device(_)) => Ok(()),
+        Ok(OutputTarget::File(path)) => {
+            Ok(can_make_files_in(folder(&path)).map_err(|error| unwritable(output, &error))?)
+        }
+        Ok(OutputTarget::Device(_)) => Ok(()),
         Err(error) => Err(unwritable(output, &error).into()),
     }
 }
@@ -102,7 +104,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 /// # Errors
 /// It cannot be written. A closed pipe is not an error.
 pub(crate) fn write<'p>(pieces: impl Iterator<Item = &'p [u8]>, path: Option<&Path>, readers: &Readers) -> Result<()> {
-    let mut output = Output::begin(path, path.and_then(Compression::of_name), readers)?;
+    let mut output = OutputFile::begin(path, path.and_then(Compression::of_name), readers)?;
     output.write_parts(pieces)?;
     output.end(None, |_| Ok(()))
 }
@@ -118,39 +120,39 @@ fn write_stdout(bytes: &[u8]) -> Result<bool> {
 }
 
 /// A result while it is written: standard output gets it at once, a file once it is whole.
-pub(crate) struct Output {
-    sink: Sink,
+pub(crate) struct OutputFile {
+    sink: OutputSink,
     /// The path that the user gave.
     path: PathBuf,
 }
 
-enum Sink {
+enum OutputSink {
     Stdout,
     /// A device or a pipe.
     Device(File),
     File(AtomicFile, Option<Box<dyn Compressor>>),
 }
 
-impl Output {
+impl OutputFile {
     /// Begins a result: for a file, compressed with `compression` and for `readers`; without a path, for standard
     /// output.
     ///
     /// # Errors
     /// The file cannot be created.
     pub(crate) fn begin(path: Option<&Path>, compression: Option<Compression>, readers: &Readers) -> Result<Self> {
-        let Some(path) = file(path) else { return Ok(Output { sink: Sink::Stdout, path: PathBuf::new() }) };
+        let Some(path) = file(path) else { return Ok(OutputFile { sink: OutputSink::Stdout, path: PathBuf::new() }) };
         let begun = || {
-            Ok(match Target::of(path)? {
-                Target::Device(path) => Sink::Device(OpenOptions::new().write(true).open(path)?),
-                Target::File(target) => {
+            Ok(match OutputTarget::of(path)? {
+                OutputTarget::Device(path) => OutputSink::Device(OpenOptions::new().write(true).open(path)?),
+                OutputTarget::File(target) => {
                     let file = AtomicFile::beside(&target, readers)?;
                     let packing = compression.map(|compression| compression.writer(file.file.as_file().try_clone()?));
-                    Sink::File(file, packing.transpose()?)
+                    OutputSink::File(file, packing.transpose()?)
                 }
             })
         };
         let sink = begun().map_err(|error| unwritable(path, &error))?;
-        Ok(Output { sink, path: path.to_owned() })
+        Ok(OutputFile { sink, path: path.to_owned() })
     }
 
     /// Writes the next parts, small ones together. Returns whether the output still has a reader.
@@ -177,8 +179,8 @@ impl Output {
     /// Returns the file whose place it will take.
     pub(crate) fn place(&self) -> Option<&Path> {
         match &self.sink {
-            Sink::File(file, _) => Some(file.place()),
-            Sink::Stdout | Sink::Device(_) => None,
+            OutputSink::File(file, _) => Some(file.place()),
+            OutputSink::Stdout | OutputSink::Device(_) => None,
         }
     }
 
@@ -188,10 +190,10 @@ impl Output {
     /// It cannot be written.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<bool> {
         let written = match &mut self.sink {
-            Sink::Stdout => return write_stdout(bytes),
-            Sink::Device(file) => file.write_all(bytes),
-            Sink::File(_, Some(packing)) => packing.write_all(bytes),
-            Sink::File(file, None) => file.file.write_all(bytes),
+            OutputSink::Stdout => return write_stdout(bytes),
+            OutputSink::Device(file) => file.write_all(bytes),
+            OutputSink::File(_, Some(packing)) => packing.write_all(bytes),
+            OutputSink::File(file, None) => file.file.write_all(bytes),
         };
         Ok(written.map(|()| true).map_err(|error| unwritable(&self.path, &error))?)
     }
@@ -203,7 +205,7 @@ impl Output {
     /// It cannot take its place; the earlier file stays unchanged.
     pub(crate) fn end(self, like: Option<&Metadata>, then: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
         let ended = || {
-            let Sink::File(file, packing) = self.sink else { return Ok(()) };
+            let OutputSink::File(file, packing) = self.sink else { return Ok(()) };
             packing.map_or(Ok(()), Compressor::end)?;
             file.replace(like, then)
         };
@@ -217,7 +219,7 @@ impl Output {
 /// The file cannot be read or written, or `then` failed.
 pub(crate) fn copy(from: &Path, to: &Path, then: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
     let copied = || {
-        let Target::File(target) = Target::of(to)? else { return fs::copy(from, to).map(drop) };
+        let OutputTarget::File(target) = OutputTarget::of(to)? else { return fs::copy(from, to).map(drop) };
         let like = fs::metadata(from)?;
         let file = AtomicFile::beside(&target, &Readers::of_file(Some(&like)))?;
         io::copy(&mut File::open(from)?, &mut file.file.as_file())?;
@@ -260,25 +262,25 @@ pub(crate) fn keep_copy(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// The kind of place that a result goes to.
-enum Target {
+enum OutputTarget {
     /// A file that exists or will. Links are followed, so that they stay links.
     File(PathBuf),
     /// A device or a pipe, which is written to directly: it holds nothing to lose.
     Device(PathBuf),
 }
 
-impl Target {
+impl OutputTarget {
     fn of(path: &Path) -> io::Result<Self> {
         let named = fs::symlink_metadata(path);
         let is_link = named.as_ref().is_ok_and(Metadata::is_symlink);
         match if is_link { fs::metadata(path) } else { named } {
             Ok(metadata) if metadata.is_dir() => Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory")),
             // The given name: the real name of a pipe cannot be opened.
-            Ok(metadata) if !metadata.is_file() => Ok(Target::Device(path.to_owned())),
+            Ok(metadata) if !metadata.is_file() => Ok(OutputTarget::Device(path.to_owned())),
             // A link in the path may lead elsewhere once the result is done.
-            Ok(_) => fs::canonicalize(path).map(Target::File),
-            Err(_) if is_link => Ok(Target::File(end_of_links(path))),
-            _ => Ok(Target::File(path.to_owned())),
+            Ok(_) => fs::canonicalize(path).map(OutputTarget::File),
+            Err(_) if is_link => Ok(OutputTarget::File(end_of_links(path))),
+            _ => Ok(OutputTarget::File(path.to_owned())),
         }
     }
 }
@@ -358,7 +360,7 @@ mod tests {
         let place = folder.path().join("a");
         let sizes = [0, 1, 1 << 15, 1 << 15, 1, 1 << 16, 0, (1 << 16) + 1, 7, 1 << 20, 1 << 17, 9];
         let parts: Vec<Vec<u8>> = (b'a'..).zip(sizes).map(|(byte, size)| vec![byte; size]).collect();
-        let mut output = Output::begin(Some(&place), None, &Readers::default()).expect("begun");
+        let mut output = OutputFile::begin(Some(&place), None, &Readers::default()).expect("begun");
         assert!(output.write_parts(parts.iter().map(Vec::as_slice)).expect("written"));
         output.end(None, |_| Ok(())).expect("in its place");
         assert!(fs::read(&place).expect("there") == parts.concat());

@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::digest;
-use crate::plan::breaches::{Breach, Rule, breaches};
+use crate::plan::breaches::{Breach, ProviderRule, breaches};
 use crate::plan::pairs::Pairs;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
@@ -321,7 +321,7 @@ pub(crate) fn assert_reads_alike(source: &str, out: &str) {
                 let transcript = &document.transcripts[index];
                 let Pairing { pairs, unanswered, orphaned, .. } = &transcript.pairing;
                 // Which texts a provider refuses depends on the provider, and plain messages do not tell it.
-                let refused = breaches(transcript).into_iter().filter(|breach| breach.rule != Rule::Blank);
+                let refused = breaches(transcript).into_iter().filter(|breach| breach.rule != ProviderRule::Blank);
                 let refused: Vec<Breach> = refused.collect();
                 let order = (pairs, unanswered, orphaned, &transcript.groups, refused);
                 // Some formats read thinking that others skip; it is text in none.

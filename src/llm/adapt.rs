@@ -53,14 +53,14 @@ const TOO_LARGE: [&str; 7] =
 
 /// A parameter of a request that a server refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct ParameterRefusal {
     /// The member of the body, as a path with dots.
     pub(super) path: &'static str,
     /// Whether it is a limit that is larger than the server allows.
     pub(super) is_too_large: bool,
 }
 
-impl Refusal {
+impl ParameterRefusal {
     /// Returns the parameter of the request `sent` that the body of an error with status 400 or 422 refuses. Of several,
     /// it is one that the user did not set in `given`, and the first that the error names.
     pub(super) fn in_error(body: &str, sent: &Value, given: &Map<String, Value>) -> Option<Self> {
@@ -79,7 +79,7 @@ impl Refusal {
         let (_, _, path) = named.min()?;
         let is_too_large = path.starts_with("max_") && contains_any(&text, &TOO_LARGE);
         let is_refused = is_too_large || contains_any(&text, &REFUSED);
-        is_refused.then_some(Refusal { path, is_too_large })
+        is_refused.then_some(ParameterRefusal { path, is_too_large })
     }
 
     /// Returns the change of the body `sent` that this refusal asks for.
@@ -163,7 +163,7 @@ impl Adaptations {
         &self,
         endpoint: &Endpoint,
         request: &Request,
-        refusal: Refusal,
+        refusal: ParameterRefusal,
         sent: &Value,
         known: &[Change],
     ) -> Adaptation {
@@ -310,7 +310,7 @@ mod tests {
                     let sent = endpoint.request_with(&request("p"), &known);
                     let Some((name, message, code)) = wrong(&taste, &sent) else { break (sent, known) };
                     let body = &bodies(name, &message, code)[style];
-                    let what = Refusal::in_error(body, &sent, &endpoint.request_json)
+                    let what = ParameterRefusal::in_error(body, &sent, &endpoint.request_json)
                         .unwrap_or_else(|| panic!("{taste:?} {sent} {body}"));
                     if matches!(learned.learn(&endpoint, &request("p"), what, &sent, &known), Adaptation::Nothing) {
                         break (sent, known);
@@ -328,7 +328,7 @@ mod tests {
     fn refused(model: &str, words: &Value) -> Option<&'static str> {
         let (provider, model) = model.split_once(':').expect("a provider and a model");
         let sent = endpoint(provider, model).request(&request("p"));
-        Refusal::in_error(&words.to_string(), &sent, &Map::new()).map(|refusal| refusal.path)
+        ParameterRefusal::in_error(&words.to_string(), &sent, &Map::new()).map(|refusal| refusal.path)
     }
 
     #[test]
@@ -404,7 +404,7 @@ mod tests {
         let sent =
             json!({"max_tokens": 1, "max_completion_tokens": 2, "reasoning": {"effort": "low", "exclude": true}});
         let path = |body: &str, given: Value| {
-            Refusal::in_error(body, &sent, given.as_object().expect("an object")).map(|refusal| refusal.path)
+            ParameterRefusal::in_error(body, &sent, given.as_object().expect("an object")).map(|refusal| refusal.path)
         };
         assert_eq!(path(body, json!({})), Some("max_tokens"));
         assert_eq!(path(body, json!({"max_tokens": 1})), Some("max_completion_tokens"));

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use crate::llm::body::parsed;
 use crate::llm::secret::{Secret, masked};
 use crate::summary::exchange::shown;
-use crate::transcript::json::{Json, Kind};
+use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::source::Source;
 
 pub(super) use kind::{FULL_WINDOW, failure_kind, kind_of_answer};
@@ -21,7 +21,7 @@ const SHOWN: usize = 300;
 /// Returns the object of an answer. Google's endpoint for OpenAI's clients puts errors into a list.
 fn root<'j>(answer: &'j Source<'_>) -> Option<Json<'j>> {
     let root = answer.first()?;
-    if root.kind() == Kind::Array { root.items().next() } else { Some(root) }
+    if root.kind() == JsonKind::Array { root.items().next() } else { Some(root) }
 }
 
 /// Returns the error in an answer: at its root, or in its first choice.
@@ -78,9 +78,9 @@ pub(super) fn server_message(body: &str, key: Option<&Secret>) -> String {
 fn message(answer: Json<'_>) -> Option<Cow<'_, str>> {
     let error = error_in(answer).or_else(|| ["detail", "errors"].iter().find_map(|key| answer.get(key)));
     let error = error.unwrap_or(answer);
-    let error = if error.kind() == Kind::Array { error.items().next()? } else { error };
+    let error = if error.kind() == JsonKind::Array { error.items().next()? } else { error };
     // Mistral sends a list of complaints instead of a text.
-    if let Some(inner) = error.get("message").filter(|inner| inner.kind() == Kind::Object) {
+    if let Some(inner) = error.get("message").filter(|inner| inner.kind() == JsonKind::Object) {
         return message(inner);
     }
     let text = error.text().or_else(|| ["message", "msg", "error"].iter().find_map(|key| error.get_text(key)))?;

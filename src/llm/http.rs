@@ -14,7 +14,7 @@ use reqwest::Url;
 use reqwest::blocking::{Client, Response};
 use serde_json::Value;
 
-use crate::llm::adapt::{Adaptation, Adaptations, MOST_CHANGES, Refusal, is_given};
+use crate::llm::adapt::{Adaptation, Adaptations, MOST_CHANGES, ParameterRefusal, is_given};
 use crate::llm::change::Change;
 use crate::llm::chunks::chunks;
 use crate::llm::error_response::{failure_kind, is_page, kind_of_answer, requested_wait, server_message, window};
@@ -189,7 +189,7 @@ impl HttpClient {
             let is_page = is_page(&answer);
             let message = if is_page { String::new() } else { server_message(&answer, endpoint.key.as_ref()) };
             let kind = kind_of_answer(&answer, self.retry_policy.persistence);
-            let refusal = Refusal::in_error(&answer, body, &endpoint.request_json);
+            let refusal = ParameterRefusal::in_error(&answer, body, &endpoint.request_json);
             FailedAttempt {
                 window: window::named(&answer).filter(|_| kind == FailureKind::TooLong),
                 refusal: refusal.filter(|_| kind == FailureKind::BadRequest),
@@ -235,7 +235,7 @@ impl HttpClient {
             asked: requested_wait(header("retry-after-ms"), header("retry-after"), &text, now),
             advised: header("x-should-retry").and_then(|advised| advised.trim().to_ascii_lowercase().parse().ok()),
             window: window::named(&text).filter(|_| kind == FailureKind::TooLong),
-            refusal: Refusal::in_error(&text, body, &endpoint.request_json).filter(|_| may_refuse),
+            refusal: ParameterRefusal::in_error(&text, body, &endpoint.request_json).filter(|_| may_refuse),
             ..FailedAttempt::new(kind, message)
         })
     }

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use crate::llm::adapt::Refusal;
+use crate::llm::adapt::ParameterRefusal;
 use crate::presets::recipe::Persistence;
 use crate::summary::exchange::{FailureKind, NoAnswer};
 
@@ -28,7 +28,7 @@ pub(crate) struct FailedAttempt {
     /// The context window in tokens, where the server names it.
     pub(crate) window: Option<u64>,
     /// The parameter that the server refuses.
-    pub(super) refusal: Option<Refusal>,
+    pub(super) refusal: Option<ParameterRefusal>,
 }
 
 impl FailedAttempt {

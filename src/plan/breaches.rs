@@ -7,7 +7,7 @@ mod ids;
 
 use std::fmt;
 
-use crate::transcript::order::{Results, Turn, results_come_late};
+use crate::transcript::order::{ResultPlacement, Turn, results_come_late};
 use crate::transcript::pairing::{CallOrResult, results};
 use crate::transcript::text::Text;
 use crate::transcript::{Message, Role, Transcript};
@@ -21,14 +21,14 @@ pub(crate) struct Breach {
     /// The index of the message.
     pub(crate) message: usize,
     /// The rule.
-    pub(crate) rule: Rule,
+    pub(crate) rule: ProviderRule,
     /// The id of the call that it concerns, where it has one.
     pub(crate) id: Option<String>,
 }
 
 /// A rule, and what violates it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum ProviderRule {
     /// A result must answer a call before it. This one answers none.
     Orphan(CallOrResult),
     /// A call has one result. This is a second one.
@@ -64,28 +64,32 @@ impl fmt::Display for Breach {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = self.id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
         match self.rule {
-            Rule::Orphan(_) => write!(out, "a result{id} without a call: every result must answer a call before it"),
-            Rule::Again(_) => write!(out, "a second result{id}: every call has one result"),
-            Rule::Unanswered(_) => write!(out, "a call{id} without a result: every call must be answered"),
-            Rule::Misplaced { call, .. } => write!(
+            ProviderRule::Orphan(_) => {
+                write!(out, "a result{id} without a call: every result must answer a call before it")
+            }
+            ProviderRule::Again(_) => write!(out, "a second result{id}: every call has one result"),
+            ProviderRule::Unanswered(_) => write!(out, "a call{id} without a result: every call must be answered"),
+            ProviderRule::Misplaced { call, .. } => write!(
                 out,
                 "a result{id} too far from its call in message {}: results must follow their calls directly",
                 call.message
             ),
-            Rule::Late => write!(out, "a result behind something else: results must come first in their message"),
-            Rule::Thinking => out
+            ProviderRule::Late => {
+                write!(out, "a result behind something else: results must come first in their message")
+            }
+            ProviderRule::Thinking => out
                 .write_str("thinking behind a compaction: its model accepts none that it signed before the compaction"),
-            Rule::Repeated(_) => {
+            ProviderRule::Repeated(_) => {
                 write!(out, "a call with the id of an earlier one{id}: the ids of calls must be unique")
             }
-            Rule::Blank => out.write_str("an empty or blank text: texts and messages must have content"),
-            Rule::Surrogate => {
+            ProviderRule::Blank => out.write_str("an empty or blank text: texts and messages must have content"),
+            ProviderRule::Surrogate => {
                 out.write_str("a lone surrogate, which is half a character: requests with it are refused")
             }
-            Rule::Unreasoned => {
+            ProviderRule::Unreasoned => {
                 write!(out, "a call{id} without the reasoning before it: its model wants that back and refuses others")
             }
-            Rule::Turn(rule) | Rule::Alone(rule) => write!(out, "{rule}"),
+            ProviderRule::Turn(rule) | ProviderRule::Alone(rule) => write!(out, "{rule}"),
         }
     }
 }
@@ -93,21 +97,25 @@ impl fmt::Display for Breach {
 /// Returns all violations of a conversation, in the order of its messages.
 pub(crate) fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
     let mut found = match transcript.order.results {
-        Results::Unchecked => Vec::new(),
+        ResultPlacement::Unchecked => Vec::new(),
         wanted => of_pairs(transcript, wanted),
     };
-    found.retain(|breach| !(transcript.order.calls_elsewhere && matches!(breach.rule, Rule::Orphan(_))));
+    found.retain(|breach| !(transcript.order.calls_elsewhere && matches!(breach.rule, ProviderRule::Orphan(_))));
     found.extend(ids::of_ids(transcript));
     found.extend(contents::of_contents(transcript));
     found.extend(of_turns(transcript));
     let alone = transcript.format.violations(&transcript.messages);
-    found.extend(alone.into_iter().map(|(message, rule)| Breach { message, rule: Rule::Alone(rule), id: None }));
+    found.extend(alone.into_iter().map(|(message, rule)| Breach {
+        message,
+        rule: ProviderRule::Alone(rule),
+        id: None,
+    }));
     found.sort_by_key(|breach| breach.message);
     found
 }
 
 /// Returns the violations of the rules for calls and results.
-fn of_pairs(transcript: &Transcript<'_>, wanted: Results) -> Vec<Breach> {
+fn of_pairs(transcript: &Transcript<'_>, wanted: ResultPlacement) -> Vec<Breach> {
     let messages = transcript.messages.as_slice();
     let between = last_between(messages, wanted);
     let written = |id: Option<Text<'_>>| id.map(|id| id.decode().into_owned());
@@ -116,30 +124,30 @@ fn of_pairs(transcript: &Transcript<'_>, wanted: Results) -> Vec<Breach> {
     for one in results(messages) {
         let result = one.result;
         let rule = match one.call {
-            None => Rule::Orphan(result),
-            Some(_) if one.again => Rule::Again(result),
+            None => ProviderRule::Orphan(result),
+            Some(_) if one.again => ProviderRule::Again(result),
             Some(call) if call.message == result.message => continue,
-            Some(call) if wanted == Results::Next && result.message == call.message + 1 => continue,
-            Some(call) if wanted != Results::Next && between[result.message] <= call.message => continue,
-            Some(call) => Rule::Misplaced { result, call },
+            Some(call) if wanted == ResultPlacement::Next && result.message == call.message + 1 => continue,
+            Some(call) if wanted != ResultPlacement::Next && between[result.message] <= call.message => continue,
+            Some(call) => ProviderRule::Misplaced { result, call },
         };
         found.push(Breach { message: result.message, rule, id: answer(result) });
     }
     let goes_on = last_spoken(messages, wanted);
     for &call in transcript.pairing.unanswered.iter().filter(|call| call.message < goes_on) {
         let id = written(call.call_of(messages).id);
-        found.push(Breach { message: call.message, rule: Rule::Unanswered(call), id });
+        found.push(Breach { message: call.message, rule: ProviderRule::Unanswered(call), id });
     }
     found
 }
 
 /// Returns for each message the index of the last message before it that must not be between a call and its result; 0
 /// where there is none.
-fn last_between(messages: &[Message<'_>], wanted: Results) -> Vec<usize> {
+fn last_between(messages: &[Message<'_>], wanted: ResultPlacement) -> Vec<usize> {
     let may = |message: &Message<'_>| match wanted {
-        Results::Unchecked | Results::Behind => true,
-        Results::Grouped => !message.results.is_empty() || !message.calls.is_empty(),
-        Results::Following | Results::Next => !message.results.is_empty() || message.role == Role::Tool,
+        ResultPlacement::Unchecked | ResultPlacement::Behind => true,
+        ResultPlacement::Grouped => !message.results.is_empty() || !message.calls.is_empty(),
+        ResultPlacement::Following | ResultPlacement::Next => !message.results.is_empty() || message.role == Role::Tool,
     };
     let mut last = 0;
     let mut out = Vec::with_capacity(messages.len());
@@ -154,12 +162,12 @@ fn last_between(messages: &[Message<'_>], wanted: Results) -> Vec<usize> {
 
 /// Returns the index of the last message that continues the conversation: calls before it no longer wait for results.
 /// Where calls can follow calls, all calls of the last run still wait.
-fn last_spoken(messages: &[Message<'_>], wanted: Results) -> usize {
+fn last_spoken(messages: &[Message<'_>], wanted: ResultPlacement) -> usize {
     let spoken = messages.iter().rposition(|message| matches!(Turn::of(message), Some(Turn::User | Turn::Model)));
     let calling = messages.iter().rposition(|message| Turn::of(message) == Some(Turn::Calls)).unwrap_or(0);
     // All calls of a run wait for their results. A result ends the run.
     let row = match wanted {
-        Results::Following | Results::Next => calling,
+        ResultPlacement::Following | ResultPlacement::Next => calling,
         _ => messages[..calling].iter().rposition(|message| message.calls.is_empty()).map_or(0, |before| before + 1),
     };
     spoken.unwrap_or(0).max(row)
@@ -172,11 +180,11 @@ fn of_turns(transcript: &Transcript<'_>) -> Vec<Breach> {
     let mut before = None;
     for (message, read) in transcript.messages.iter().enumerate() {
         if transcript.order.results_first && results_come_late(read) {
-            found.push(Breach { message, rule: Rule::Late, id: None });
+            found.push(Breach { message, rule: ProviderRule::Late, id: None });
         }
         let Some(turn) = Turn::of(read) else { continue };
         if let Some(rule) = rules.refuses(before, turn) {
-            found.push(Breach { message, rule: Rule::Turn(rule), id: None });
+            found.push(Breach { message, rule: ProviderRule::Turn(rule), id: None });
         }
         before = Some(turn);
     }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use crate::tokens::Counter;
-use crate::transcript::json::{Json, Kind};
+use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::text::Text;
 use crate::transcript::{Content, Message, RareFields, Role, Transcript};
 
@@ -53,7 +53,7 @@ pub(crate) fn message<'a>(text: &'a str, json: Json<'a>) -> Message<'a> {
 /// Returns the place of the summary in the state of a transcript, where it has such a state: a string, or null.
 pub(crate) fn place<'a>(transcript: &Transcript<'a>) -> Option<Json<'a>> {
     let place = transcript.state.and_then(|state| state.get(KEY))?;
-    matches!(place.kind(), Kind::String | Kind::Null).then_some(place)
+    matches!(place.kind(), JsonKind::String | JsonKind::Null).then_some(place)
 }
 
 /// Returns the earlier summary of a transcript, where the rules carry one on: from its state, or from its first message

@@ -1,6 +1,6 @@
 //! The reasoning that a model wants back: some models refuse a request in which a message with calls lacks it.
 
-use crate::plan::breaches::{Breach, Rule};
+use crate::plan::breaches::{Breach, ProviderRule};
 use crate::tokens::models::Reasoning;
 use crate::tokens::reasoning::reasoning_of;
 use crate::transcript::thoughts::{has_reasoning, model_of};
@@ -50,7 +50,7 @@ pub(crate) fn missing(transcript: &Transcript<'_>, reader: Option<&str>) -> Vec<
         has_reason |= message.role == Role::Assistant && has_reasoning(message);
         if let Some(call) = message.calls.first().filter(|_| message.role == Role::Assistant && !has_reason) {
             let id = call.id.map(|id| id.decode().into_owned());
-            found.push(Breach { message: index, rule: Rule::Unreasoned, id });
+            found.push(Breach { message: index, rule: ProviderRule::Unreasoned, id });
         }
     }
     found

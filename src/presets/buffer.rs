@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use crate::tokens::{approx, python};
-use crate::transcript::json::{Json, Kind};
+use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::source::Source;
 use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, Role};
 
@@ -64,7 +64,7 @@ fn names<'a>(message: &Message<'a>) -> (Cow<'a, str>, Cow<'a, str>) {
 /// Returns content that is neither text nor a list, as `LangChain` converts it to text.
 fn other_content(message: &Message<'_>) -> Option<String> {
     let content = message.field("content").filter(|content| !content.is_falsy())?;
-    (!matches!(content.kind(), Kind::String | Kind::Array)).then(|| repr(content))
+    (!matches!(content.kind(), JsonKind::String | JsonKind::Array)).then(|| repr(content))
 }
 
 fn element(message: &Message<'_>) -> String {
@@ -129,8 +129,8 @@ fn arguments(arguments: Arguments<'_>) -> String {
 fn part(part: &Part<'_>) -> Option<String> {
     let block = part.json;
     match block.kind() {
-        Kind::String => return block.text().map(|text| escaped(&text.decode())),
-        Kind::Object => {}
+        JsonKind::String => return block.text().map(|text| escaped(&text.decode())),
+        JsonKind::Object => {}
         _ => return Some(escaped(&repr(block))),
     }
     if holds_data(block) {

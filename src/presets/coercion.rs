@@ -4,7 +4,7 @@
 //! only a text block without a text is still rejected.
 
 use crate::transcript::format::{Coercion, Format};
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Content, Message, Role};
 use crate::transcript::source::Source;
 
@@ -37,10 +37,10 @@ fn check_content(role: Role, content: Json<'_>) -> Option<String> {
         return None;
     }
     match content.kind() {
-        Kind::String => None,
-        Kind::Array => content
+        JsonKind::String => None,
+        JsonKind::Array => content
             .items()
-            .find(|item| !matches!(item.kind(), Kind::String | Kind::Object))
+            .find(|item| !matches!(item.kind(), JsonKind::String | JsonKind::Object))
             .map(|item| format!("has {} in its content, where LangChain takes texts and objects", item.kind().noun())),
         kind => Some(format!("has {} for its content, where LangChain takes a text or a list", kind.noun())),
     }
@@ -52,7 +52,7 @@ fn check_texts(message: &Message<'_>) -> Option<String> {
     parts.iter().find_map(|part| {
         let is_text = part.json.get_text("type").is_some_and(|kind| kind.is("text"));
         let text = part.json.get("text").filter(|_| is_text)?;
-        let wrong = !matches!(text.kind(), Kind::String | Kind::Array | Kind::Object);
+        let wrong = !matches!(text.kind(), JsonKind::String | JsonKind::Array | JsonKind::Object);
         wrong.then(|| format!("has {} for a text, which LangChain cannot count", text.kind().noun()))
     })
 }
@@ -66,28 +66,28 @@ fn check_fields(role: Role, object: &Object<'_>) -> Option<String> {
     }
     let object_or_none = |key: &&str| {
         let value = object.get(key).filter(|value| *key == "additional_kwargs" || !value.is_falsy());
-        value.is_some_and(|value| value.kind() != Kind::Object)
+        value.is_some_and(|value| value.kind() != JsonKind::Object)
     };
-    if object.get("id").is_some_and(|id| !matches!(id.kind(), Kind::Null | Kind::String | Kind::Number)) {
+    if object.get("id").is_some_and(|id| !matches!(id.kind(), JsonKind::Null | JsonKind::String | JsonKind::Number)) {
         return Some("has an id that is not a text".to_owned());
     }
     if let Some(key) = ["additional_kwargs", "response_metadata"].into_iter().find(object_or_none) {
         return Some(format!("has {key} that are not an object"));
     }
-    let name = object.get("name").filter(|name| name.kind() != Kind::Null);
-    if let Some(name) = name.filter(|name| name.kind() != Kind::String) {
+    let name = object.get("name").filter(|name| name.kind() != JsonKind::Null);
+    if let Some(name) = name.filter(|name| name.kind() != JsonKind::String) {
         return Some(format!("has {} for its name, where LangChain takes a text", name.kind().noun()));
     }
     match role {
         Role::Function if name.is_none() => Some("answers a function and has no name".to_owned()),
         Role::Tool => {
-            let id = object.get("tool_call_id").filter(|id| id.kind() != Kind::Null);
-            let status = object.get("status").filter(|status| status.kind() != Kind::Null);
+            let id = object.get("tool_call_id").filter(|id| id.kind() != JsonKind::Null);
+            let status = object.get("status").filter(|status| status.kind() != JsonKind::Null);
             let known =
                 |status: Json<'_>| status.text().is_some_and(|status| status.is("success") || status.is("error"));
             match id.map(|id| id.kind()) {
                 None => Some("is a result and has no tool_call_id".to_owned()),
-                Some(Kind::Array | Kind::Object) => Some("has a tool_call_id that is not a text".to_owned()),
+                Some(JsonKind::Array | JsonKind::Object) => Some("has a tool_call_id that is not a text".to_owned()),
                 Some(_) => status
                     .filter(|status| !known(*status))
                     .map(|_| "has a status that is neither success nor error".to_owned()),
@@ -95,7 +95,7 @@ fn check_fields(role: Role, object: &Object<'_>) -> Option<String> {
         }
         Role::Assistant => {
             let calls = object.get("tool_calls");
-            if calls.is_some_and(|calls| !calls.is_falsy() && calls.kind() != Kind::Array) {
+            if calls.is_some_and(|calls| !calls.is_falsy() && calls.kind() != JsonKind::Array) {
                 return Some("has tool_calls that are not a list".to_owned());
             }
             let calls = calls.into_iter().flat_map(|calls| calls.items());
@@ -109,9 +109,9 @@ const NO_OBJECT: &str = "has arguments that are not a JSON object";
 
 fn check_call(index: usize, call: Json<'_>) -> Option<String> {
     let no_name = || Some("has no name".to_owned());
-    let is_wrong_id = |id: Json<'_>| !matches!(id.kind(), Kind::Null | Kind::String);
+    let is_wrong_id = |id: Json<'_>| !matches!(id.kind(), JsonKind::Null | JsonKind::String);
     let what = match call.get("function") {
-        _ if call.kind() != Kind::Object => Some(format!("is {}", call.kind().noun())),
+        _ if call.kind() != JsonKind::Object => Some(format!("is {}", call.kind().noun())),
         _ if call.get("id").is_some_and(is_wrong_id) => Some("has an id that is not a text".to_owned()),
         Some(_) if call.get("id").is_none() => Some("has no id".to_owned()),
         Some(function) if function.get_text("name").is_none() => no_name(),
@@ -122,7 +122,9 @@ fn check_call(index: usize, call: Json<'_>) -> Option<String> {
             let extra = || call.entries().find(|(key, _)| !known.iter().any(|known| key.is(known)));
             match missing {
                 Some(key) => Some(format!("has neither function nor {key}")),
-                None if call.get("args").is_some_and(|args| args.kind() != Kind::Object) => Some(NO_OBJECT.to_owned()),
+                None if call.get("args").is_some_and(|args| args.kind() != JsonKind::Object) => {
+                    Some(NO_OBJECT.to_owned())
+                }
                 None if call.get_text("name").is_none() => no_name(),
                 None => extra().map(|(key, _)| format!("has {}, which LangChain does not know there", key.decode())),
             }
@@ -138,9 +140,9 @@ fn check_arguments(arguments: Option<Json<'_>>) -> Option<String> {
             Some(text) => {
                 let json = text.decode_json();
                 Source::of_arguments(&json)
-                    .is_some_and(|json| json.first().is_some_and(|value| value.kind() == Kind::Object))
+                    .is_some_and(|json| json.first().is_some_and(|value| value.kind() == JsonKind::Object))
             }
-            None => arguments.kind() == Kind::Object,
+            None => arguments.kind() == JsonKind::Object,
         },
     };
     (!object).then(|| NO_OBJECT.to_owned())

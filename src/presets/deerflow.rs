@@ -39,7 +39,7 @@ const FAMILIES: [(&str, &str); 13] = [
 ];
 
 /// The section, and what gives it its meaning.
-pub(crate) struct Section<'s> {
+pub(crate) struct ConfigSection<'s> {
     /// The path of the file.
     pub(crate) file: &'s str,
     /// The members of the section.
@@ -82,8 +82,8 @@ pub(crate) struct FlagOfConfig {
 ///
 /// # Errors
 /// The first value that `DeerFlow` would refuse too, with its key.
-pub(crate) fn read(section: &Section<'_>) -> Result<Config, Failure> {
-    let Section { file, keys, .. } = section;
+pub(crate) fn read(section: &ConfigSection<'_>) -> Result<Config, Failure> {
+    let ConfigSection { file, keys, .. } = section;
     let enabled = section.get("enabled", "true or false", boolean)?.unwrap_or(false);
     let model = section.get("model_name", "a string or null", or_null(text))?.flatten();
     let triggers = section.triggers()?;
@@ -121,7 +121,7 @@ pub(crate) fn read(section: &Section<'_>) -> Result<Config, Failure> {
 }
 
 /// A size as the file has it.
-struct Amount {
+struct ConfigSize {
     key: String,
     unit: &'static str,
     value: Number,
@@ -142,7 +142,7 @@ enum Number {
     Float(f64),
 }
 
-impl Section<'_> {
+impl ConfigSection<'_> {
     fn wrong(&self, key: &str, found: &str, wanted: &str) -> Failure {
         Failure::usage(format!("{}: {SECTION}.{key} = {found}: expected {wanted}", self.file))
     }
@@ -153,7 +153,7 @@ impl Section<'_> {
         json.map(|json| read(json).ok_or_else(|| self.wrong(key, &found(json), wanted))).transpose()
     }
 
-    fn triggers(&self) -> Result<Vec<Amount>, Failure> {
+    fn triggers(&self) -> Result<Vec<ConfigSize>, Failure> {
         match self.keys.get("trigger") {
             None | Some(Json::Null) => Ok(vec![]),
             Some(Json::Array(items)) => {
@@ -163,7 +163,7 @@ impl Section<'_> {
         }
     }
 
-    fn amount(&self, key: String, json: &Json) -> Result<Amount, Failure> {
+    fn amount(&self, key: String, json: &Json) -> Result<ConfigSize, Failure> {
         let Json::Object(map) = json else {
             return Err(self.wrong(&key, &found(json), "a type and a value, as in {type: tokens, value: 4000}"));
         };
@@ -174,12 +174,12 @@ impl Section<'_> {
         };
         let wrong = || self.wrong(&format!("{key}.value"), &found(value), "a number");
         let value = number(value).ok_or_else(wrong)?;
-        Ok(Amount { key, unit, value })
+        Ok(ConfigSize { key, unit, value })
     }
 
     /// Returns a size as a flag takes it.
-    fn size(&self, amount: &Amount, at: At) -> Result<String, Failure> {
-        let Amount { key, unit, value } = amount;
+    fn size(&self, amount: &ConfigSize, at: At) -> Result<String, Failure> {
+        let ConfigSize { key, unit, value } = amount;
         let (whole, float) = match *value {
             Number::Whole(whole) => (Some(whole), whole as f64),
             Number::Float(float) => (None, float),

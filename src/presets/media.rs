@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::json;
 
 use crate::hash::sha256;
-use crate::transcript::json::{Json, Kind};
+use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::source::Source;
 use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Role, Transcript};
 
@@ -27,9 +27,9 @@ pub(crate) fn offload(transcript: &Transcript<'_>, indices: &[usize], folder: &s
     for &index in indices {
         let message = &transcript.messages[index];
         let Content::Parts(parts) = &message.content else { continue };
-        let reader = Reader::of(message);
+        let reader = BlockReader::of(message);
         let data = |block: Json<'_>| reader.knows(block).then(|| InlineMedia::of(block)).flatten();
-        let blocks = || parts.iter().map(|part| part.json).filter(|block| block.kind() == Kind::Object);
+        let blocks = || parts.iter().map(|part| part.json).filter(|block| block.kind() == JsonKind::Object);
         let holds_data = blocks().any(|block| data(block).is_some());
         for block in blocks().filter(|_| holds_data) {
             let Some(data) = data(block) else {
@@ -57,7 +57,7 @@ pub(crate) fn offload(transcript: &Transcript<'_>, indices: &[usize], folder: &s
 
 /// The reader of blocks that `LangChain` uses for a message: it has one for each provider that it knows.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reader {
+enum BlockReader {
     /// For the blocks of any provider.
     Any,
     /// For Google's, whose models draw pictures.
@@ -66,36 +66,36 @@ enum Reader {
     Other,
 }
 
-impl Reader {
+impl BlockReader {
     fn of(message: &Message<'_>) -> Self {
         const OTHER: [&str; 5] = ["anthropic", "bedrock", "bedrock_converse", "groq", "openai"];
         match message.rare_fields().provider.filter(|_| message.role == Role::Assistant) {
-            Some(name) if OTHER.iter().any(|other| name.is(other)) => Reader::Other,
-            Some(name) if name.is("google_genai") || name.is("google_vertexai") => Reader::Google,
-            _ => Reader::Any,
+            Some(name) if OTHER.iter().any(|other| name.is(other)) => BlockReader::Other,
+            Some(name) if name.is("google_genai") || name.is("google_vertexai") => BlockReader::Google,
+            _ => BlockReader::Any,
         }
     }
 
     /// Whether it looks for data in a block. It skips blocks that its provider's models do not write.
     fn knows(self, block: Json<'_>) -> bool {
         let foreign: &[&str] = match self {
-            Reader::Any => &[],
-            Reader::Google => &["input_audio"],
-            Reader::Other => &["image_url", "input_audio"],
+            BlockReader::Any => &[],
+            BlockReader::Google => &["input_audio"],
+            BlockReader::Other => &["image_url", "input_audio"],
         };
         !block.get_text("type").is_some_and(|kind| foreign.iter().any(|name| kind.is(name)))
     }
 
     /// Whether it appends the calls of a message to its blocks.
     fn appends_calls(self) -> bool {
-        self != Reader::Other
+        self != BlockReader::Other
     }
 }
 
 /// Appends the calls of a message to its blocks, where they are counted. Calls without an id, and calls already among
 /// the blocks, are left out.
 fn append_calls(message: &Message<'_>) -> Option<Edit> {
-    let content = message.field("content").filter(|content| content.kind() == Kind::Array)?;
+    let content = message.field("content").filter(|content| content.kind() == JsonKind::Array)?;
     let calls = content.items().filter(|block| block.get_text("type").is_some_and(|kind| kind.is("tool_call")));
     let present: HashSet<_> = calls.filter_map(|block| block.get_text("id")).map(|id| id.decode()).collect();
     let blocks = message.calls.iter().filter(|call| call.place == CallPlace::List).filter_map(|call| {

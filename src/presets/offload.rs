@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde_json::json;
 
 use crate::hash::sha256;
-use crate::transcript::json::{Json, Kind};
+use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::source::Source;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, Content, Message, Part, PartKind, Role, Transcript};
@@ -120,7 +120,7 @@ fn cut(text: &str, path: &str) -> String {
 fn beside_media(result: &Message<'_>, note: &str) -> String {
     let text = json!({"type": "text", "text": note}).to_string();
     let Content::Parts(parts) = &result.content else { return json!(note).to_string() };
-    let media = parts.iter().map(|part| part.json).filter(|json| json.kind() == Kind::Object && !is_text(*json));
+    let media = parts.iter().map(|part| part.json).filter(|json| json.kind() == JsonKind::Object && !is_text(*json));
     let blocks: Vec<String> = [text].into_iter().chain(media.map(|json| json.raw().to_owned())).collect();
     if blocks.len() == 1 { json!(note).to_string() } else { format!("[{}]", blocks.join(", ")) }
 }

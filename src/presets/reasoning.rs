@@ -3,7 +3,7 @@
 //! Once those are summarized, the next request with it would be rejected.
 
 use crate::plan::Plan;
-use crate::transcript::json::Kind;
+use crate::transcript::json::JsonKind;
 use crate::transcript::{Content, Message, Role, Transcript};
 
 use crate::rewrite::{Edit, removal};
@@ -21,7 +21,7 @@ pub(crate) fn remove_bound(transcript: &Transcript<'_>, plan: &Plan) -> Vec<Edit
 fn without_reasoning(message: &Message<'_>) -> Vec<Edit> {
     let Content::Parts(parts) = &message.content else { return Vec::new() };
     // A single object is read as a list of one part, but there is no list to remove it from.
-    if message.field("content").is_none_or(|content| content.kind() != Kind::Array) {
+    if message.field("content").is_none_or(|content| content.kind() != JsonKind::Array) {
         return Vec::new();
     }
     let kinds = bound_kinds(message);

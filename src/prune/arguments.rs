@@ -3,10 +3,10 @@
 use crate::rewrite::arguments::{Truncation, argument_lengths};
 
 use crate::prune::cap::level;
-use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
+use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind};
 use crate::prune::scene::Scene;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: RuleKind = RuleKind {
     name: "arguments",
     takes: "N",
     about: "arguments of calls longer than N characters (2000) keep their beginning",
@@ -14,20 +14,20 @@ pub(super) const KIND: Kind = Kind {
     find,
 };
 
-fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
+fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<ProposedChange> {
     let Amount::Length(longest) = amount else { return Vec::new() };
     let truncation = Truncation::before_the_cut(usize::try_from(longest).unwrap_or(usize::MAX));
     let messages = scene.transcript.messages.iter().enumerate().filter(|(index, _)| scene.touchable[*index]);
     let changed = messages.map(|(message, read)| {
         let calls = read.calls.iter().filter(|call| !scene.is_excepted(Some(call)));
         let edits = calls.flat_map(|call| truncation.cut(scene.transcript.source, call)).collect();
-        Change { message, edits, ..Change::default() }
+        ProposedChange { message, edits, ..ProposedChange::default() }
     });
-    changed.filter(|change: &Change| !change.edits.is_empty()).collect()
+    changed.filter(|change: &ProposedChange| !change.edits.is_empty()).collect()
 }
 
 /// Returns the change that cuts the longest arguments of a message, so that it loses about so many tokens.
-pub(super) fn cut_message(scene: &Scene<'_, '_>, message: usize, excess: u64) -> Option<Change> {
+pub(super) fn cut_message(scene: &Scene<'_, '_>, message: usize, excess: u64) -> Option<ProposedChange> {
     let (source, read) = (scene.transcript.source, &scene.transcript.messages[message]);
     let calls = || read.calls.iter().filter(|call| !scene.is_excepted(Some(call)));
     let lengths: Vec<u64> = calls().flat_map(argument_lengths).map(|length| length as u64).collect();
@@ -36,5 +36,5 @@ pub(super) fn cut_message(scene: &Scene<'_, '_>, message: usize, excess: u64) ->
     let longest = level(&lengths, lengths.iter().sum::<u64>().checked_sub(removed)?)?;
     let truncation = Truncation::before_the_cut(usize::try_from(longest).unwrap_or(usize::MAX));
     let edits: Vec<_> = calls().flat_map(|call| truncation.cut_to_length(source, call)).collect();
-    (!edits.is_empty()).then_some(Change { message, edits, ..Change::default() })
+    (!edits.is_empty()).then_some(ProposedChange { message, edits, ..ProposedChange::default() })
 }

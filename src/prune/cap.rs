@@ -9,12 +9,12 @@ use crate::transcript::source::Source;
 
 use crate::prune::by_message;
 use crate::prune::note::{is_pruned, note, replace_text};
-use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
+use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind};
 use crate::prune::scene::{Scene, ToolResult};
 use crate::redact::{cut_before, cut_behind};
 use crate::wording::counted;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: RuleKind = RuleKind {
     name: "cap",
     takes: "N",
     about: "results longer than N tokens (2000) keep their beginning and their end",
@@ -27,21 +27,21 @@ const LEFT_OUT: &str = " left out";
 /// Attempts to cut a text: each keeps a tenth less than the one before.
 const ROUNDS: usize = 40;
 
-fn find(scene: &Scene<'_, '_>, amount: Amount, is_replaced: &IsReplaced<'_>) -> Vec<Change> {
+fn find(scene: &Scene<'_, '_>, amount: Amount, is_replaced: &IsReplaced<'_>) -> Vec<ProposedChange> {
     let Amount::Length(limit) = amount else { return Vec::new() };
     let long = scene.results().iter().filter(|result| scene.may_touch(result) && !is_replaced(result));
     long.filter_map(|result| cap(scene, result, limit)).collect()
 }
 
 /// Returns the change that cuts the longest results of a message, so that all lose at least so many tokens together.
-pub(super) fn cut_message(scene: &Scene<'_, '_>, message: usize, excess: u64) -> Option<Change> {
+pub(super) fn cut_message(scene: &Scene<'_, '_>, message: usize, excess: u64) -> Option<ProposedChange> {
     let results = scene.results().iter().filter(|result| result.message == message && scene.may_touch(result));
     let sizes: Vec<u64> = results.clone().map(|result| scene.tokens(result)).collect();
     let each = level(&sizes, sizes.iter().sum::<u64>().saturating_sub(excess))?;
     by_message(results.filter_map(|result| cap(scene, result, each))).pop()
 }
 
-fn cap(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, limit: u64) -> Option<Change> {
+fn cap(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, limit: u64) -> Option<ProposedChange> {
     let counter = scene.counter();
     let text = result.text();
     let tokens = scene.tokens(result);
@@ -55,7 +55,7 @@ fn cap(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, limit: u64) -> Option
     };
     let mut edits = in_place().or_else(as_a_whole).filter(|edits| !edits.is_empty())?;
     edits.extend(scene.without_copies(result));
-    Some(Change { message: result.message, edits, ..Change::default() })
+    Some(ProposedChange { message: result.message, edits, ..ProposedChange::default() })
 }
 
 /// Shortens the longest of some strings in place, until all together have no more tokens than a limit. Returns nothing

@@ -10,11 +10,11 @@ use crate::transcript::outputs::named_strings;
 use crate::transcript::{Content, Part, PartKind};
 
 use crate::prune::note::note;
-use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
+use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind};
 use crate::prune::scene::{Age, Scene, ToolResult};
 use crate::redact::beginning;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: RuleKind = RuleKind {
     name: "media",
     takes: "SIZE",
     about: "pictures, sounds and documents older than SIZE (2: all but the last two) become one line",
@@ -48,7 +48,7 @@ struct Medium<'a> {
     list: Option<Json<'a>>,
 }
 
-fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
+fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<ProposedChange> {
     let Amount::Age(age) = amount else { return Vec::new() };
     let mut media: Vec<Medium<'_>> = Vec::new();
     let originals = &scene.original.messages;
@@ -85,7 +85,7 @@ fn is_within(inner: Range<usize>, outer: Range<usize>) -> bool {
 }
 
 /// Replaces a medium among the parts of a content by a text.
-fn replace(scene: &Scene<'_, '_>, medium: &Medium<'_>) -> Option<Change> {
+fn replace(scene: &Scene<'_, '_>, medium: &Medium<'_>) -> Option<ProposedChange> {
     let transcript = scene.transcript;
     let span = medium.json.span();
     // A medium that is the whole value of a member is required there.
@@ -102,11 +102,16 @@ fn replace(scene: &Scene<'_, '_>, medium: &Medium<'_>) -> Option<Change> {
     }
     let mut edits = vec![Edit { range: span, text: block.to_string() }];
     edits.extend(result.map(|result| scene.without_copies(result)).unwrap_or_default());
-    Some(Change { message: medium.message, edits, files: file.into_iter().collect(), ..Change::default() })
+    Some(ProposedChange {
+        message: medium.message,
+        edits,
+        files: file.into_iter().collect(),
+        ..ProposedChange::default()
+    })
 }
 
 /// Removes media from the list beside the content of their message, and adds notes to the content.
-fn detach(scene: &Scene<'_, '_>, media: &[&Medium<'_>]) -> Option<Change> {
+fn detach(scene: &Scene<'_, '_>, media: &[&Medium<'_>]) -> Option<ProposedChange> {
     let &Medium { message, list: Some(list), .. } = *media.first()? else { return None };
     let mut results = scene.results().iter().filter(|result| result.message == message);
     if results.any(|result| scene.is_excepted(result.call)) {
@@ -118,7 +123,7 @@ fn detach(scene: &Scene<'_, '_>, media: &[&Medium<'_>]) -> Option<Change> {
     let is_kept = |element: &Json<'_>| media.iter().all(|medium| medium.json.span() != element.span());
     let kept: Vec<&str> = list.items().filter(is_kept).map(|element| element.raw()).collect();
     let edits = vec![noted, Edit { range: list.span(), text: format!("[{}]", kept.join(", ")) }];
-    Some(Change { message, edits, files: files.into_iter().flatten().collect(), ..Change::default() })
+    Some(ProposedChange { message, edits, files: files.into_iter().flatten().collect(), ..ProposedChange::default() })
 }
 
 /// Returns the note that takes the place of a medium, and its bytes, if the transcript has them and there is an

@@ -23,14 +23,14 @@ use crate::diagnostic::{Diagnostic, abbreviated, nearest};
 use crate::rewrite::media::OffloadedFile;
 use crate::transcript::edit::Edit;
 
-pub(crate) use rule::{Change, Kind, Rule};
+pub(crate) use rule::{ProposedChange, Rule, RuleKind};
 pub(crate) use scene::Scene;
 
 use pruner::Pruner;
 use rule::Amount;
 
 /// Every kind of rule, in the order in which they apply: the one that loses least comes first.
-pub(crate) static KINDS: [&Kind; 6] =
+pub(crate) static KINDS: [&RuleKind; 6] =
     [&thinking::KIND, &media::KIND, &reads::KIND, &arguments::KIND, &results::KIND, &cap::KIND];
 
 /// A value of `--prune`.
@@ -140,10 +140,12 @@ pub(crate) fn chosen(choices: &[Choice]) -> Vec<Rule> {
 }
 
 /// Merges the changes of each message.
-fn by_message(changes: impl IntoIterator<Item = Change>) -> Vec<Change> {
-    let mut of: BTreeMap<usize, Change> = BTreeMap::new();
+fn by_message(changes: impl IntoIterator<Item = ProposedChange>) -> Vec<ProposedChange> {
+    let mut of: BTreeMap<usize, ProposedChange> = BTreeMap::new();
     for change in changes {
-        let whole = of.entry(change.message).or_insert_with(|| Change { message: change.message, ..Change::default() });
+        let whole = of
+            .entry(change.message)
+            .or_insert_with(|| ProposedChange { message: change.message, ..ProposedChange::default() });
         whole.edits.extend(change.edits);
         whole.removes_message |= change.removes_message;
         whole.files.extend(change.files);
@@ -164,7 +166,7 @@ pub(crate) struct RuleSavings {
 
 /// The effect of one rule on one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Saving {
+pub(crate) struct MessageSaving {
     rule: &'static str,
     message: usize,
     tokens: u64,
@@ -178,7 +180,7 @@ pub(crate) struct Pruned {
     /// Messages that are removed, in order.
     pub(crate) emptied: Vec<usize>,
     /// The effect of each rule on each message, by messages, and for a message in the order of [`KINDS`].
-    pub(crate) savings: Vec<Saving>,
+    pub(crate) savings: Vec<MessageSaving>,
     /// Removed bytes that the archive keeps.
     pub(crate) files: Vec<OffloadedFile>,
     /// The tokens that each touched message keeps.

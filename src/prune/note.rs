@@ -3,7 +3,7 @@
 use crate::transcript::edit::Edit;
 use crate::wording::counted;
 
-use crate::prune::rule::Change;
+use crate::prune::rule::ProposedChange;
 use crate::prune::scene::{Scene, ToolResult};
 
 /// The beginning of every note.
@@ -25,13 +25,13 @@ pub(super) fn replace_result(
     result: &ToolResult<'_, '_>,
     tokens: u64,
     note: &str,
-) -> Option<Change> {
+) -> Option<ProposedChange> {
     let mut edits = replace_text(result, note);
     if edits.is_empty() || scene.counter().count_text(note) >= tokens {
         return None;
     }
     edits.extend(scene.without_copies(result));
-    Some(Change { message: result.message, edits, ..Change::default() })
+    Some(ProposedChange { message: result.message, edits, ..ProposedChange::default() })
 }
 
 /// Formats a number of tokens for people.

@@ -7,9 +7,9 @@ use crate::transcript::edit::{Edit, sort};
 use crate::transcript::formats::read_entry;
 use crate::transcript::view::edited;
 
-use crate::prune::rule::Change;
+use crate::prune::rule::ProposedChange;
 use crate::prune::scene::{Scene, ToolResult};
-use crate::prune::{KINDS, Pruned, Saving, arguments, cap, reads, results};
+use crate::prune::{KINDS, MessageSaving, Pruned, arguments, cap, reads, results};
 
 /// The fewest tokens of a pruned part that are worth keeping.
 const LEAST_KEPT: u64 = 50;
@@ -17,7 +17,7 @@ const LEAST_KEPT: u64 = 50;
 const ROUNDS: u64 = 8;
 
 /// Returns the change that cuts about so many tokens out of a message.
-type CutMessage = fn(&Scene<'_, '_>, usize, u64) -> Option<Change>;
+type CutMessage = fn(&Scene<'_, '_>, usize, u64) -> Option<ProposedChange>;
 
 /// A pruning in progress.
 pub(super) struct Pruner<'w, 's, 'a> {
@@ -29,7 +29,7 @@ pub(super) struct Pruner<'w, 's, 'a> {
 
 /// A change that was made.
 struct Applied {
-    saving: Saving,
+    saving: MessageSaving,
     /// The message after the change.
     after: TouchedMessage,
 }
@@ -62,7 +62,7 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
     }
 
     /// Applies a change on top of those of earlier rules. With `only_gains`, a change that saves nothing is dropped.
-    pub(super) fn apply(&mut self, rule: &'static str, change: Change, only_gains: bool) {
+    pub(super) fn apply(&mut self, rule: &'static str, change: ProposedChange, only_gains: bool) {
         let index = change.message;
         let Some(after) = self.with(index, change) else { return };
         let saved = self.size(index).saturating_sub(after.tokens);
@@ -70,12 +70,12 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
             return;
         }
         self.saved += saved;
-        let saving = Saving { rule, message: index, tokens: saved };
+        let saving = MessageSaving { rule, message: index, tokens: saved };
         self.messages.entry(index).or_default().push(Applied { saving, after });
     }
 
     /// Returns a message with one more change; nothing where that makes no difference.
-    fn with(&self, index: usize, change: Change) -> Option<TouchedMessage> {
+    fn with(&self, index: usize, change: ProposedChange) -> Option<TouchedMessage> {
         let before = self.touched(index);
         if before.is_some_and(|touched| touched.is_removed) {
             return None;
@@ -144,7 +144,7 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
     }
 
     /// Returns the cut with which a message has at most so many tokens, but more than with the change that it replaces.
-    fn cut_to(&self, message: usize, replaced: Saving, most: u64) -> Option<Applied> {
+    fn cut_to(&self, message: usize, replaced: MessageSaving, most: u64) -> Option<Applied> {
         let (rule, cut_message): (_, CutMessage) = match replaced.rule {
             rule if rule == arguments::KIND.name => (rule, arguments::cut_message),
             rule if [results::KIND.name, cap::KIND.name, reads::KIND.name].contains(&rule) => {
@@ -174,7 +174,7 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
             }
         }
         let after = best?;
-        let saving = Saving { rule, message, tokens: whole.saturating_sub(after.tokens) };
+        let saving = MessageSaving { rule, message, tokens: whole.saturating_sub(after.tokens) };
         let is_between = saving.tokens > 0 && saving.tokens < replaced.tokens;
         is_between.then_some(Applied { saving, after })
     }

@@ -6,11 +6,11 @@ use std::collections::HashMap;
 use crate::transcript::tools::{Access, Extent, FileUse, ToolUse, is_absolute};
 
 use crate::prune::note::{in_tokens, is_pruned, note, replace_result};
-use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
+use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind};
 use crate::prune::scene::Scene;
 use crate::redact::beginning;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: RuleKind = RuleKind {
     name: "reads",
     takes: "",
     about: "what was read of a file goes where the same was read again later, or the file was changed",
@@ -29,7 +29,7 @@ struct Later {
     read: Vec<(Extent, usize)>,
 }
 
-fn find(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
+fn find(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<ProposedChange> {
     let results = scene.results();
     let uses: Vec<&ToolUse> = results.iter().map(|result| result.call_use()).collect();
     let directories = directories(&uses);

@@ -3,11 +3,11 @@
 use crate::transcript::tools::{Access, ToolUse};
 
 use crate::prune::note::{in_tokens, is_pruned, note, replace_result};
-use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
+use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind};
 use crate::prune::scene::{Age, Scene, ToolResult};
 use crate::redact::beginning;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: RuleKind = RuleKind {
     name: "results",
     takes: "SIZE",
     about: "results of tool calls older than SIZE (5: all but the last five) become one line",
@@ -20,7 +20,7 @@ const LONGEST_LINE: usize = 200;
 /// The longest path that a note names, in characters.
 const LONGEST_PATH: usize = 80;
 
-fn find(scene: &Scene<'_, '_>, amount: Amount, is_replaced: &IsReplaced<'_>) -> Vec<Change> {
+fn find(scene: &Scene<'_, '_>, amount: Amount, is_replaced: &IsReplaced<'_>) -> Vec<ProposedChange> {
     let Amount::Age(age) = amount else { return Vec::new() };
     let results = scene.results();
     let messages: Vec<usize> = results.iter().map(|result| result.message).collect();
@@ -30,7 +30,7 @@ fn find(scene: &Scene<'_, '_>, amount: Amount, is_replaced: &IsReplaced<'_>) -> 
     old.filter_map(|(result, _)| remove(scene, result)).collect()
 }
 
-fn remove(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>) -> Option<Change> {
+fn remove(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>) -> Option<ProposedChange> {
     let text = result.text();
     if is_pruned(text) {
         return None;

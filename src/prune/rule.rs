@@ -10,7 +10,7 @@ use crate::transcript::edit::Edit;
 use crate::prune::scene::{Age, Scene, ToolResult};
 
 /// A kind of rule.
-pub(crate) struct Kind {
+pub(crate) struct RuleKind {
     /// The name.
     pub(crate) name: &'static str,
     /// The placeholder of its amount; empty where it takes none.
@@ -20,7 +20,7 @@ pub(crate) struct Kind {
     /// The amount where none is given.
     pub(super) default: Amount,
     /// Finds the changes that the rule proposes.
-    pub(super) find: fn(&Scene<'_, '_>, Amount, &IsReplaced<'_>) -> Vec<Change>,
+    pub(super) find: fn(&Scene<'_, '_>, Amount, &IsReplaced<'_>) -> Vec<ProposedChange>,
 }
 
 /// Whether an earlier rule has replaced a result, so that no other change of it would be made.
@@ -40,7 +40,7 @@ pub(super) enum Amount {
 /// A rule of `--prune`.
 #[derive(Clone, Copy)]
 pub(crate) struct Rule {
-    pub(super) kind: &'static Kind,
+    pub(super) kind: &'static RuleKind,
     pub(super) amount: Amount,
 }
 
@@ -56,7 +56,7 @@ impl Rule {
     }
 
     /// Returns the rule of a kind with its default.
-    pub(super) fn of(kind: &'static Kind) -> Self {
+    pub(super) fn of(kind: &'static RuleKind) -> Self {
         Rule { kind, amount: kind.default }
     }
 }
@@ -84,7 +84,7 @@ impl PartialEq for Rule {
     }
 }
 
-impl Kind {
+impl RuleKind {
     /// Parses the amount of the rule.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ impl Kind {
 
 /// A change that a rule proposes for a message.
 #[derive(Debug, Default)]
-pub(crate) struct Change {
+pub(crate) struct ProposedChange {
     /// The index of the message.
     pub(super) message: usize,
     /// The edits within the message.

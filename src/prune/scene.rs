@@ -11,7 +11,7 @@ use crate::rewrite::elements;
 use crate::tokens::{Counter, MEDIA_TOKENS, Tally};
 use crate::transcript::edit::Edit;
 use crate::transcript::loaded::loads_tools;
-use crate::transcript::outputs::Output;
+use crate::transcript::outputs::CallOutput;
 use crate::transcript::pairing;
 use crate::transcript::tools::ToolUse;
 use crate::transcript::{Arguments, Call, Content, Part, PartKind, Transcript};
@@ -54,7 +54,7 @@ pub(super) struct ToolResult<'s, 'a> {
     /// The call that it answers; none where no earlier message has it.
     pub(super) call: Option<&'s Call<'a>>,
     /// Its place in the source.
-    pub(super) output: Output<'a>,
+    pub(super) output: CallOutput<'a>,
     // Several rules need these, and decoding long results takes most of their time.
     text: OnceCell<Cow<'a, str>>,
     tokens: OnceCell<u64>,
@@ -169,7 +169,7 @@ impl<'s, 'a> Scene<'s, 'a> {
 const LONGEST_NAME: usize = 80;
 
 impl<'s, 'a> ToolResult<'s, 'a> {
-    fn new(message: usize, call: Option<&'s Call<'a>>, output: Output<'a>) -> Self {
+    fn new(message: usize, call: Option<&'s Call<'a>>, output: CallOutput<'a>) -> Self {
         ToolResult {
             message,
             call,

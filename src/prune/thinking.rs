@@ -7,10 +7,10 @@ use crate::transcript::edit::Edit;
 use crate::transcript::json::Json;
 use crate::transcript::{Content, Message, PartKind, Role, Transcript};
 
-use crate::prune::rule::{Amount, Change, IsReplaced, Kind};
+use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind};
 use crate::prune::scene::Scene;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: RuleKind = RuleKind {
     name: "thinking",
     takes: "",
     about: "the model's reasoning, but that of a loop of calls which is still open",
@@ -19,21 +19,25 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// The same in loops that are still open, where the provider does not require it.
-pub(super) const IN_OPEN_LOOPS: Kind = Kind { find: find_in_open_loops, ..KIND };
+pub(super) const IN_OPEN_LOOPS: RuleKind = RuleKind { find: find_in_open_loops, ..KIND };
 
 /// The same on messages with calls, where the model that reads on wants it back.
-pub(super) const WANTED_BACK: Kind = Kind { find: find_wanted_back, ..KIND };
+pub(super) const WANTED_BACK: RuleKind = RuleKind { find: find_wanted_back, ..KIND };
 
-fn find(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
+fn find(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<ProposedChange> {
     chosen_by_reader(scene, without_reasoning(scene), |is_wanted| !is_wanted)
 }
 
-fn find_wanted_back(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
+fn find_wanted_back(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<ProposedChange> {
     chosen_by_reader(scene, without_reasoning(scene), |is_wanted| is_wanted)
 }
 
 /// Returns the changes of messages whose reasoning the model that reads on wants back, or of the others.
-fn chosen_by_reader(scene: &Scene<'_, '_>, mut changes: Vec<Change>, is_chosen: fn(bool) -> bool) -> Vec<Change> {
+fn chosen_by_reader(
+    scene: &Scene<'_, '_>,
+    mut changes: Vec<ProposedChange>,
+    is_chosen: fn(bool) -> bool,
+) -> Vec<ProposedChange> {
     // Few conversations have any, so the model is looked up last.
     if changes.is_empty() {
         return changes;
@@ -44,17 +48,17 @@ fn chosen_by_reader(scene: &Scene<'_, '_>, mut changes: Vec<Change>, is_chosen: 
 }
 
 /// Returns the changes that remove all reasoning before a loop that is still open.
-fn without_reasoning(scene: &Scene<'_, '_>) -> Vec<Change> {
+fn without_reasoning(scene: &Scene<'_, '_>) -> Vec<ProposedChange> {
     let transcript = scene.transcript;
     let indices: Vec<usize> = (0..open_loop(scene)).filter(|&index| scene.touchable[index]).collect();
     let thoughts = indices.iter().filter_map(|&message| {
         let edits = without_thoughts(transcript.source, &transcript.messages[message]);
-        (!edits.is_empty()).then_some(Change { message, edits, ..Change::default() })
+        (!edits.is_empty()).then_some(ProposedChange { message, edits, ..ProposedChange::default() })
     });
     without_thinking(transcript, &indices).chain(thoughts).collect()
 }
 
-fn find_in_open_loops(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<Change> {
+fn find_in_open_loops(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<ProposedChange> {
     let transcript = scene.transcript;
     let is_free = |message: &Message<'_>| transcript.format.can_lose_reasoning(message);
     let in_loop = open_loop(scene)..transcript.messages.len();
@@ -64,15 +68,18 @@ fn find_in_open_loops(scene: &Scene<'_, '_>, _amount: Amount, _is_replaced: &IsR
 }
 
 /// Returns the changes that remove the thinking of some messages.
-fn without_thinking(transcript: &Transcript<'_>, indices: &[usize]) -> impl Iterator<Item = Change> {
+fn without_thinking(transcript: &Transcript<'_>, indices: &[usize]) -> impl Iterator<Item = ProposedChange> {
     let removal = thinking::removal_of_all(transcript, indices.iter().copied());
-    let edits = removal.edits.into_iter().map(|edit| Change {
+    let edits = removal.edits.into_iter().map(|edit| ProposedChange {
         message: message_at(transcript, &edit),
         edits: vec![edit],
-        ..Change::default()
+        ..ProposedChange::default()
     });
-    let removed =
-        removal.emptied.into_iter().map(|message| Change { message, removes_message: true, ..Change::default() });
+    let removed = removal.emptied.into_iter().map(|message| ProposedChange {
+        message,
+        removes_message: true,
+        ..ProposedChange::default()
+    });
     edits.chain(removed)
 }
 

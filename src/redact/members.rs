@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::redact::Redactor;
 use crate::redact::names::{self, NameClass};
 use crate::transcript::edit::{Edit, sort};
-use crate::transcript::json::{Json, Kind, Token};
+use crate::transcript::json::{Json, JsonKind, Token};
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Message, Transcript};
 
@@ -31,7 +31,7 @@ impl Member<'_> {
 
 /// An open object or list around a string.
 #[derive(Default)]
-struct Open {
+struct OpenContainer {
     is_object: bool,
     /// The key of the next value, unless it comes next; a list has its own key.
     key: Option<String>,
@@ -47,13 +47,17 @@ impl Redactor {
     /// Returns the edits of the strings in one value, in order. `tool_data` are the parts that a tool has written.
     pub(super) fn edits_in(&mut self, json: Json<'_>, tool_data: &[Range<usize>], depth: usize) -> Vec<Edit> {
         let mut edits: Vec<Edit> = Vec::new();
-        let mut open = vec![Open::list(String::new())];
+        let mut open = vec![OpenContainer::list(String::new())];
         for token in json.tokens() {
             let Some(container) = open.last_mut() else { break };
             match token {
                 Token::Open(kind) => {
                     let key = container.take_key();
-                    open.push(if kind == Kind::Object { Open::object(key) } else { Open::list(key) });
+                    open.push(if kind == JsonKind::Object {
+                        OpenContainer::object(key)
+                    } else {
+                        OpenContainer::list(key)
+                    });
                 }
                 Token::Close => {
                     if let Some(((range, value), label)) =
@@ -81,14 +85,14 @@ impl Redactor {
     }
 }
 
-impl Open {
+impl OpenContainer {
     fn object(key: String) -> Self {
         let secret_name = names::classify(&key).map(|_| key);
-        Open { is_object: true, secret_name, ..Open::default() }
+        OpenContainer { is_object: true, secret_name, ..OpenContainer::default() }
     }
 
     fn list(key: String) -> Self {
-        Open { key: Some(key), ..Open::default() }
+        OpenContainer { key: Some(key), ..OpenContainer::default() }
     }
 
     /// Reads the key of a member. In an object with a secret's name, `value` and the like are secret too.

@@ -77,9 +77,9 @@ pub(super) fn fitted_end(text: &str, columns: usize) -> String {
 
 /// A line of pieces, each with its style.
 #[derive(Debug, Default)]
-pub(super) struct Line(Vec<(Style, String)>);
+pub(super) struct StyledLine(Vec<(Style, String)>);
 
-impl Line {
+impl StyledLine {
     /// Adds a piece with a style.
     pub(super) fn add(&mut self, style: Style, text: impl Into<String>) {
         self.0.push((style, text.into()));
@@ -111,7 +111,7 @@ impl Line {
 
 /// Appends a plain line.
 pub(super) fn plain_line(text: impl Into<String>, columns: usize, out: &mut String) {
-    Line(vec![(Style::new(), text.into())]).end(columns, out);
+    StyledLine(vec![(Style::new(), text.into())]).end(columns, out);
 }
 
 /// Wraps words into lines of at most so many columns, all but the first indented.
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn lines_end_where_the_terminal_does() {
         let mut out = String::new();
-        let mut line = Line::default();
+        let mut line = StyledLine::default();
         line.plain("one 日");
         line.plain("本");
         line.end(7, &mut out);

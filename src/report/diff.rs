@@ -33,7 +33,7 @@ const COLUMNS: usize = 100;
 
 /// How a message is shown.
 #[derive(Debug, Clone)]
-struct Look {
+struct MessageStyle {
     style: Style,
     sign: &'static str,
     /// A note behind its size.
@@ -42,9 +42,10 @@ struct Look {
     lines: usize,
 }
 
-const REMOVED_MESSAGE: Look = Look { style: REMOVED, sign: "-", note: Cow::Borrowed(""), lines: 3 };
-const SHORTENED_MESSAGE: Look = Look { style: ADDED, sign: "+", note: Cow::Borrowed(", shortened"), lines: 3 };
-const KEPT_MESSAGE: Look = Look { style: Style::new(), sign: " ", note: Cow::Borrowed(""), lines: 1 };
+const REMOVED_MESSAGE: MessageStyle = MessageStyle { style: REMOVED, sign: "-", note: Cow::Borrowed(""), lines: 3 };
+const SHORTENED_MESSAGE: MessageStyle =
+    MessageStyle { style: ADDED, sign: "+", note: Cow::Borrowed(", shortened"), lines: 3 };
+const KEPT_MESSAGE: MessageStyle = MessageStyle { style: Style::new(), sign: " ", note: Cow::Borrowed(""), lines: 1 };
 
 /// The contents of a diff.
 pub(crate) struct Diff<'d, 'a> {
@@ -68,7 +69,7 @@ pub(crate) struct Diff<'d, 'a> {
 
 /// A step from the old messages to the new ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
+enum DiffStep {
     /// A message is removed.
     Remove(usize),
     /// A message is added, with its index in the conversation after.
@@ -83,17 +84,17 @@ enum Step {
     Summary(usize),
 }
 
-impl Step {
+impl DiffStep {
     fn is_change(&self) -> bool {
-        !matches!(self, Step::Keep(_) | Step::Pinned(_))
+        !matches!(self, DiffStep::Keep(_) | DiffStep::Pinned(_))
     }
 
     /// Returns the number of messages before and after.
     fn lengths(&self) -> (usize, usize) {
         match self {
-            Step::Remove(_) => (1, 0),
-            Step::Add(_) => (0, 1),
-            Step::Summary(messages) => (0, *messages),
+            DiffStep::Remove(_) => (1, 0),
+            DiffStep::Add(_) => (0, 1),
+            DiffStep::Summary(messages) => (0, *messages),
             _ => (1, 1),
         }
     }
@@ -102,16 +103,16 @@ impl Step {
 /// What a diff draws: the steps from the messages before to those after, in hunks of changes and their neighbours.
 trait Steps {
     /// Returns a note on the steps of a hunk, behind their numbers.
-    fn note(&self, hunk: &[Step]) -> String;
+    fn note(&self, hunk: &[DiffStep]) -> String;
 
     /// Draws a step.
-    fn step(&self, step: &Step, out: &mut String);
+    fn step(&self, step: &DiffStep, out: &mut String);
 
     /// Draws the steps of the conversation `source`, with their colours; nothing where nothing is changed. `result`
     /// says what happened to the conversation.
-    fn draw_steps(&self, source: &str, result: &str, steps: &[Step]) -> String {
+    fn draw_steps(&self, source: &str, result: &str, steps: &[DiffStep]) -> String {
         let mut out = String::new();
-        if !steps.iter().any(Step::is_change) {
+        if !steps.iter().any(DiffStep::is_change) {
             return out;
         }
         let source = sanitize_line(&readable_source(source));
@@ -119,14 +120,14 @@ trait Steps {
         push(&mut out, HEADER, "+++", &format!(" {source}, {result}"));
         let is_shown = |at: usize| {
             let around = at.saturating_sub(CONTEXT)..(at + CONTEXT + 1).min(steps.len());
-            matches!(steps[at], Step::Pinned(_)) || steps[around].iter().any(Step::is_change)
+            matches!(steps[at], DiffStep::Pinned(_)) || steps[around].iter().any(DiffStep::is_change)
         };
         let (mut old, mut new) = (0, 0);
         for (at, step) in steps.iter().enumerate() {
             if is_shown(at) && (at == 0 || !is_shown(at - 1)) {
                 let end = (at..steps.len()).find(|at| !is_shown(*at)).unwrap_or(steps.len());
                 let hunk = &steps[at..end];
-                let lengths = hunk.iter().map(Step::lengths);
+                let lengths = hunk.iter().map(DiffStep::lengths);
                 let (before, after) = lengths.fold((0, 0), |sum, step| (sum.0 + step.0, sum.1 + step.1));
                 push(&mut out, HUNK, "@@", &format!(" -{old},{before} +{new},{after} @@{}", self.note(hunk)));
                 hunk.iter().for_each(|step| self.step(step, &mut out));
@@ -144,23 +145,23 @@ impl Diff<'_, '_> {
         self.draw_steps(self.source, "compacted", &self.steps())
     }
 
-    fn steps(&self) -> Vec<Step> {
+    fn steps(&self) -> Vec<DiffStep> {
         let Diff { transcript, plan, .. } = self;
         let next = plan.pinned.get(plan.before_summary).copied().unwrap_or(plan.cutoff);
         let summary = self.summary.map(|summary| match summary {
-            Placed::Messages(entries) => Step::Summary(self.written(entries).len()),
-            Placed::Beside(_) => Step::Summary(0),
+            Placed::Messages(entries) => DiffStep::Summary(self.written(entries).len()),
+            Placed::Beside(_) => DiffStep::Summary(0),
         });
         let mut steps = Vec::new();
         for (index, message) in transcript.messages.iter().enumerate() {
             steps.extend(summary.clone().filter(|_| index == next));
             let pinned = plan.pinned.binary_search(&index).is_ok();
             steps.push(match edited(transcript, index, self.edits) {
-                _ if summary.is_some() && index < plan.cutoff && !pinned => Step::Remove(index),
-                _ if plan.emptied.binary_search(&index).is_ok() => Step::Remove(index),
-                text if text != message.json.raw() => Step::Change(index, text),
-                _ if pinned => Step::Pinned(index),
-                _ => Step::Keep(index),
+                _ if summary.is_some() && index < plan.cutoff && !pinned => DiffStep::Remove(index),
+                _ if plan.emptied.binary_search(&index).is_ok() => DiffStep::Remove(index),
+                text if text != message.json.raw() => DiffStep::Change(index, text),
+                _ if pinned => DiffStep::Pinned(index),
+                _ => DiffStep::Keep(index),
             });
         }
         steps.extend(summary.filter(|_| next >= transcript.messages.len()));
@@ -168,27 +169,27 @@ impl Diff<'_, '_> {
     }
 
     /// Returns the look of a shortened message, with the rules that shortened it.
-    fn shortened(&self, index: usize) -> Look {
+    fn shortened(&self, index: usize) -> MessageStyle {
         let rules: Vec<&str> = self.pruned.rules(index).collect();
         if rules.is_empty() {
             return SHORTENED_MESSAGE;
         }
-        Look { note: format!(", shortened by {}", rules.join(", ")).into(), ..SHORTENED_MESSAGE }
+        MessageStyle { note: format!(", shortened by {}", rules.join(", ")).into(), ..SHORTENED_MESSAGE }
     }
 
     /// Returns the look of a removed message, with the rules where these removed it.
-    fn removed(&self, index: usize) -> Look {
+    fn removed(&self, index: usize) -> MessageStyle {
         let rules: Vec<&str> = self.pruned.rules(index).collect();
         if rules.is_empty() || self.plan.emptied.binary_search(&index).is_err() {
             return REMOVED_MESSAGE;
         }
-        Look { note: format!(", removed by {}", rules.join(", ")).into(), ..REMOVED_MESSAGE }
+        MessageStyle { note: format!(", removed by {}", rules.join(", ")).into(), ..REMOVED_MESSAGE }
     }
 
     /// Draws a message of the conversation before.
-    fn old(&self, index: usize, look: Look, out: &mut String) {
+    fn old(&self, index: usize, look: MessageStyle, out: &mut String) {
         let carried = self.plan.carried == Some(index);
-        let look = if carried { Look { note: ", carried on by the summary".into(), ..look } } else { look };
+        let look = if carried { MessageStyle { note: ", carried on by the summary".into(), ..look } } else { look };
         let message = &self.transcript.messages[index];
         let shown = self.masked.map_or(message, |(before, _)| &before.messages[index]);
         draw_message(index, self.tally.message(index), shown, look, out);
@@ -227,9 +228,11 @@ impl Diff<'_, '_> {
 }
 
 impl Steps for Diff<'_, '_> {
-    fn note(&self, hunk: &[Step]) -> String {
-        let removed: Vec<usize> =
-            hunk.iter().filter_map(|step| if let Step::Remove(index) = step { Some(*index) } else { None }).collect();
+    fn note(&self, hunk: &[DiffStep]) -> String {
+        let removed: Vec<usize> = hunk
+            .iter()
+            .filter_map(|step| if let DiffStep::Remove(index) = step { Some(*index) } else { None })
+            .collect();
         let tokens: u64 = self.tally.sum(&removed);
         match removed.len() {
             0 => String::new(),
@@ -238,12 +241,12 @@ impl Steps for Diff<'_, '_> {
         }
     }
 
-    fn step(&self, step: &Step, out: &mut String) {
+    fn step(&self, step: &DiffStep, out: &mut String) {
         match step {
-            Step::Remove(index) => self.old(*index, self.removed(*index), out),
-            Step::Keep(index) => self.old(*index, KEPT_MESSAGE, out),
-            Step::Pinned(index) => self.old(*index, Look { note: ", pinned".into(), ..KEPT_MESSAGE }, out),
-            Step::Change(index, text) => {
+            DiffStep::Remove(index) => self.old(*index, self.removed(*index), out),
+            DiffStep::Keep(index) => self.old(*index, KEPT_MESSAGE, out),
+            DiffStep::Pinned(index) => self.old(*index, MessageStyle { note: ", pinned".into(), ..KEPT_MESSAGE }, out),
+            DiffStep::Change(index, text) => {
                 self.old(*index, REMOVED_MESSAGE, out);
                 read_entry(self.transcript.format, text, |message| {
                     let shown = self.masked.map_or(message, |(_, after)| &after.messages[*index]);
@@ -251,15 +254,15 @@ impl Steps for Diff<'_, '_> {
                     draw_message(*index, tokens, shown, self.shortened(*index), out);
                 });
             }
-            Step::Summary(_) => self.summary(out),
+            DiffStep::Summary(_) => self.summary(out),
             // Only a repair adds messages.
-            Step::Add(_) => {}
+            DiffStep::Add(_) => {}
         }
     }
 }
 
 /// Draws a message: its role, its size in tokens and the beginning of its text.
-fn draw_message(index: usize, tokens: u64, message: &Message<'_>, look: Look, out: &mut String) {
+fn draw_message(index: usize, tokens: u64, message: &Message<'_>, look: MessageStyle, out: &mut String) {
     let mut add = |text: &str| push(out, look.style, look.sign, text);
     add(&format!("[{index}] {}, {tokens} tokens{}", brief::role(message), look.note));
     for call in brief::calls(message, COLUMNS) {

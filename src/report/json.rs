@@ -47,10 +47,10 @@ pub(crate) struct DryRun<'r> {
     compactions: Vec<Compacted>,
     /// The effect of each rule of `--prune`.
     prune: BTreeMap<&'static str, PrunedBy>,
-    pub(super) summarize: Part,
+    pub(super) summarize: RangeSize,
     /// The pruned messages between the summary and the kept part.
-    pub(super) middle: Part,
-    pub(super) keep: Part,
+    pub(super) middle: RangeSize,
+    pub(super) keep: RangeSize,
     /// Thinking that is removed from messages that stay, where there is any.
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Removed>,
@@ -92,7 +92,7 @@ impl Compacted {
 
 /// A range of messages, `to` excluded, with its tokens except those of pinned messages.
 #[derive(Debug, Serialize)]
-pub(super) struct Part {
+pub(super) struct RangeSize {
     from: usize,
     to: usize,
     pub(super) tokens: u64,
@@ -129,7 +129,7 @@ impl<'r> DryRun<'r> {
     pub(crate) fn new(source: &'r str, fitted: &'r Planned<'_>, policy: &CompactionPolicy) -> Self {
         let Planned { view: transcript, plan, tally, .. } = fitted;
         let messages = transcript.messages.len();
-        let part = |indices: &[usize], empty: usize| Part {
+        let part = |indices: &[usize], empty: usize| RangeSize {
             from: indices.first().copied().unwrap_or(empty),
             to: indices.last().map_or(empty, |last| last + 1),
             tokens: tally.sum(indices),
@@ -153,10 +153,10 @@ impl<'r> DryRun<'r> {
             moved_because: plan.moved_because.as_deref(),
             pinned: &plan.pinned,
             compactions: Compacted::of(transcript, plan),
-            summarize: Part { to: plan.cutoff, ..part(&summarized, plan.cutoff) },
+            summarize: RangeSize { to: plan.cutoff, ..part(&summarized, plan.cutoff) },
             prune: fitted.savings().into_iter().map(by_rule).collect(),
-            middle: Part { from: plan.cutoff, to: fitted.kept_from, tokens: as_pruned(&middle) },
-            keep: Part { tokens: as_pruned(&kept), ..part(&kept, messages) },
+            middle: RangeSize { from: plan.cutoff, to: fitted.kept_from, tokens: as_pruned(&middle) },
+            keep: RangeSize { tokens: as_pruned(&kept), ..part(&kept, messages) },
             thinking: Removed::of(fitted, policy.counter),
             economy: None,
             summary: None,

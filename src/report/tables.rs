@@ -3,7 +3,7 @@
 use crate::cli::Table;
 use crate::llm::providers::{PROVIDERS, Provider};
 use crate::presets::PRESETS;
-use crate::prune::{KINDS, Kind};
+use crate::prune::{KINDS, RuleKind};
 use crate::redact;
 use crate::tokens::COUNTERS;
 use crate::tokens::models::{self, PRICES_OF};
@@ -27,7 +27,8 @@ pub(crate) fn draw(table: Table) -> String {
             table_of(["counter", "what it counts"], COUNTERS.iter().map(|(name, about)| cells([name, about])))
         }
         Table::Prune => {
-            let takes = |kind: &Kind| if kind.takes.is_empty() { String::new() } else { format!("[:{}]", kind.takes) };
+            let takes =
+                |kind: &RuleKind| if kind.takes.is_empty() { String::new() } else { format!("[:{}]", kind.takes) };
             let rows = KINDS.iter().map(|kind| cells([&format!("{}{}", kind.name, takes(kind)), kind.about]));
             let all = cells(["all", "all of these, in their defaults; none of them is none"]);
             table_of(["rule", "what goes"], rows.chain([all]))

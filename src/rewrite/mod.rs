@@ -70,7 +70,7 @@ pub(crate) fn remaining(
 /// Returns the place of the summary of a compaction.
 pub(crate) fn summary_place<'p, 'a>(transcript: &'p Transcript<'a>, plan: &'p Plan) -> InsertionPoint<'p, 'a> {
     InsertionPoint::in_place_of(transcript, plan.cutoff, || {
-        let entries = Entries::of(transcript, plan, &plan.replaced());
+        let entries = ListEntries::of(transcript, plan, &plan.replaced());
         entries.runs().into_iter().flatten().map(|index| entries.spans[index].start).collect()
     })
 }
@@ -83,7 +83,7 @@ pub(crate) fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]
     if replaced.is_empty() {
         return Vec::new();
     }
-    let mut entries = Entries::of(transcript, plan, &replaced);
+    let mut entries = ListEntries::of(transcript, plan, &replaced);
     let mut edits = Vec::new();
     for &index in &plan.emptied {
         match thinking::bridge(transcript, index) {
@@ -114,7 +114,7 @@ pub(crate) fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]
 }
 
 /// The messages of a list with what is between them, in order.
-struct Entries<'a> {
+struct ListEntries<'a> {
     spans: Vec<Range<usize>>,
     gone: Vec<bool>,
     /// Whether each entry is a note and not a message.
@@ -123,7 +123,7 @@ struct Entries<'a> {
     aside: &'a [Range<usize>],
 }
 
-impl<'a> Entries<'a> {
+impl<'a> ListEntries<'a> {
     fn of(transcript: &Transcript<'a>, plan: &Plan, replaced: &[usize]) -> Self {
         let mut gone_messages = vec![false; transcript.messages.len()];
         replaced.iter().for_each(|&index| gone_messages[index] = true);
@@ -131,7 +131,7 @@ impl<'a> Entries<'a> {
         let mut notes = transcript.notes.iter().zip(gone_notes).peekable();
         let count = transcript.messages.len() + transcript.notes.len() + transcript.aside.len();
         let spans = Vec::with_capacity(count);
-        let mut entries = Entries { spans, gone: Vec::new(), notes: Vec::new(), aside: transcript.aside };
+        let mut entries = ListEntries { spans, gone: Vec::new(), notes: Vec::new(), aside: transcript.aside };
         for (index, message) in transcript.messages.iter().enumerate() {
             while let Some((note, gone)) = notes.next_if(|(note, _)| note.before <= index) {
                 entries.push(note.json.span(), gone, true);

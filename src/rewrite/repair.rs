@@ -12,10 +12,10 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::plan::breaches::{Breach, Rule, breaches};
+use crate::plan::breaches::{Breach, ProviderRule, breaches};
 use crate::transcript::formats::{CallMembers, InsertionPoint, PARTS, SummaryMessage, SummaryRole};
-use crate::transcript::json::{Json, Kind};
-use crate::transcript::order::{Order, Results, Turn};
+use crate::transcript::json::{Json, JsonKind};
+use crate::transcript::order::{MessageOrder, ResultPlacement, Turn};
 use crate::transcript::pairing::CallOrResult;
 use crate::transcript::{self, Content, Message, PartKind, Role, Transcript};
 
@@ -70,7 +70,8 @@ pub(crate) fn repair_round(transcript: &Transcript<'_>, policy: Repair) -> Vec<E
 /// Counts the calls without a result for which the format cannot write one.
 pub(crate) fn unrepairable_calls(transcript: &Transcript<'_>) -> usize {
     let repairer = Repairer::new(transcript, Repair::Synthesize);
-    let has_none = |breach: &Breach| matches!(breach.rule, Rule::Unanswered(call) if !repairer.can_answer(call));
+    let has_none =
+        |breach: &Breach| matches!(breach.rule, ProviderRule::Unanswered(call) if !repairer.can_answer(call));
     breaches(transcript).iter().filter(|breach| has_none(breach)).count()
 }
 
@@ -132,14 +133,14 @@ impl Repairer<'_, '_> {
                 removals.entry(breach.message).or_default().insert((json.span().start, json.span().end))
             };
             match breach.rule {
-                Rule::Orphan(result) | Rule::Again(result) => {
+                ProviderRule::Orphan(result) | ProviderRule::Again(result) => {
                     remove(message.results[result.index].json);
                 }
-                Rule::Unanswered(call) if !self.can_answer(call) => {
+                ProviderRule::Unanswered(call) if !self.can_answer(call) => {
                     remove(message.calls[call.index].json);
                     unanswered.entry(breach.message).or_default().push(call.index);
                 }
-                Rule::Alone(_) => {
+                ProviderRule::Alone(_) => {
                     remove(message.json);
                 }
                 _ => {}
@@ -213,7 +214,7 @@ impl Repairer<'_, '_> {
         let mut edits = Vec::new();
         for breach in found {
             match breach.rule {
-                Rule::Misplaced { result, call } => {
+                ProviderRule::Misplaced { result, call } => {
                     let message = &self.messages()[result.message];
                     let span = match self.transcript.format.results_message() {
                         Some(_) => message.results[result.index].json.span(),
@@ -227,7 +228,7 @@ impl Repairer<'_, '_> {
                         insertions.results.push(self.transcript.source[span].to_owned());
                     }
                 }
-                Rule::Unanswered(call) => {
+                ProviderRule::Unanswered(call) => {
                     edits.extend(self.answer_in_call(call));
                     if self.members_with_result(call).is_none() {
                         placeholders.entry(call.message).or_default().extend(self.placeholder_result(call));
@@ -267,10 +268,10 @@ impl Repairer<'_, '_> {
     /// Inserts results where the provider expects those of the calls in a message.
     fn insert_results(&self, calling: usize, results: &[String]) -> Edit {
         let messages = self.messages();
-        let Order { results: wanted, alternates, .. } = self.transcript.order;
+        let MessageOrder { results: wanted, alternates, .. } = self.transcript.order;
         let Some(around) = self.transcript.format.results_message() else {
             let behind = messages[calling + 1..].iter().take_while(|message| !message.results.is_empty()).count();
-            let behind = if wanted == Results::Behind { 0 } else { behind };
+            let behind = if wanted == ResultPlacement::Behind { 0 } else { behind };
             return self.entry(calling + 1 + behind, &results.join(&self.separator(calling)));
         };
         let next = messages.get(calling + 1);
@@ -308,7 +309,7 @@ impl Repairer<'_, '_> {
 
     /// Moves results to the front of their messages.
     fn results_first(&self, found: &[Breach]) -> Vec<Edit> {
-        let late = found.iter().filter(|breach| breach.rule == Rule::Late);
+        let late = found.iter().filter(|breach| breach.rule == ProviderRule::Late);
         late.flat_map(|breach| self.results_before_all(&self.messages()[breach.message])).collect()
     }
 
@@ -325,7 +326,7 @@ impl Repairer<'_, '_> {
 
     /// Adds the missing turn between two turns of the same speaker.
     fn fix_turns(&self, found: &[Breach]) -> Vec<Edit> {
-        let turns = found.iter().filter(|breach| matches!(breach.rule, Rule::Turn(_)));
+        let turns = found.iter().filter(|breach| matches!(breach.rule, ProviderRule::Turn(_)));
         turns.map(|breach| self.joined(breach.message).unwrap_or_else(|| self.between(breach.message))).collect()
     }
 
@@ -364,7 +365,7 @@ fn is_result(kind: &PartKind<'_>) -> bool {
 /// Returns the array with the parts of a message.
 fn list_of_parts<'a>(message: &Message<'a>) -> Option<Json<'a>> {
     let list = message.field("content").or_else(|| message.json.get("parts"))?;
-    (list.kind() == Kind::Array).then_some(list)
+    (list.kind() == JsonKind::Array).then_some(list)
 }
 
 /// Whether a message without these elements has no content left.

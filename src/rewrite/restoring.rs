@@ -16,7 +16,7 @@ use crate::transcript::Transcript;
 
 /// The changes of one conversation.
 #[derive(Debug)]
-pub(crate) struct Change {
+pub(crate) struct ConversationChange {
     /// The line on which it begins, if its source holds one conversation a line.
     line: Option<usize>,
     /// Where its list begins in the source.
@@ -46,13 +46,13 @@ pub(crate) struct RestoreInfo {
 pub(crate) struct Replacement {
     offset: usize,
     bytes: usize,
-    pieces: Vec<Piece>,
+    pieces: Vec<RestoredPiece>,
 }
 
 /// A piece of the original content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Piece {
+enum RestoredPiece {
     /// The message at this index of the record, so that none is stored twice.
     Message(usize),
     /// Text between messages.
@@ -69,7 +69,7 @@ pub(crate) fn without_end(line: &[u8]) -> &[u8] {
 
 /// Returns the way back for each of the `changes` of `source`, which are all that is changed in it. Hashes are of lines
 /// if every conversation is on one line, before and after.
-pub(crate) fn restore_infos(source: &[u8], changes: &[Change]) -> Vec<RestoreInfo> {
+pub(crate) fn restore_infos(source: &[u8], changes: &[ConversationChange]) -> Vec<RestoreInfo> {
     let lines: Option<Vec<_>> = changes.iter().map(|change| line_of(source, change)).collect();
     let texts = lines.unwrap_or_else(|| vec![(None, 0..source.len()); changes.len()]);
     let mut edits: Vec<(usize, &Edit)> = Vec::new();
@@ -118,7 +118,7 @@ pub(crate) fn restore_infos(source: &[u8], changes: &[Change]) -> Vec<RestoreInf
     ways
 }
 
-impl Change {
+impl ConversationChange {
     /// Creates the change of a transcript. Its record holds the messages at the indices `messages`.
     pub(crate) fn new(transcript: &Transcript<'_>, edits: Vec<Edit>, messages: &[usize]) -> Self {
         let starts = transcript.notes.iter().map(|note| note.json.span().start);
@@ -126,12 +126,12 @@ impl Change {
         let list = || transcript.source[..first].rfind('[').unwrap_or(first);
         let start_of_list = transcript.envelope.map_or_else(list, |envelope| envelope.span().start);
         let messages = messages.iter().map(|&index| transcript.messages[index].span()).collect();
-        Change { line: transcript.line, start_of_list, edits, messages }
+        ConversationChange { line: transcript.line, start_of_list, edits, messages }
     }
 }
 
 /// Returns the number and span of the line that a conversation is on, unless the change breaks the line.
-fn line_of(source: &[u8], change: &Change) -> Option<(Option<usize>, Range<usize>)> {
+fn line_of(source: &[u8], change: &ConversationChange) -> Option<(Option<usize>, Range<usize>)> {
     let start = memchr::memrchr(b'\n', &source[..change.start_of_list]).map_or(0, |at| at + 1);
     let rest = &source[start..];
     let end = start + without_end(&rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())]).len();
@@ -140,15 +140,15 @@ fn line_of(source: &[u8], change: &Change) -> Option<(Option<usize>, Range<usize
 }
 
 /// Splits a range of the source into messages by index and the text between them.
-fn pieces(source: &[u8], range: &Range<usize>, messages: &[Range<usize>]) -> Vec<Piece> {
+fn pieces(source: &[u8], range: &Range<usize>, messages: &[Range<usize>]) -> Vec<RestoredPiece> {
     let first = messages.partition_point(|message| message.start < range.start);
     let mut pieces = Vec::new();
     let mut done = range.start;
-    let text = |pieces: &mut Vec<Piece>, bytes: &[u8]| {
+    let text = |pieces: &mut Vec<RestoredPiece>, bytes: &[u8]| {
         for chunk in bytes.utf8_chunks() {
             let (text, other) = (chunk.valid(), chunk.invalid());
-            pieces.extend((!text.is_empty()).then(|| Piece::Text(text.to_owned())));
-            pieces.extend((!other.is_empty()).then(|| Piece::Bytes(other.to_vec())));
+            pieces.extend((!text.is_empty()).then(|| RestoredPiece::Text(text.to_owned())));
+            pieces.extend((!other.is_empty()).then(|| RestoredPiece::Bytes(other.to_vec())));
         }
     };
     for (index, message) in messages.iter().enumerate().skip(first) {
@@ -156,7 +156,7 @@ fn pieces(source: &[u8], range: &Range<usize>, messages: &[Range<usize>]) -> Vec
             break;
         }
         text(&mut pieces, &source[done..message.start]);
-        pieces.push(Piece::Message(index));
+        pieces.push(RestoredPiece::Message(index));
         done = message.end;
     }
     text(&mut pieces, &source[done..range.end]);
@@ -328,13 +328,13 @@ impl Record {
             let mut bytes = Vec::new();
             for piece in &put_back.pieces {
                 match piece {
-                    Piece::Text(piece) => bytes.extend(piece.as_bytes()),
-                    Piece::Bytes(piece) => bytes.extend(piece),
-                    Piece::Message(index) if *index >= next => {
+                    RestoredPiece::Text(piece) => bytes.extend(piece.as_bytes()),
+                    RestoredPiece::Bytes(piece) => bytes.extend(piece),
+                    RestoredPiece::Message(index) if *index >= next => {
                         bytes.extend(self.messages.get(*index)?.as_bytes());
                         next = *index + 1;
                     }
-                    Piece::Message(_) => return None,
+                    RestoredPiece::Message(_) => return None,
                 }
             }
             Some(PutBack { range: put_back.offset..put_back.offset.checked_add(put_back.bytes)?, bytes })

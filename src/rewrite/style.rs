@@ -19,14 +19,14 @@ pub(crate) struct Style {
     /// The text inside the braces of an object on one line.
     padding: String,
     /// The line breaks, if there are any.
-    lines: Option<Lines>,
+    lines: Option<Indentation>,
     /// Whether non-ASCII characters are escaped.
     ascii: bool,
 }
 
 /// A layout over several lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Lines {
+struct Indentation {
     newline: String,
     /// The indentation of the object's own brackets.
     outer: String,
@@ -71,7 +71,7 @@ impl Style {
             let closing = &raw[last..raw.len() - 1];
             let outer = &closing[closing.rfind('\n').map_or(0, |at| at + 1)..];
             let inner = &opening[at + 1..];
-            style.lines = Some(Lines {
+            style.lines = Some(Indentation {
                 newline: if opening[..at].ends_with('\r') { "\r\n" } else { "\n" }.to_owned(),
                 outer: outer.to_owned(),
                 step: inner.strip_prefix(outer).unwrap_or(inner).to_owned(),
@@ -83,7 +83,7 @@ impl Style {
     /// Writes a value in this layout.
     pub(crate) fn write(&self, value: &Value) -> String {
         let mut out = Vec::new();
-        let layout = Layout { style: self, depth: 0, empty: true };
+        let layout = StyledFormatter { style: self, depth: 0, empty: true };
         // Writing to memory does not fail, and the output is UTF-8.
         match value.serialize(&mut Serializer::with_formatter(&mut out, layout)) {
             Ok(()) => String::from_utf8_lossy(&out).into_owned(),
@@ -93,13 +93,13 @@ impl Style {
 }
 
 /// Formats the output of serde_json in a style.
-struct Layout<'s> {
+struct StyledFormatter<'s> {
     style: &'s Style,
     depth: usize,
     empty: bool,
 }
 
-impl Layout<'_> {
+impl StyledFormatter<'_> {
     fn open<W: Write + ?Sized>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
         self.depth += 1;
         self.empty = true;
@@ -138,7 +138,7 @@ impl Layout<'_> {
     }
 }
 
-impl Formatter for Layout<'_> {
+impl Formatter for StyledFormatter<'_> {
     fn begin_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
         self.open(out, b"[")
     }

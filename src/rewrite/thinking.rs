@@ -12,7 +12,7 @@ use crate::tokens::Counter;
 use crate::tokens::binding::binds_thinking;
 use crate::transcript::formats::{InsertionPoint, SummaryMessage, SummaryRole, read_entry};
 use crate::transcript::json::Json;
-use crate::transcript::thoughts::{Mark, Thought, model_of, own_model, thoughts};
+use crate::transcript::thoughts::{Thought, ThoughtMark, model_of, own_model, thoughts};
 use crate::transcript::{Message, Transcript};
 
 use crate::rewrite::repair::{NO_ANSWER, is_all};
@@ -66,7 +66,7 @@ pub(crate) fn removal(
             thoughts_to_remove(&all, policy, model, author.as_deref())
         };
         if removed.is_empty() {
-            let is_signed = all.iter().any(|thought| thought.mark == Mark::Signed);
+            let is_signed = all.iter().any(|thought| thought.mark == ThoughtMark::Signed);
             removal.unknown += usize::from(model.is_none() && is_signed);
             continue;
         }
@@ -207,13 +207,13 @@ fn thoughts_to_remove<'t, 'a>(
     }
     // A text beside the content is Claude's if Claude wrote the message.
     let by_claude = is_by_claude(all, author);
-    all.iter().filter(|thought| by_claude || thought.mark != Mark::Beside).collect()
+    all.iter().filter(|thought| by_claude || thought.mark != ThoughtMark::Beside).collect()
 }
 
 /// Whether Claude wrote a message with these thoughts.
 fn is_by_claude(all: &[Thought<'_>], author: Option<&str>) -> bool {
     author.is_some_and(|author| author.to_ascii_lowercase().contains("claude"))
-        || all.iter().any(|thought| thought.mark == Mark::Signed)
+        || all.iter().any(|thought| thought.mark == ThoughtMark::Signed)
 }
 
 /// Whether the maker of a message's thoughts rejects what follows without them. OpenAI does so for items with ids, and

@@ -9,7 +9,7 @@ use strsim::damerau_levenshtein as slips;
 use crate::cli::correction::corrected;
 use crate::diagnostic::Diagnostic;
 use crate::exit::Failure;
-use crate::settings::keys::{FlagKind, Keys, kind};
+use crate::settings::keys::{FlagKind, SettingKeys, kind};
 use crate::settings::value::{FlagValue, Origin, SettingValue};
 
 const PREFIX: &str = "TCOMPACT_";
@@ -19,7 +19,7 @@ const PREFIX: &str = "TCOMPACT_";
 ///
 /// # Errors
 /// A variable is not UTF-8, or a switch is neither on nor off.
-pub(super) fn read(keys: &Keys, variable: impl Fn(&str) -> Option<OsString>) -> Result<Vec<SettingValue>> {
+pub(super) fn read(keys: &SettingKeys, variable: impl Fn(&str) -> Option<OsString>) -> Result<Vec<SettingValue>> {
     let mut given = Vec::new();
     for (flag, arg) in keys.all() {
         let name = variable_of(flag);
@@ -43,7 +43,7 @@ pub(super) fn read(keys: &Keys, variable: impl Fn(&str) -> Option<OsString>) -> 
 }
 
 /// Returns a note for each variable whose name is nearly that of a setting.
-pub(super) fn misspelled(keys: &Keys, variables: impl Iterator<Item = OsString>) -> Vec<String> {
+pub(super) fn misspelled(keys: &SettingKeys, variables: impl Iterator<Item = OsString>) -> Vec<String> {
     let names = variables.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with(PREFIX));
     let mut notes: Vec<String> = names
         .filter_map(|name| {

@@ -14,7 +14,7 @@ use crate::diagnostic::Diagnostic;
 use crate::exit::Failure;
 use crate::llm::providers;
 use crate::presets::deerflow;
-use crate::settings::keys::{FlagKind, Keys};
+use crate::settings::keys::{FlagKind, SettingKeys};
 use crate::settings::value::{ConfigFile, FlagValue, Origin, SettingValue};
 use crate::wording::{found, one_line, reason};
 
@@ -29,7 +29,7 @@ const MOST_REPLAYED: usize = 1_000;
 /// It cannot be read; or a value is wrong, with its key.
 pub(super) fn read(
     named: Option<&Path>,
-    keys: &Keys,
+    keys: &SettingKeys,
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<ConfigFile> {
     let Some(path) = named.map(Path::to_owned).or_else(|| users_own(&variable)) else {
@@ -71,7 +71,7 @@ fn of_deerflow(
 ) -> Result<ConfigFile, Failure> {
     let is_provider = |name: &str| providers::by_name(name).is_some();
     let deerflow::Config { flags, summary_prompt, disabled, never } =
-        deerflow::read(&deerflow::Section { file, keys, models, variable, is_provider })?;
+        deerflow::read(&deerflow::ConfigSection { file, keys, models, variable, is_provider })?;
     let values = flags.into_iter().map(|deerflow::FlagOfConfig { flag, values, note, unusable }| SettingValue {
         note,
         unusable,
@@ -125,7 +125,7 @@ fn yaml(text: &str) -> Result<Json, String> {
 }
 
 /// Returns the settings of a file whose keys are names of flags.
-fn settings(name: &str, map: Map<String, Json>, keys: &Keys) -> Result<ConfigFile, Failure> {
+fn settings(name: &str, map: Map<String, Json>, keys: &SettingKeys) -> Result<ConfigFile, Failure> {
     let mut values = Vec::new();
     for (key, json) in map {
         let wrong = |what: String| Failure::usage(format!("{name}: {what}"));

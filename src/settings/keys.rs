@@ -32,14 +32,14 @@ pub(super) enum FlagKind {
 
 /// The flags that a layer can give.
 #[derive(Debug)]
-pub(super) struct Keys {
+pub(super) struct SettingKeys {
     command: Command,
 }
 
-impl Keys {
+impl SettingKeys {
     /// Returns the flags of a command that clap has built.
     pub(super) fn new(command: Command) -> Self {
-        Keys { command }
+        SettingKeys { command }
     }
 
     /// Returns the flags, in the order of the help.

@@ -10,12 +10,12 @@ use anyhow::Result;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 
-use crate::cli::{self, Arguments};
+use crate::cli::{self, CliArguments};
 use crate::compact::{Emit, is_no_model};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::exit::Failure;
 use crate::presets::PRESETS;
-use crate::settings::keys::{FlagKind, Keys, kind};
+use crate::settings::keys::{FlagKind, SettingKeys, kind};
 use crate::settings::names::wrong_name;
 use crate::settings::value::{ConfigFile, FlagValue, Origin, SettingValue, shown};
 use crate::settings::{environment, file};
@@ -34,8 +34,8 @@ const NAMES_SUMMARIZER: [&str; 2] = ["model", "summarizer-cmd"];
 #[derive(Debug)]
 pub(crate) struct CommandLine {
     /// The arguments without any other layer.
-    pub(crate) arguments: Arguments,
-    keys: Keys,
+    pub(crate) arguments: CliArguments,
+    keys: SettingKeys,
     matches: ArgMatches,
     words: Vec<OsString>,
 }
@@ -44,7 +44,7 @@ pub(crate) struct CommandLine {
 #[derive(Debug)]
 pub(crate) struct Resolved {
     /// The arguments, as if all were typed.
-    pub(crate) arguments: Arguments,
+    pub(crate) arguments: CliArguments,
     /// The text of a prompt in the config file, and its name for errors.
     pub(crate) summary_prompt: Option<(String, String)>,
     /// Why compaction is disabled.
@@ -107,8 +107,8 @@ impl CommandLine {
         }
         let mut command = cli::command();
         let matches = command.try_get_matches_from_mut(&words)?;
-        let arguments = Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
-        Ok(CommandLine { arguments, keys: Keys::new(command), matches, words })
+        let arguments = CliArguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+        Ok(CommandLine { arguments, keys: SettingKeys::new(command), matches, words })
     }
 
     /// Returns a note for each variable of the environment whose name is nearly that of a setting.
@@ -253,7 +253,7 @@ impl CommandLine {
             let below = given.iter().flat_map(SettingValue::words);
             let words = program.iter().cloned().chain(below).chain(rest.iter().cloned()).collect();
             self.matches = self.keys.understand(words)?;
-            self.arguments = Arguments::from_arg_matches(&self.matches)?;
+            self.arguments = CliArguments::from_arg_matches(&self.matches)?;
         }
         let (mut notices, mut origins) = (Vec::new(), Vec::new());
         if self.arguments.verbose {
@@ -272,7 +272,7 @@ impl CommandLine {
 }
 
 /// Returns the values of all flags that determine a result, and the version of the program.
-fn rules(keys: &Keys, matches: &ArgMatches) -> String {
+fn rules(keys: &SettingKeys, matches: &ArgMatches) -> String {
     let mut rules = format!("tcompact {}\n", env!("CARGO_PKG_VERSION"));
     for (name, arg) in keys.all().filter(|(_, arg)| !keys.is_aside(arg)) {
         let values: Vec<_> = matches.get_raw(arg.get_id().as_str()).into_iter().flatten().collect();
@@ -282,7 +282,7 @@ fn rules(keys: &Keys, matches: &ArgMatches) -> String {
 }
 
 /// Returns a line for each value that is not a default.
-fn origins_of(keys: &Keys, given: &[SettingValue], matches: &ArgMatches) -> Vec<String> {
+fn origins_of(keys: &SettingKeys, given: &[SettingValue], matches: &ArgMatches) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, arg) in keys.all().filter(|(name, _)| *name != "verbose") {
         let id = arg.get_id().as_str();

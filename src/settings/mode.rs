@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::cli::{Arguments, Generated, Table, When};
+use crate::cli::{CliArguments, Generated, Table, When};
 use crate::presets;
 use crate::settings::layers::CommandLine;
 use crate::settings::{Settings, Volume, volume};
@@ -38,8 +38,8 @@ pub(crate) struct RestoreSettings {
 
 impl RestoreSettings {
     /// Returns the settings if the arguments have `--restore`.
-    pub(crate) fn new(arguments: &Arguments) -> Option<Self> {
-        let Arguments { restore, paths, output, .. } = arguments;
+    pub(crate) fn new(arguments: &CliArguments) -> Option<Self> {
+        let CliArguments { restore, paths, output, .. } = arguments;
         let (archive, volume) = (restore.clone()?, volume(arguments));
         Some(RestoreSettings { archive, paths: paths.clone(), output: output.clone(), volume })
     }

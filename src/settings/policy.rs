@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::Result;
 
 use crate::advice::Advice;
-use crate::cli::Arguments;
+use crate::cli::CliArguments;
 use crate::compact::{CompactionPolicy, Pruning, SummaryPolicy};
 use crate::exit::Failure;
 use crate::plan::pins::Pin;
@@ -29,7 +29,7 @@ use crate::settings::summarizer::{ledger_tokens, summarizer_kind, summarizer_mod
 /// # Errors
 /// The first value that cannot be used, with its flag.
 pub(super) fn policy(
-    arguments: &Arguments,
+    arguments: &CliArguments,
     given: &[String],
     preset: &Preset,
     summary_prompt: Option<(String, String)>,
@@ -50,7 +50,7 @@ pub(super) fn policy(
     check_pins(&arguments.pins)?;
     let unlisted_counter = models.unlisted.map(|(_, counter)| counter);
     let counter = counter(arguments.counter.or(unlisted_counter), models.known, preset);
-    let summary = summary_policy(arguments, preset, &models, Reading { counter, context_window }, summary_prompt)?;
+    let summary = summary_policy(arguments, preset, &models, ResultReader { counter, context_window }, summary_prompt)?;
     let archive = arguments.archive.clone();
     Ok(CompactionPolicy {
         cut: CutPolicy {
@@ -100,7 +100,7 @@ struct Models {
 }
 
 impl Models {
-    fn new(arguments: &Arguments, preset: &Preset) -> Result<Self> {
+    fn new(arguments: &CliArguments, preset: &Preset) -> Result<Self> {
         let named = arguments.for_model.as_deref().map(|name| find_model("for", name)).transpose()?;
         let (reader, unlisted) = match named {
             Some(NamedModel::Listed(model)) => (Some(model), None),
@@ -122,7 +122,7 @@ impl Models {
 }
 
 /// How the reader of the result counts, and how much it reads.
-struct Reading {
+struct ResultReader {
     counter: Counter,
     /// In tokens.
     context_window: Option<u64>,
@@ -130,10 +130,10 @@ struct Reading {
 
 /// Returns the policy for summaries.
 fn summary_policy(
-    arguments: &Arguments,
+    arguments: &CliArguments,
     preset: &Preset,
     models: &Models,
-    reading: Reading,
+    reading: ResultReader,
     summary_prompt: Option<(String, String)>,
 ) -> Result<SummaryPolicy> {
     // In the presets of LangChain, 0 means a fixed summary without a request.
@@ -177,7 +177,12 @@ fn counter(given: Option<Counter>, model: Option<Model>, preset: &Preset) -> Cou
 }
 
 /// Returns the rules of pruning.
-fn pruning(arguments: &Arguments, preset: &Preset, fit: Option<Size>, context_window: Option<u64>) -> Result<Pruning> {
+fn pruning(
+    arguments: &CliArguments,
+    preset: &Preset,
+    fit: Option<Size>,
+    context_window: Option<u64>,
+) -> Result<Pruning> {
     let mut choices = arguments.prune.clone();
     let are_given = !choices.is_empty() || arguments.clear_tool_results.is_some();
     if !are_given && fit.is_some() {
@@ -208,7 +213,7 @@ fn truncation(longest: Option<u64>, preset: &Preset, context_window: Option<u64>
     Some(Truncation { tools: presets::WRITING_TOOLS, sizes: Some(sizes), ..Truncation::before_the_cut(longest) })
 }
 
-fn first_path(arguments: &Arguments) -> Option<&Path> {
+fn first_path(arguments: &CliArguments) -> Option<&Path> {
     arguments.paths.first().map(PathBuf::as_path)
 }
 
@@ -264,7 +269,7 @@ fn prefix(text: String) -> String {
 
 /// Returns the template of the prompt, and the setting that it comes from.
 fn template(
-    arguments: &Arguments,
+    arguments: &CliArguments,
     asked_tokens: u64,
     summary_prompt: Option<(String, String)>,
     recipe: &Recipe,

@@ -6,7 +6,7 @@ use anyhow::Result;
 use reqwest::Url;
 
 use crate::advice::Advice;
-use crate::cli::{Arguments, Facts, is_variable_name};
+use crate::cli::{CliArguments, Facts, is_variable_name};
 use crate::compact::{EXTRACTIVE, NOBODY, SummarizerKind, SummarizerModel, is_no_model};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::exit::Failure;
@@ -27,7 +27,7 @@ use crate::tokens::models::{self, Model};
 use crate::wording::reason;
 
 pub(super) fn summarizer(
-    arguments: &Arguments,
+    arguments: &CliArguments,
     asks: bool,
     recipe: &Recipe,
     variable: impl Fn(&str) -> Option<String>,
@@ -81,7 +81,7 @@ pub(super) fn summarizer(
 }
 
 /// Returns the kind of summarizer, on which the compaction depends.
-pub(super) fn summarizer_kind(arguments: &Arguments) -> SummarizerKind {
+pub(super) fn summarizer_kind(arguments: &CliArguments) -> SummarizerKind {
     match (&arguments.summarizer_cmd, arguments.model.as_deref()) {
         (Some(_), _) => SummarizerKind::Command,
         (None, None | Some(EXTRACTIVE)) => SummarizerKind::Embedded,
@@ -91,7 +91,7 @@ pub(super) fn summarizer_kind(arguments: &Arguments) -> SummarizerKind {
 }
 
 /// Returns the name of the summarizer.
-pub(super) fn summarizer_name(arguments: &Arguments) -> String {
+pub(super) fn summarizer_name(arguments: &CliArguments) -> String {
     match &arguments.summarizer_cmd {
         Some(_) => "command".to_owned(),
         None => arguments.model.clone().unwrap_or_else(|| EXTRACTIVE.to_owned()),
@@ -169,7 +169,7 @@ fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
 /// Returns the key from the environment. The provider's own address needs one; another may do without, like many local
 /// servers.
 fn key(
-    arguments: &Arguments,
+    arguments: &CliArguments,
     asks: bool,
     provider: &Provider,
     variable: impl Fn(&str) -> Option<String>,
@@ -203,7 +203,7 @@ pub(super) fn unencrypted_host(summarizer: &Summarizer) -> Option<String> {
 }
 
 /// Whether a run may request summaries.
-pub(super) fn may_request(arguments: &Arguments, preview: bool) -> bool {
+pub(super) fn may_request(arguments: &CliArguments, preview: bool) -> bool {
     !arguments.check && !arguments.count && (!arguments.dry_run || preview)
 }
 
@@ -213,14 +213,14 @@ pub(super) fn unlisted_summarizer(name: &str, summarizer: SummarizerKind, writer
 }
 
 /// Returns the provider of the summarizer, which need not be in the table.
-pub(super) fn writer_provider(arguments: &Arguments) -> Option<&'static str> {
+pub(super) fn writer_provider(arguments: &CliArguments) -> Option<&'static str> {
     let name = in_table(arguments.model.as_deref()?);
     providers::by_name(name.split_once(':')?.0).map(|provider| provider.name)
 }
 
 /// Returns the limits of the summarizer from the table, or else from the flags. `reader` is the counter of the reader.
 /// `--context-window` is the reader's if `--for` names one; a command has no window.
-pub(super) fn summarizer_model(arguments: &Arguments, model: Option<Model>, reader: Counter) -> SummarizerModel {
+pub(super) fn summarizer_model(arguments: &CliArguments, model: Option<Model>, reader: Counter) -> SummarizerModel {
     let its_own = arguments.for_model.is_none() && arguments.summarizer_cmd.is_none();
     let window = model.map(|model| model.context_window).or(arguments.context_window.filter(|_| its_own));
     let most_tokens = model.and_then(|model| model.max_output);
@@ -251,7 +251,7 @@ pub(super) fn ledger_tokens(facts: Facts, asked_tokens: u64) -> u64 {
 
 /// Whether a dry run shows the summary: `--dry-run`, `--cache` and a summarizer are on the command line. A layer alone
 /// must not make a dry run send requests.
-pub(super) fn is_preview(arguments: &Arguments, given: &[SettingValue]) -> bool {
+pub(super) fn is_preview(arguments: &CliArguments, given: &[SettingValue]) -> bool {
     let typed = |flag: &str, is_on: bool| is_on && given.iter().all(|given| given.flag != flag);
     let names_who =
         typed("model", arguments.model.is_some()) || typed("summarizer-cmd", arguments.summarizer_cmd.is_some());
@@ -259,7 +259,7 @@ pub(super) fn is_preview(arguments: &Arguments, given: &[SettingValue]) -> bool 
 }
 
 /// Opens the cache, so that it fails before a summary is paid for.
-pub(super) fn open_cache(arguments: &Arguments, asks: bool) -> Result<Option<Cache>> {
+pub(super) fn open_cache(arguments: &CliArguments, asks: bool) -> Result<Option<Cache>> {
     let others =
         arguments.summarizer_cmd.is_some() || arguments.model.as_deref().is_some_and(|name| !is_no_model(name));
     let used = others && asks;

@@ -47,7 +47,7 @@ impl Measure {
 /// up to twice as many as a fourth of the characters.
 fn estimate_pieces(text: &str) -> u64 {
     #[derive(PartialEq)]
-    enum Class {
+    enum CharClass {
         Lower,
         Upper,
         Digit,
@@ -57,22 +57,22 @@ fn estimate_pieces(text: &str) -> u64 {
         Foreign,
     }
     let class = |byte: &u8| match byte {
-        b'a'..=b'z' => Class::Lower,
-        b'A'..=b'Z' => Class::Upper,
-        b'0'..=b'9' => Class::Digit,
-        b'\n' => Class::Line,
-        b' ' | b'\t' | b'\r' => Class::Space,
-        0x80.. => Class::Foreign,
-        _ => Class::Sign,
+        b'a'..=b'z' => CharClass::Lower,
+        b'A'..=b'Z' => CharClass::Upper,
+        b'0'..=b'9' => CharClass::Digit,
+        b'\n' => CharClass::Line,
+        b' ' | b'\t' | b'\r' => CharClass::Space,
+        0x80.. => CharClass::Foreign,
+        _ => CharClass::Sign,
     };
     let runs = text.as_bytes().chunk_by(|one, next| class(one) == class(next));
     let tokens = runs.map(|run| match (class(&run[0]), run.len()) {
-        (Class::Lower, letters) => letters.div_ceil(6),
+        (CharClass::Lower, letters) => letters.div_ceil(6),
         // A single one belongs to the next word.
-        (Class::Space, _) | (Class::Upper, 1) => 0,
-        (Class::Upper | Class::Sign, signs) => signs.div_ceil(2),
-        (Class::Digit | Class::Line, signs) => signs,
-        (Class::Foreign, bytes) => bytes.div_ceil(3),
+        (CharClass::Space, _) | (CharClass::Upper, 1) => 0,
+        (CharClass::Upper | CharClass::Sign, signs) => signs.div_ceil(2),
+        (CharClass::Digit | CharClass::Line, signs) => signs,
+        (CharClass::Foreign, bytes) => bytes.div_ceil(3),
     });
     tokens.sum::<usize>() as u64
 }

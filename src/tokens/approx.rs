@@ -10,7 +10,7 @@ use crate::transcript::source::Source;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, Role};
 
-use crate::tokens::python::{self, Chars, Sink};
+use crate::tokens::python::{self, Chars, TextSink};
 
 /// The flat rate of a picture or another medium, in tokens. It is `LangChain`'s number for a picture.
 pub(crate) const MEDIA_TOKENS: u64 = 85;
@@ -145,7 +145,7 @@ fn calls_length(calls: &[Call<'_>]) -> usize {
 
 /// Appends the `repr` of the list of calls as `LangChain` holds it: `[{'name': …, 'args': {…}, 'id': …, 'type':
 /// 'tool_call'}]`; nothing without calls.
-pub(crate) fn calls_repr(calls: &[Call<'_>], out: &mut impl Sink) {
+pub(crate) fn calls_repr(calls: &[Call<'_>], out: &mut impl TextSink) {
     let mut separator = "[";
     for call in calls.iter().filter(|call| call.place == CallPlace::List) {
         out.push_ascii(separator);
@@ -163,7 +163,7 @@ pub(crate) fn calls_repr(calls: &[Call<'_>], out: &mut impl Sink) {
     }
 }
 
-fn text_or_none(text: Option<Text<'_>>, out: &mut impl Sink) {
+fn text_or_none(text: Option<Text<'_>>, out: &mut impl TextSink) {
     match text {
         Some(text) => out.push_repr(text),
         None => out.push_ascii("None"),
@@ -171,7 +171,7 @@ fn text_or_none(text: Option<Text<'_>>, out: &mut impl Sink) {
 }
 
 /// Appends arguments as a dict. Arguments that are not a dict, which `LangChain` refuses, count as a string.
-fn arguments(arguments: Arguments<'_>, out: &mut impl Sink) {
+fn arguments(arguments: Arguments<'_>, out: &mut impl TextSink) {
     match arguments {
         Arguments::Value(value) => python::repr(value, out),
         Arguments::Absent => out.push_ascii("{}"),

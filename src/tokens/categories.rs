@@ -50,7 +50,7 @@ impl Categories {
                 continue;
             }
             let tool = |answer: usize| answered.get(&(index, answer)).cloned();
-            let mut parts = Parts::of(message, tally.counter(), tool).0;
+            let mut parts = SizedParts::of(message, tally.counter(), tool).0;
             parts.push((Category::Thinking, tally.encrypted_thinking(index) as f64));
             for (category, tokens) in distribute(tally.message(index), &parts) {
                 categories.add(message.role, category, tokens);
@@ -103,9 +103,9 @@ impl Categories {
 }
 
 /// The parts of a message, each with its category and size.
-struct Parts(Vec<(Category, f64)>);
+struct SizedParts(Vec<(Category, f64)>);
 
-impl Parts {
+impl SizedParts {
     /// Returns the parts of a message. `tool` returns the tool of a result in it.
     fn of(message: &Message<'_>, counter: Counter, tool: impl Fn(usize) -> Option<String>) -> Self {
         let size = |text: &str| match counter {
@@ -119,7 +119,7 @@ impl Parts {
         let named = |answer: usize| tool(answer).or_else(own_name).map(Category::Tool);
         let is_result = !message.results.is_empty() && matches!(message.role, Role::Tool | Role::Function);
         let own = if is_result { named(0).unwrap_or(Category::Text) } else { Category::Text };
-        let mut parts = Parts(Vec::new());
+        let mut parts = SizedParts(Vec::new());
         let mut answers = 0..;
         parts.add(&message.content, &own, &size, &mut || answers.next().and_then(&named).unwrap_or(Category::Text));
         for call in &message.calls {

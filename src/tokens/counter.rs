@@ -42,9 +42,9 @@ impl Counter {
             Counter::ApproxContent(chars_per_token) => approx::count(message, chars_per_token, Lists::ByPart, false),
             Counter::ApproxRepr(chars_per_token) => approx::count(message, chars_per_token, Lists::Repr, false),
             Counter::Exact(encoding) => exact(message, |piece| match piece {
-                Piece::Text(text) => encoding.count(&text.decode()),
-                Piece::Json(value) => encoding.count(value.raw()),
-                Piece::Fixed(tokens) => tokens,
+                CountedPiece::Text(text) => encoding.count(&text.decode()),
+                CountedPiece::Json(value) => encoding.count(value.raw()),
+                CountedPiece::Fixed(tokens) => tokens,
             }),
             Counter::Bytes(per_token) => content_bytes(&message.content) / per_token,
         }
@@ -87,10 +87,10 @@ impl Counter {
             }
             Counter::ApproxRepr(chars_per_token) => Some(approx::bounds(message, chars_per_token, Lists::Repr)),
             Counter::Exact(_) => {
-                let size = |piece: Piece<'_>, bytes: fn(Range<usize>) -> usize| match piece {
-                    Piece::Text(text) => bytes(text.decoded_len_bounds()) as u64,
-                    Piece::Json(value) => bytes(value.raw().len()..value.raw().len()) as u64,
-                    Piece::Fixed(tokens) => tokens,
+                let size = |piece: CountedPiece<'_>, bytes: fn(Range<usize>) -> usize| match piece {
+                    CountedPiece::Text(text) => bytes(text.decoded_len_bounds()) as u64,
+                    CountedPiece::Json(value) => bytes(value.raw().len()..value.raw().len()) as u64,
+                    CountedPiece::Fixed(tokens) => tokens,
                 };
                 let least = exact(message, |piece| size(piece, |bytes| bytes.start.div_ceil(bpe::LONGEST_TOKEN)));
                 let most = exact(message, |piece| size(piece, |bytes| bytes.end));
@@ -165,7 +165,7 @@ impl FromStr for Counter {
 }
 
 /// A piece of a message that the exact counters count.
-enum Piece<'a> {
+enum CountedPiece<'a> {
     /// A string, decoded before it is counted.
     Text(Text<'a>),
     /// JSON, counted as it is spelled.
@@ -175,35 +175,35 @@ enum Piece<'a> {
 }
 
 /// Sums the pieces of a message: each text by itself, calls by name and arguments, media at a flat rate.
-fn exact(message: &Message<'_>, size: impl Fn(Piece<'_>) -> u64 + Copy) -> u64 {
-    let name = message.rare_fields().name.map_or(0, |name| size(Piece::Text(name)) + 1);
+fn exact(message: &Message<'_>, size: impl Fn(CountedPiece<'_>) -> u64 + Copy) -> u64 {
+    let name = message.rare_fields().name.map_or(0, |name| size(CountedPiece::Text(name)) + 1);
     let calls: u64 = message.calls.iter().map(|call| exact_call(call, size)).sum();
-    let beside: u64 = reasoning_beside(message).map(|text| size(Piece::Text(text))).sum();
-    size(Piece::Fixed(EXACT_OVERHEAD)) + name + calls + beside + exact_content(&message.content, size)
+    let beside: u64 = reasoning_beside(message).map(|text| size(CountedPiece::Text(text))).sum();
+    size(CountedPiece::Fixed(EXACT_OVERHEAD)) + name + calls + beside + exact_content(&message.content, size)
 }
 
-fn exact_call(call: &Call<'_>, size: impl Fn(Piece<'_>) -> u64) -> u64 {
-    let name = call.name.map_or(0, |name| size(Piece::Text(name)));
+fn exact_call(call: &Call<'_>, size: impl Fn(CountedPiece<'_>) -> u64) -> u64 {
+    let name = call.name.map_or(0, |name| size(CountedPiece::Text(name)));
     let arguments = match call.arguments {
-        Arguments::Text(text) => size(Piece::Text(text)),
-        Arguments::Value(value) => size(Piece::Json(value)),
+        Arguments::Text(text) => size(CountedPiece::Text(text)),
+        Arguments::Value(value) => size(CountedPiece::Json(value)),
         Arguments::Absent => 0,
     };
     name + arguments
 }
 
-fn exact_content(content: &Content<'_>, size: impl Fn(Piece<'_>) -> u64 + Copy) -> u64 {
+fn exact_content(content: &Content<'_>, size: impl Fn(CountedPiece<'_>) -> u64 + Copy) -> u64 {
     let part = |part: &Part<'_>| match &part.kind {
-        PartKind::Text(text) | PartKind::Reasoning(text) | PartKind::Refusal(text) => size(Piece::Text(*text)),
+        PartKind::Text(text) | PartKind::Reasoning(text) | PartKind::Refusal(text) => size(CountedPiece::Text(*text)),
         PartKind::Result(inner) => exact_content(inner, size),
-        PartKind::Image | PartKind::Media => size(Piece::Fixed(MEDIA_TOKENS)),
+        PartKind::Image | PartKind::Media => size(CountedPiece::Fixed(MEDIA_TOKENS)),
         // Counted with the message's calls.
         PartKind::Call => 0,
-        PartKind::Compaction(ProviderCompaction::Readable(text)) => size(Piece::Text(*text)),
-        PartKind::Compaction(_) | PartKind::Other | PartKind::Foreign(_) => size(Piece::Json(part.json)),
+        PartKind::Compaction(ProviderCompaction::Readable(text)) => size(CountedPiece::Text(*text)),
+        PartKind::Compaction(_) | PartKind::Other | PartKind::Foreign(_) => size(CountedPiece::Json(part.json)),
     };
     match content {
-        Content::Text(text) => size(Piece::Text(*text)),
+        Content::Text(text) => size(CountedPiece::Text(*text)),
         Content::Parts(parts) => parts.iter().map(part).sum(),
     }
 }

@@ -12,12 +12,12 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use crate::transcript::json::{Json, Kind, Token};
+use crate::transcript::json::{Json, JsonKind, Token};
 use crate::transcript::text::Text;
 
 use strings::json_string;
 
-pub(crate) use strings::{Chars, Sink, string};
+pub(crate) use strings::{Chars, TextSink, string};
 
 /// A notation of Python.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,16 +27,16 @@ enum Dialect {
 }
 
 /// Appends the `repr` of a value. The cost is linear in its length, for any nesting and any repeated keys.
-pub(crate) fn repr(value: Json<'_>, out: &mut impl Sink) {
+pub(crate) fn repr(value: Json<'_>, out: &mut impl TextSink) {
     write(value, Dialect::Repr, out);
 }
 
 /// Appends `json.dumps(value, ensure_ascii=False)`.
-pub(crate) fn json(value: Json<'_>, out: &mut impl Sink) {
+pub(crate) fn json(value: Json<'_>, out: &mut impl TextSink) {
     write(value, Dialect::Json, out);
 }
 
-fn write(value: Json<'_>, dialect: Dialect, out: &mut impl Sink) {
+fn write(value: Json<'_>, dialect: Dialect, out: &mut impl TextSink) {
     // Most values are arguments, and most arguments have few members.
     if let Some(members) = few_scalars(value) {
         let mut before = "{";
@@ -52,28 +52,28 @@ fn write(value: Json<'_>, dialect: Dialect, out: &mut impl Sink) {
     tokens.extend(value.tokens());
     let ends = ends(&tokens);
     let mut todo = Vec::with_capacity(4 * FEW);
-    todo.push(Step::Value(0));
+    todo.push(WritingStep::Value(0));
     while let Some(step) = todo.pop() {
         match step {
-            Step::Text(text) => out.push_ascii(text),
-            Step::Key(key) => dialect.key(key, out),
-            Step::Value(at) => match tokens[at] {
+            WritingStep::Text(text) => out.push_ascii(text),
+            WritingStep::Key(key) => dialect.key(key, out),
+            WritingStep::Value(at) => match tokens[at] {
                 Token::Scalar(value) => dialect.scalar(value, out),
-                Token::Open(Kind::Object) => {
+                Token::Open(JsonKind::Object) => {
                     out.push('{');
-                    todo.push(Step::Text("}"));
+                    todo.push(WritingStep::Text("}"));
                     let members = members(&tokens, &ends, at);
                     for (index, (key, value)) in members.into_iter().enumerate().rev() {
-                        todo.extend([Step::Value(value), Step::Key(key)]);
-                        todo.extend((index > 0).then_some(Step::Text(", ")));
+                        todo.extend([WritingStep::Value(value), WritingStep::Key(key)]);
+                        todo.extend((index > 0).then_some(WritingStep::Text(", ")));
                     }
                 }
                 Token::Open(_) | Token::Close => {
                     out.push('[');
-                    todo.push(Step::Text("]"));
+                    todo.push(WritingStep::Text("]"));
                     for (index, item) in items(&ends, at).into_iter().enumerate().rev() {
-                        todo.push(Step::Value(item));
-                        todo.extend((index > 0).then_some(Step::Text(", ")));
+                        todo.push(WritingStep::Value(item));
+                        todo.extend((index > 0).then_some(WritingStep::Text(", ")));
                     }
                 }
             },
@@ -83,14 +83,14 @@ fn write(value: Json<'_>, dialect: Dialect, out: &mut impl Sink) {
 
 /// Returns the members of an object with few members, all scalars with distinct names; nothing for another value.
 fn few_scalars(value: Json<'_>) -> Option<[Option<(Text<'_>, Json<'_>)>; FEW]> {
-    if value.kind() != Kind::Object {
+    if value.kind() != JsonKind::Object {
         return None;
     }
     let mut members: [Option<(Text<'_>, Json<'_>)>; FEW] = [None; FEW];
     for (at, (key, value)) in value.entries().enumerate() {
         let name = key.decode();
         let is_taken = members.iter().flatten().any(|(other, _)| other.is(&name));
-        if matches!(value.kind(), Kind::Object | Kind::Array) || is_taken {
+        if matches!(value.kind(), JsonKind::Object | JsonKind::Array) || is_taken {
             return None;
         }
         *members.get_mut(at)? = Some((key, value));
@@ -99,7 +99,7 @@ fn few_scalars(value: Json<'_>) -> Option<[Option<(Text<'_>, Json<'_>)>; FEW]> {
 }
 
 /// A step of writing. The next one is the last of the stack.
-enum Step<'a> {
+enum WritingStep<'a> {
     Text(&'static str),
     Key(Text<'a>),
     /// The value that begins with this token.
@@ -173,18 +173,18 @@ fn members<'a>(tokens: &[Token<'a>], ends: &[usize], open: usize) -> Vec<(Text<'
 
 impl Dialect {
     /// Appends a key and its colon.
-    fn key(self, key: Text<'_>, out: &mut impl Sink) {
+    fn key(self, key: Text<'_>, out: &mut impl TextSink) {
         self.string(key, out);
         out.push_ascii(": ");
     }
 
     /// Appends a number, a string, a boolean or null.
-    fn scalar(self, value: Json<'_>, out: &mut impl Sink) {
+    fn scalar(self, value: Json<'_>, out: &mut impl TextSink) {
         match (value.kind(), self) {
-            (Kind::Null, Dialect::Repr) => out.push_ascii("None"),
-            (Kind::Bool, Dialect::Repr) => out.push_ascii(if value.raw() == "true" { "True" } else { "False" }),
-            (Kind::Null | Kind::Bool, Dialect::Json) => out.push_ascii(value.raw()),
-            (Kind::Number, _) => self.number(value.raw(), out),
+            (JsonKind::Null, Dialect::Repr) => out.push_ascii("None"),
+            (JsonKind::Bool, Dialect::Repr) => out.push_ascii(if value.raw() == "true" { "True" } else { "False" }),
+            (JsonKind::Null | JsonKind::Bool, Dialect::Json) => out.push_ascii(value.raw()),
+            (JsonKind::Number, _) => self.number(value.raw(), out),
             _ => {
                 if let Some(text) = value.text() {
                     self.string(text, out);
@@ -193,7 +193,7 @@ impl Dialect {
         }
     }
 
-    fn string(self, text: Text<'_>, out: &mut impl Sink) {
+    fn string(self, text: Text<'_>, out: &mut impl TextSink) {
         match self {
             Dialect::Repr => out.push_repr(text),
             Dialect::Json => json_string(text, out),
@@ -201,7 +201,7 @@ impl Dialect {
     }
 
     /// Appends a number: an integer as it is spelled, any other as a float.
-    fn number(self, raw: &str, out: &mut impl Sink) {
+    fn number(self, raw: &str, out: &mut impl TextSink) {
         let infinity = if self == Dialect::Json { "Infinity" } else { "inf" };
         match raw {
             "-0" => out.push('0'),
@@ -219,7 +219,7 @@ impl Dialect {
 
 /// Appends a float like Python: the shortest digits that parse to the same value, without an exponent from 1e-4 to
 /// 1e16.
-fn float(value: f64, infinity: &str, out: &mut impl Sink) {
+fn float(value: f64, infinity: &str, out: &mut impl TextSink) {
     if value.is_infinite() {
         out.push_str(if value > 0.0 { "" } else { "-" });
         return out.push_str(infinity);

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use crate::tokens::models::{self, Reasoning};
 
 /// A name of the table without its provider and its maker.
-struct Row {
+struct ReasoningRow {
     name: String,
     wants: Reasoning,
 }
@@ -22,15 +22,15 @@ pub(crate) fn reasoning_of(name: &str) -> Reasoning {
 }
 
 /// Returns every name of the table that begins like one that wants its reasoning.
-fn rows() -> &'static [Row] {
-    static ROWS: OnceLock<Vec<Row>> = OnceLock::new();
+fn rows() -> &'static [ReasoningRow] {
+    static ROWS: OnceLock<Vec<ReasoningRow>> = OnceLock::new();
     ROWS.get_or_init(|| {
         let row = |model: models::Model| {
             let name = model.name.rsplit('/').next().unwrap_or_default();
             let name = normalized(name.split(':').next().unwrap_or_default());
-            Row { name, wants: model.reasoning }
+            ReasoningRow { name, wants: model.reasoning }
         };
-        let all: Vec<Row> = models::all().map(row).collect();
+        let all: Vec<ReasoningRow> = models::all().map(row).collect();
         let stems: Vec<String> =
             all.iter().filter(|row| row.wants != Reasoning::Free).map(|row| split(&row.name).0.to_owned()).collect();
         all.into_iter().filter(|row| stems.iter().any(|stem| row.name.starts_with(stem))).collect()
@@ -38,8 +38,8 @@ fn rows() -> &'static [Row] {
 }
 
 /// Returns what a model wants; `None` if the table does not know its family.
-fn find(rows: &[Row], name: &str) -> Option<Reasoning> {
-    let begins = |row: &&Row| {
+fn find(rows: &[ReasoningRow], name: &str) -> Option<Reasoning> {
+    let begins = |row: &&ReasoningRow| {
         name.strip_prefix(&row.name).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '.'))
     };
     if let Some(row) = rows.iter().filter(begins).max_by_key(|row| row.name.len()) {
@@ -48,7 +48,7 @@ fn find(rows: &[Row], name: &str) -> Option<Reasoning> {
     // A version that the table lacks is like the one before it.
     let (stem, version, rest) = split(name);
     let version = version?;
-    let is_before = |row: &&Row| {
+    let is_before = |row: &&ReasoningRow| {
         let (own_stem, own_version, _) = split(&row.name);
         own_stem == stem && own_version.is_some_and(|own| own <= version)
     };

@@ -3,7 +3,7 @@
 //! Anthropic writes blocks with a text, `OpenAI` writes items that only `OpenAI` can read. The provider reads the last
 //! compaction instead of all messages before it, and rejects an edited one.
 
-use crate::transcript::json::{Json, Kind};
+use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::text::Text;
 
 /// The compaction of the history before it.
@@ -20,7 +20,7 @@ pub(crate) enum ProviderCompaction<'a> {
 impl<'a> ProviderCompaction<'a> {
     /// Reads a block or an item of the type `compaction`.
     pub(super) fn of(block: Json<'a>) -> Self {
-        let content = block.get("content").filter(|content| content.kind() != Kind::Null);
+        let content = block.get("content").filter(|content| content.kind() != JsonKind::Null);
         let text = content.and_then(|content| content.text());
         if let Some(text) = text.filter(|text| !text.decode().trim().is_empty()) {
             return ProviderCompaction::Readable(text);

@@ -14,7 +14,7 @@
 //! the same roles, texts, calls and results, and the same bytes when it is compacted again.
 
 use crate::transcript::foreign;
-use crate::transcript::format::{EnvelopeFit, Fit, Format};
+use crate::transcript::format::{EnvelopeFit, Format, FormatFit};
 use crate::transcript::formats::FORMATS;
 use crate::transcript::json::{Items, Json, Object};
 use crate::transcript::read_error::Ambiguity;
@@ -59,16 +59,16 @@ impl<'a> Candidate<'a> {
     }
 
     /// Adds how well a message fits. `is_variant` is true if some format claims the message as its variant of another.
-    fn add(&mut self, index: usize, message: Json<'a>, fit: Fit, is_variant: bool) {
-        self.is_marked |= matches!(fit, Fit::Marked(_));
+    fn add(&mut self, index: usize, message: Json<'a>, fit: FormatFit, is_variant: bool) {
+        self.is_marked |= matches!(fit, FormatFit::Marked(_));
         match fit {
-            Fit::Neutral => {}
-            Fit::Own(what) | Fit::Marked(what) | Fit::Variant(what) => {
+            FormatFit::Neutral => {}
+            FormatFit::Own(what) | FormatFit::Marked(what) | FormatFit::Variant(what) => {
                 self.evidence = self.evidence.or(Some((index, what)))
             }
-            Fit::Shared(what) if !is_variant => self.evidence = self.evidence.or(Some((index, what))),
-            Fit::Plain if !is_variant => self.is_plain = true,
-            Fit::Mismatch | Fit::Shared(_) | Fit::Plain => {
+            FormatFit::Shared(what) if !is_variant => self.evidence = self.evidence.or(Some((index, what))),
+            FormatFit::Plain if !is_variant => self.is_plain = true,
+            FormatFit::Mismatch | FormatFit::Shared(_) | FormatFit::Plain => {
                 self.mismatch = self.mismatch.or(Some((index, message)));
             }
         }
@@ -144,13 +144,13 @@ fn collect_evidence<'a>(
     messages: Items<'a>,
     is_asked: impl Fn(&Candidate<'_>) -> bool,
 ) {
-    let mut fits: Vec<(usize, Fit)> = Vec::with_capacity(candidates.len());
+    let mut fits: Vec<(usize, FormatFit)> = Vec::with_capacity(candidates.len());
     for (index, json) in messages.enumerate() {
         let message = Object::of(json);
         let asked = candidates.iter().enumerate().filter(|(_, candidate)| is_asked(candidate));
         fits.clear();
         fits.extend(asked.map(|(at, candidate)| (at, candidate.format.fit(&message))));
-        let is_variant = fits.iter().any(|(_, fit)| matches!(fit, Fit::Variant(_)));
+        let is_variant = fits.iter().any(|(_, fit)| matches!(fit, FormatFit::Variant(_)));
         for (at, fit) in &fits {
             candidates[*at].add(index, json, *fit, is_variant);
         }

@@ -2,7 +2,7 @@
 
 /// How well a value fits a format, from the least specific to the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fit {
+pub(crate) enum FormatFit {
     /// The format cannot read the value.
     Mismatch,
     /// The value is not evidence for or against the format. It is not a message but may occur in files of this format, or a
@@ -22,10 +22,10 @@ pub(crate) enum Fit {
     Marked(&'static str),
 }
 
-impl Fit {
+impl FormatFit {
     /// Whether the value alone is a message of the format.
     pub(crate) fn is_message(self) -> bool {
-        !matches!(self, Fit::Mismatch | Fit::Neutral)
+        !matches!(self, FormatFit::Mismatch | FormatFit::Neutral)
     }
 }
 

@@ -13,12 +13,12 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use crate::transcript::edit::Edit;
-pub(crate) use crate::transcript::fit::{EnvelopeFit, Fit};
-use crate::transcript::formats::shared::links::{Keys, Links};
-use crate::transcript::json::{Items, Json, Kind, Object};
+pub(crate) use crate::transcript::fit::{EnvelopeFit, FormatFit};
+use crate::transcript::formats::shared::links::{LinkKeys, Links};
+use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Call, Message, ResultRef};
-use crate::transcript::order::{Order, Results};
-use crate::transcript::outputs::Output;
+use crate::transcript::order::{MessageOrder, ResultPlacement};
+use crate::transcript::outputs::CallOutput;
 use crate::transcript::pairing::Pairing;
 
 /// A transcript format.
@@ -33,7 +33,7 @@ pub(crate) trait Format: MessageReader + MessageWriter + OrderRules + Sync + Deb
 /// Recognizes and reads messages, one at a time.
 pub(crate) trait MessageReader {
     /// Returns how well a value fits the format. A format judges only by what it reads and knows no other format.
-    fn fit(&self, message: &Object<'_>) -> Fit;
+    fn fit(&self, message: &Object<'_>) -> FormatFit;
 
     /// Returns how well the object around the messages fits the format.
     fn fit_envelope(&self, _envelope: &Object<'_>) -> EnvelopeFit {
@@ -130,10 +130,10 @@ pub(crate) trait MessageWriter {
 
     /// Returns the place of the result that answers a call, for callers that replace it with a shorter one; `None` if
     /// it cannot be replaced.
-    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         // A message may answer several calls; its answers then have nothing but their ids.
-        let holder = if answer.json.kind() == Kind::Object { answer.json } else { message.json };
-        Output::in_content(holder, "text")
+        let holder = if answer.json.kind() == JsonKind::Object { answer.json } else { message.json };
+        CallOutput::in_content(holder, "text")
     }
 
     /// Returns a text block that can replace a part of another kind; `None` if none can.
@@ -177,8 +177,8 @@ pub(crate) trait MessageWriter {
 /// Knows which messages must stay together, and in which order.
 pub(crate) trait OrderRules {
     /// Returns the order that the provider of such messages demands.
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Following)
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
+        MessageOrder::of(ResultPlacement::Following)
     }
 
     /// Returns the first and the last index of each run of messages that stays together for a reason other than a call
@@ -287,7 +287,7 @@ pub(crate) struct Transcript<'a> {
     /// The indices of the messages with a provider's own compaction, in order.
     pub(crate) compactions: Vec<usize>,
     /// The order of messages that its provider demands.
-    pub(crate) order: Order,
+    pub(crate) order: MessageOrder,
     /// The whole value around the list of messages, if there is one.
     pub(crate) envelope: Option<Json<'a>>,
     /// The object with the list of messages as one of its members, if there is one.
@@ -395,7 +395,7 @@ impl<'p, 'a> InsertionPoint<'p, 'a> {
     }
 
     /// Returns the links around it, in a format whose entries have these keys.
-    pub(crate) fn links(&self, keys: Keys) -> &Links<'a> {
+    pub(crate) fn links(&self, keys: LinkKeys) -> &Links<'a> {
         self.links.get_or_init(|| {
             let cut = self.transcript.messages.get(self.cutoff).map_or(usize::MAX, |first| first.span().start);
             Links::of(self.transcript.entries().collect(), &(self.removed)(), cut, keys)

@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 
 use crate::transcript::detect;
 use crate::transcript::foreign;
-use crate::transcript::format::{EntryKind, Fit, Format, Note, Retention, Transcript};
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::format::{EntryKind, Format, FormatFit, Note, Retention, Transcript};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::list::{LineCounter, List, is_message};
 use crate::transcript::message::Message;
 use crate::transcript::pairing::PairFinder;
@@ -218,7 +218,7 @@ impl<'a> List<'a> {
     /// Rejects values of which none belongs to the format. A file of another program is not a session without messages,
     /// even if the user named the format.
     fn check_not_foreign(&self, source: &str, format: &dyn Format) -> Result<(), ReadError> {
-        let is_foreign = |value: Json<'a>| matches!(format.fit(&Object::of(value)), Fit::Mismatch);
+        let is_foreign = |value: Json<'a>| matches!(format.fit(&Object::of(value)), FormatFit::Mismatch);
         match self.values.clone().next() {
             Some(first) if self.values.clone().all(is_foreign) => {
                 Err(no_transcript(source, first, format!("as {}, nothing in it is a message", format.name())))
@@ -304,16 +304,16 @@ fn message<'a>(source: &str, json: Json<'a>, format: &dyn Format, index: usize) 
 /// Whether the first value of a file is an object. Stray values do not count: they remain in a session when the lines
 /// before them are removed.
 fn begins_with_object<'a>(mut values: impl Iterator<Item = Json<'a>>) -> bool {
-    values.find(|value| !is_stray(*value)).is_some_and(|value| value.kind() == Kind::Object)
+    values.find(|value| !is_stray(*value)).is_some_and(|value| value.kind() == JsonKind::Object)
 }
 
 /// Whether a value is neither an object nor a list of messages or of conversations.
 fn is_stray(value: Json<'_>) -> bool {
     let holds = |item: Json<'_>| match item.kind() {
-        Kind::Object => is_message(item) || List::in_object(item, None).is_some(),
+        JsonKind::Object => is_message(item) || List::in_object(item, None).is_some(),
         _ => item.items().any(is_message),
     };
-    value.kind() != Kind::Object && !value.items().any(holds)
+    value.kind() != JsonKind::Object && !value.items().any(holds)
 }
 
 /// Whether an object tells how to read the lines of its file. What is neither a message nor a conversation with messages
@@ -329,9 +329,10 @@ fn lines_of(object: Json<'_>) -> Option<Lines> {
 /// Whether a file that begins with an object holds the entries of one conversation, one a line, and not a conversation
 /// a line. The first value that is either decides.
 fn are_messages<'a>(values: impl Iterator<Item = Json<'a>> + Clone, from: Option<&'static dyn Format>) -> bool {
-    let decided = values.clone().find_map(|value| if value.kind() == Kind::Object { lines_of(value) } else { None });
+    let decided =
+        values.clone().find_map(|value| if value.kind() == JsonKind::Object { lines_of(value) } else { None });
     // Of an empty envelope, the named format does not make a line.
-    let is_envelope = |value: Json<'a>| value.kind() == Kind::Object && List::in_object(value, None).is_some();
+    let is_envelope = |value: Json<'a>| value.kind() == JsonKind::Object && List::in_object(value, None).is_some();
     let is_named = || from.is_some_and(|format| format.is_append_only()) && !values.clone().any(is_envelope);
     decided.map_or_else(is_named, |lines| lines == Lines::Messages)
 }
@@ -340,10 +341,10 @@ fn are_messages<'a>(values: impl Iterator<Item = Json<'a>> + Clone, from: Option
 pub(crate) fn detect_lines(line: &str) -> Option<Lines> {
     let Ok(source) = Source::of(line) else { return Some(Lines::Messages) };
     match source.first() {
-        Some(first) if first.kind() == Kind::Object => lines_of(first),
+        Some(first) if first.kind() == JsonKind::Object => lines_of(first),
         // A conversation without messages, or a stray value of a session.
-        Some(first) if first.kind() == Kind::Array && is_stray(first) => None,
-        Some(first) if first.kind() == Kind::Array => Some(Lines::Conversations),
+        Some(first) if first.kind() == JsonKind::Array && is_stray(first) => None,
+        Some(first) if first.kind() == JsonKind::Array => Some(Lines::Conversations),
         // Reading it as a document returns the error.
         _ => Some(Lines::Messages),
     }

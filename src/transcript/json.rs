@@ -28,7 +28,7 @@ const OFFSET: u32 = 48;
 
 /// The kind of a value, by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum JsonKind {
     /// `{…}`
     Object,
     /// `[…]`
@@ -43,16 +43,16 @@ pub(crate) enum Kind {
     Null,
 }
 
-impl Kind {
+impl JsonKind {
     /// Returns the noun for messages such as "message 3 is a number".
     pub(crate) fn noun(self) -> &'static str {
         match self {
-            Kind::Object => "an object",
-            Kind::Array => "an array",
-            Kind::String => "a string",
-            Kind::Number => "a number",
-            Kind::Bool => "a boolean",
-            Kind::Null => "null",
+            JsonKind::Object => "an object",
+            JsonKind::Array => "an array",
+            JsonKind::String => "a string",
+            JsonKind::Number => "a number",
+            JsonKind::Bool => "a boolean",
+            JsonKind::Null => "null",
         }
     }
 }
@@ -84,7 +84,7 @@ impl<'a> Json<'a> {
     }
 
     /// Walks over the content of the value; over nothing if it is not of this kind.
-    fn inside(&self, kind: Kind) -> Walk<'a> {
+    fn inside(&self, kind: JsonKind) -> Walk<'a> {
         if self.kind() == kind {
             Walk::inside(self.source, self.span(), self.long_index())
         } else {
@@ -108,20 +108,20 @@ impl<'a> Json<'a> {
     }
 
     /// Returns the kind of the value.
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> JsonKind {
         match self.source.text.as_bytes()[self.start()] {
-            b'{' => Kind::Object,
-            b'[' => Kind::Array,
-            b'"' => Kind::String,
-            b't' | b'f' => Kind::Bool,
-            b'n' => Kind::Null,
-            _ => Kind::Number,
+            b'{' => JsonKind::Object,
+            b'[' => JsonKind::Array,
+            b'"' => JsonKind::String,
+            b't' | b'f' => JsonKind::Bool,
+            b'n' => JsonKind::Null,
+            _ => JsonKind::Number,
         }
     }
 
     /// Returns the string, if the value is one.
     pub(crate) fn text(&self) -> Option<Text<'a>> {
-        (self.kind() == Kind::String).then(|| match self.source.long.get(self.long_index() as usize) {
+        (self.kind() == JsonKind::String).then(|| match self.source.long.get(self.long_index() as usize) {
             Some(long) => Text::spelled(self.unquoted(), long.more),
             None => Text::escaped(self.unquoted()),
         })
@@ -129,12 +129,12 @@ impl<'a> Json<'a> {
 
     /// Returns the elements; none if the value is not an array.
     pub(crate) fn items(&self) -> Items<'a> {
-        Items { walk: self.inside(Kind::Array), except: &[] }
+        Items { walk: self.inside(JsonKind::Array), except: &[] }
     }
 
     /// Returns the members in order; none if the value is not an object.
     pub(crate) fn entries(&self) -> Entries<'a> {
-        Entries { walk: self.inside(Kind::Object) }
+        Entries { walk: self.inside(JsonKind::Object) }
     }
 
     /// Returns the brackets and scalars of the value from left to right, in one pass at any depth.
@@ -144,7 +144,7 @@ impl<'a> Json<'a> {
 
     /// Returns the member called `key`; the last one if the key is repeated, as all common JSON readers do.
     pub(crate) fn get(&self, key: &str) -> Option<Json<'a>> {
-        let mut walk = self.inside(Kind::Object);
+        let mut walk = self.inside(JsonKind::Object);
         let mut found = None;
         while let Some(name) = Json::next(&mut walk) {
             let value = Json::next(&mut walk)?;
@@ -173,12 +173,12 @@ impl<'a> Json<'a> {
     /// Whether the value is falsy in Python: `null`, `false`, `0`, `""`, `[]`, `{}`.
     pub(crate) fn is_falsy(&self) -> bool {
         match self.kind() {
-            Kind::Null => true,
-            Kind::Bool => self.raw() == "false",
-            Kind::String => self.raw() == "\"\"",
-            Kind::Number => self.raw().parse::<f64>() == Ok(0.0),
-            Kind::Array => self.items().next().is_none(),
-            Kind::Object => self.entries().next().is_none(),
+            JsonKind::Null => true,
+            JsonKind::Bool => self.raw() == "false",
+            JsonKind::String => self.raw() == "\"\"",
+            JsonKind::Number => self.raw().parse::<f64>() == Ok(0.0),
+            JsonKind::Array => self.items().next().is_none(),
+            JsonKind::Object => self.entries().next().is_none(),
         }
     }
 }
@@ -254,11 +254,11 @@ impl<'a> Iterator for Entries<'a> {
 pub(crate) struct Object<'a> {
     /// The value itself. It has no members if it is not an object.
     pub(crate) json: Json<'a>,
-    members: Vec<Member<'a>>,
+    members: Vec<JsonMember<'a>>,
 }
 
 #[derive(Clone, Copy)]
-struct Member<'a> {
+struct JsonMember<'a> {
     /// The text between the quotes of the key.
     key: &'a str,
     /// Whether that text has escapes.
@@ -269,20 +269,21 @@ struct Member<'a> {
 impl<'a> Object<'a> {
     /// Finds the members of a value in one pass.
     pub(crate) fn of(json: Json<'a>) -> Self {
-        let mut walk = json.inside(Kind::Object);
+        let mut walk = json.inside(JsonKind::Object);
         let mut members = Vec::with_capacity(4);
         while let Some(key) = Json::next(&mut walk)
             && let Some(value) = Json::next(&mut walk)
         {
             let key = key.unquoted();
-            members.push(Member { key, is_escaped: key.bytes().any(|byte| byte == b'\\'), value });
+            members.push(JsonMember { key, is_escaped: key.bytes().any(|byte| byte == b'\\'), value });
         }
         Object { json, members }
     }
 
     /// Returns the member called `key`; the last one if the key is repeated.
     pub(crate) fn get(&self, key: &str) -> Option<Json<'a>> {
-        let is_it = |member: &&Member<'_>| if member.is_escaped { spells(member.key, key) } else { member.key == key };
+        let is_it =
+            |member: &&JsonMember<'_>| if member.is_escaped { spells(member.key, key) } else { member.key == key };
         self.members.iter().rev().find(is_it).map(|member| member.value)
     }
 
@@ -314,7 +315,7 @@ fn spells(raw: &str, text: &str) -> bool {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Token<'a> {
     /// An object or array begins.
-    Open(Kind),
+    Open(JsonKind),
     /// The innermost object or array ends.
     Close,
     /// A key, or a value other than an object or array.
@@ -331,8 +332,8 @@ impl<'a> Iterator for Tokens<'a> {
 
     fn next(&mut self) -> Option<Token<'a>> {
         let token = match self.walk.peek()? {
-            b'{' => Token::Open(Kind::Object),
-            b'[' => Token::Open(Kind::Array),
+            b'{' => Token::Open(JsonKind::Object),
+            b'[' => Token::Open(JsonKind::Array),
             b'}' | b']' => Token::Close,
             _ => return Json::next(&mut self.walk).map(Token::Scalar),
         };

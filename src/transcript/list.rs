@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::transcript::formats::FORMATS;
-use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::read_error::{ReadError, describe, no_transcript};
 
 /// Paths to the messages in an envelope that several formats use; paths of a single format come after them. The first
@@ -60,11 +60,11 @@ impl<'a> List<'a> {
             List::in_object(item, line)
         };
         match value.kind() {
-            Kind::Array if is_collection(value) => {
+            JsonKind::Array if is_collection(value) => {
                 value.items().map(|item| read_item(item).ok_or_else(|| no_transcript_at(item))).collect()
             }
-            Kind::Array => Ok(vec![List::of(None, None, value, line)]),
-            Kind::Object => match List::in_object(value, line) {
+            JsonKind::Array => Ok(vec![List::of(None, None, value, line)]),
+            JsonKind::Object => match List::in_object(value, line) {
                 Some(list) => Ok(vec![list]),
                 // An envelope without messages (a run that produced nothing) stays unchanged.
                 None => {
@@ -84,7 +84,7 @@ impl<'a> List<'a> {
         let members = Object::of(envelope);
         let member = |key: &str| members.get(key);
         // A trace keeps its last message under `output`, outside the list.
-        let is_trace = members.get("output").is_some_and(|output| output.kind() == Kind::Object);
+        let is_trace = members.get("output").is_some_and(|output| output.kind() == JsonKind::Object);
         let lists = || {
             let paths = PATHS.iter().chain(FORMATS.iter().flat_map(|format| format.paths()));
             paths.filter(|path| !is_trace || path[0] != "input").filter_map(|path| {
@@ -96,7 +96,7 @@ impl<'a> List<'a> {
                         (state, state.get(last)?)
                     }
                 };
-                (list.kind() == Kind::Array).then_some((state, list))
+                (list.kind() == JsonKind::Array).then_some((state, list))
             })
         };
         // The first message may belong to no format although later ones do.
@@ -106,7 +106,7 @@ impl<'a> List<'a> {
             return Some(List::of(Some(envelope), Some(state), list, line));
         }
         // The input of a request may be a string.
-        let text = member("input").filter(|input| input.kind() == Kind::String && member("model").is_some());
+        let text = member("input").filter(|input| input.kind() == JsonKind::String && member("model").is_some());
         text.map(|text| List {
             envelope: Some(envelope),
             state: Some(envelope),
@@ -120,7 +120,7 @@ impl<'a> List<'a> {
         // LangChain's callback logs nest the list in another list.
         let mut first = list.items();
         let values = match (first.next(), first.next()) {
-            (Some(only), None) if only.kind() == Kind::Array => only.items(),
+            (Some(only), None) if only.kind() == JsonKind::Array => only.items(),
             _ => list.items(),
         };
         List { envelope, state, values, line, aside: &[] }
@@ -130,7 +130,7 @@ impl<'a> List<'a> {
 /// Whether a list holds envelopes instead of messages.
 fn is_collection(list: Json<'_>) -> bool {
     list.items().next().is_some_and(|first| {
-        first.kind() == Kind::Object && !is_message(first) && List::in_object(first, None).is_some()
+        first.kind() == JsonKind::Object && !is_message(first) && List::in_object(first, None).is_some()
     })
 }
 

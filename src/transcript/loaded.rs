@@ -3,7 +3,7 @@
 
 use memchr::memmem;
 
-use crate::transcript::json::{Json, Kind};
+use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::text::Text;
 
 /// The type of a block that names a loaded tool. In a text its quotes are escaped.
@@ -29,11 +29,11 @@ pub(crate) fn loaded_tools<'a>(result: Json<'a>) -> Vec<Text<'a>> {
     while let Some(value) = left.pop() {
         let first = left.len();
         match value.kind() {
-            Kind::Array => left.extend(value.items()),
-            Kind::Object if value.get_text("type").is_some_and(|kind| kind.is("tool_reference")) => {
+            JsonKind::Array => left.extend(value.items()),
+            JsonKind::Object if value.get_text("type").is_some_and(|kind| kind.is("tool_reference")) => {
                 names.extend(value.get_text("tool_name"));
             }
-            Kind::Object => left.extend(value.entries().map(|(_, inner)| inner)),
+            JsonKind::Object => left.extend(value.entries().map(|(_, inner)| inner)),
             _ => {}
         }
         left[first..].reverse();

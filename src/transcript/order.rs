@@ -5,9 +5,9 @@ use crate::transcript::message::{Content, Message, PartKind, Role};
 
 /// The rules of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Order {
+pub(crate) struct MessageOrder {
     /// Where tool results must be.
-    pub(crate) results: Results,
+    pub(crate) results: ResultPlacement,
     /// Whether the first message after standing instructions must be the user's.
     pub(crate) user_first: bool,
     /// Whether user and model must alternate.
@@ -47,7 +47,7 @@ pub(crate) enum Texts {
 
 /// Where tool results must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Results {
+pub(crate) enum ResultPlacement {
     /// Anywhere.
     Unchecked,
     /// After their call.
@@ -60,10 +60,10 @@ pub(crate) enum Results {
     Next,
 }
 
-impl Order {
+impl MessageOrder {
     /// Creates the order of a provider that only wants calls and results together.
-    pub(crate) const fn of(results: Results) -> Self {
-        Order {
+    pub(crate) const fn of(results: ResultPlacement) -> Self {
+        MessageOrder {
             results,
             user_first: false,
             alternates: false,
@@ -80,7 +80,7 @@ impl Order {
 
     /// Returns the rules for messages that are read.
     pub(crate) const fn in_reading(self) -> Self {
-        Order {
+        MessageOrder {
             user_first: self.user_first && !self.lenient,
             calls_after_user: self.calls_after_user && !self.lenient,
             ..self
@@ -92,7 +92,7 @@ impl Order {
     pub(crate) fn refuses(&self, before: Option<Turn>, after: Turn) -> Option<&'static str> {
         let model = |turn: Turn| matches!(turn, Turn::Model | Turn::Calls);
         // Results with their own role are no one's turn.
-        let results_are_users = self.results == Results::Next;
+        let results_are_users = self.results == ResultPlacement::Next;
         let user = |turn: Turn| turn == Turn::User || results_are_users && turn == Turn::Results;
         let Some(before) = before else {
             return (self.user_first && model(after)).then_some("the user must speak first");

@@ -4,15 +4,15 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::transcript::json::{Json, Kind, Token};
+use crate::transcript::json::{Json, JsonKind, Token};
 
 /// The output of a tool in a message.
 #[derive(Debug, Clone)]
-pub(crate) struct Output<'a> {
+pub(crate) struct CallOutput<'a> {
     /// The value that holds it.
     pub(crate) value: Json<'a>,
     /// The form that the provider accepts there.
-    pub(crate) shape: Shape,
+    pub(crate) shape: OutputShape,
     /// Whether the format marks the tool as failed.
     pub(crate) failed: bool,
     /// Other values with the same output, which are replaced alike.
@@ -23,7 +23,7 @@ pub(crate) struct Output<'a> {
 
 /// The form of a result that a provider accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum OutputShape {
     /// A string, or a list of blocks. Text blocks have this type; the empty string means no type.
     Blocks(&'static str),
     /// An object.
@@ -37,21 +37,21 @@ const TEXTS: [&str; 4] = ["text", "value", "stdout", "stderr"];
 /// The members that hold all of an object's output.
 const INNER: [&str; 3] = ["content", "output", "text"];
 
-impl<'a> Output<'a> {
+impl<'a> CallOutput<'a> {
     /// Creates the output in a value; `None` if there is no value.
-    pub(crate) fn of(value: Option<Json<'a>>, shape: Shape) -> Option<Self> {
+    pub(crate) fn of(value: Option<Json<'a>>, shape: OutputShape) -> Option<Self> {
         let value = value.filter(|value| !value.is_falsy())?;
-        Some(Output { value, shape, failed: false, duplicates: Vec::new(), copies: Vec::new() })
+        Some(CallOutput { value, shape, failed: false, duplicates: Vec::new(), copies: Vec::new() })
     }
 
     /// Marks the output as failed, if it is.
     pub(crate) fn with_failure(self, failed: bool) -> Self {
-        Output { failed: self.failed || failed, ..self }
+        CallOutput { failed: self.failed || failed, ..self }
     }
 
     /// Adds copies of the output.
     pub(crate) fn with_copies(self, copies: impl IntoIterator<Item = Json<'a>>) -> Self {
-        Output { copies: copies.into_iter().filter(|copy| !copy.is_falsy()).collect(), ..self }
+        CallOutput { copies: copies.into_iter().filter(|copy| !copy.is_falsy()).collect(), ..self }
     }
 
     /// Reads the output in the member `content` of an object, and whether the object has a usual mark of an error.
@@ -59,7 +59,7 @@ impl<'a> Output<'a> {
         let is_true = |key: &str| holder.get(key).is_some_and(|value| value.raw() == "true");
         let status = holder.get_text("status").is_some_and(|status| status.is("error"));
         let failed = is_true("is_error") || is_true("isError") || status;
-        Output::of(holder.get("content"), Shape::Blocks(block)).map(|output| output.with_failure(failed))
+        CallOutput::of(holder.get("content"), OutputShape::Blocks(block)).map(|output| output.with_failure(failed))
     }
 
     /// Returns the ranges and replacements that put `text` in place of the output; none if that is impossible.
@@ -80,20 +80,20 @@ impl<'a> Output<'a> {
     }
 }
 
-fn strings(value: Json<'_>, shape: Shape) -> Vec<Json<'_>> {
+fn strings(value: Json<'_>, shape: OutputShape) -> Vec<Json<'_>> {
     match (shape, value.kind()) {
-        (_, Kind::String) => vec![value],
-        (Shape::Blocks(_), Kind::Array) => value.items().flat_map(of_block).collect(),
-        (Shape::Blocks(_), _) => inner(value).map(|inner| strings(inner, shape)).unwrap_or_default(),
+        (_, JsonKind::String) => vec![value],
+        (OutputShape::Blocks(_), JsonKind::Array) => value.items().flat_map(of_block).collect(),
+        (OutputShape::Blocks(_), _) => inner(value).map(|inner| strings(inner, shape)).unwrap_or_default(),
         _ => all_strings(value),
     }
 }
 
 fn of_block(block: Json<'_>) -> Vec<Json<'_>> {
-    if block.kind() == Kind::String {
+    if block.kind() == JsonKind::String {
         return vec![block];
     }
-    let texts = TEXTS.iter().filter_map(|key| block.get(key)).filter(|value| value.kind() == Kind::String);
+    let texts = TEXTS.iter().filter_map(|key| block.get(key)).filter(|value| value.kind() == JsonKind::String);
     let json = block.get("json").into_iter().flat_map(all_strings);
     texts.chain(json).collect()
 }
@@ -107,7 +107,7 @@ fn all_strings(value: Json<'_>) -> Vec<Json<'_>> {
 pub(crate) fn named_strings(value: Json<'_>) -> Vec<(Option<Json<'_>>, Json<'_>)> {
     /// An open object or array: the key of its current member, and whether a key comes next.
     struct Open<'a> {
-        kind: Kind,
+        kind: JsonKind,
         key: Option<Json<'a>>,
         key_is_next: bool,
     }
@@ -117,7 +117,7 @@ pub(crate) fn named_strings(value: Json<'_>) -> Vec<(Option<Json<'_>>, Json<'_>)
         match token {
             Token::Open(kind) => {
                 let key = open.last().and_then(|around| around.key);
-                open.push(Open { kind, key, key_is_next: kind == Kind::Object });
+                open.push(Open { kind, key, key_is_next: kind == JsonKind::Object });
                 continue;
             }
             Token::Close => _ = open.pop(),
@@ -126,13 +126,15 @@ pub(crate) fn named_strings(value: Json<'_>) -> Vec<(Option<Json<'_>>, Json<'_>)
                     (around.key, around.key_is_next) = (Some(scalar), false);
                     continue;
                 }
-                around if scalar.kind() == Kind::String => found.push((around.and_then(|around| around.key), scalar)),
+                around if scalar.kind() == JsonKind::String => {
+                    found.push((around.and_then(|around| around.key), scalar))
+                }
                 _ => {}
             },
         }
         // A value ends here.
         if let Some(around) = open.last_mut() {
-            around.key_is_next = around.kind == Kind::Object;
+            around.key_is_next = around.kind == JsonKind::Object;
         }
     }
     found
@@ -140,29 +142,31 @@ pub(crate) fn named_strings(value: Json<'_>) -> Vec<(Option<Json<'_>>, Json<'_>)
 
 /// Returns the member that holds all of an object's output.
 fn inner(value: Json<'_>) -> Option<Json<'_>> {
-    INNER.iter().find_map(|key| value.get(key).filter(|inner| matches!(inner.kind(), Kind::String | Kind::Array)))
+    INNER
+        .iter()
+        .find_map(|key| value.get(key).filter(|inner| matches!(inner.kind(), JsonKind::String | JsonKind::Array)))
 }
 
 /// Writes `text` in a form that can replace a value.
-fn replace_with(value: Json<'_>, shape: Shape, text: &str) -> Option<String> {
+fn replace_with(value: Json<'_>, shape: OutputShape, text: &str) -> Option<String> {
     let string = || Value::from(text).to_string();
     match (shape, value.kind()) {
-        (_, Kind::String) | (Shape::Any, _) => Some(string()),
-        (Shape::Object, Kind::Object) => {
+        (_, JsonKind::String) | (OutputShape::Any, _) => Some(string()),
+        (OutputShape::Object, JsonKind::Object) => {
             let mut members = value.entries();
             let key = match (members.next(), members.next()) {
-                (Some((key, only)), None) if only.kind() == Kind::String => key.decode().into_owned(),
+                (Some((key, only)), None) if only.kind() == JsonKind::String => key.decode().into_owned(),
                 _ if value.get("error").is_some() => "error".to_owned(),
                 _ => "output".to_owned(),
             };
             Some(format!("{{{}: {}}}", Value::from(key), string()))
         }
-        (Shape::Blocks(kind), Kind::Array) => {
+        (OutputShape::Blocks(kind), JsonKind::Array) => {
             let is_text = |block: &Json<'_>| {
-                TEXTS.iter().find_map(|key| block.get(key)).is_some_and(|text| text.kind() == Kind::String)
+                TEXTS.iter().find_map(|key| block.get(key)).is_some_and(|text| text.kind() == JsonKind::String)
             };
             let like = value.items().find(is_text);
-            let has_strings = value.items().next().is_some_and(|first| first.kind() == Kind::String);
+            let has_strings = value.items().next().is_some_and(|first| first.kind() == JsonKind::String);
             Some(match like {
                 Some(block) => format!("[{}]", with_text(block, &string())),
                 None if has_strings => format!("[{}]", string()),
@@ -170,7 +174,7 @@ fn replace_with(value: Json<'_>, shape: Shape, text: &str) -> Option<String> {
                 None => format!("[{{\"type\": \"{kind}\", \"text\": {}}}]", string()),
             })
         }
-        (Shape::Blocks(_), Kind::Object) => {
+        (OutputShape::Blocks(_), JsonKind::Object) => {
             let inner = inner(value)?;
             let new = replace_with(inner, shape, text)?;
             let (start, span) = (value.span().start, inner.span());
@@ -187,7 +191,7 @@ fn with_text(block: Json<'_>, text: &str) -> String {
     let mut out = String::new();
     let mut copied_to = block.span().start;
     let mut texts: Vec<Json<'_>> =
-        TEXTS.iter().filter_map(|key| block.get(key)).filter(|value| value.kind() == Kind::String).collect();
+        TEXTS.iter().filter_map(|key| block.get(key)).filter(|value| value.kind() == JsonKind::String).collect();
     texts.sort_by_key(|text| text.span().start);
     for old in texts {
         out.push_str(&block.raw()[copied_to - block.span().start..old.span().start - block.span().start]);
@@ -204,9 +208,9 @@ mod tests {
     use crate::transcript::edit::{Edit, apply};
     use crate::transcript::source::Source;
 
-    fn replaced(value: &str, shape: Shape) -> Option<String> {
+    fn replaced(value: &str, shape: OutputShape) -> Option<String> {
         let source = Source::of(value).expect("JSON");
-        let output = Output::of(source.first(), shape)?;
+        let output = CallOutput::of(source.first(), shape)?;
         let edits =
             output.replace_with("n\"").into_iter().map(|(range, text)| Edit { range, text }).collect::<Vec<_>>();
         (!edits.is_empty()).then(|| apply(value, &edits))
@@ -214,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_text_is_written_as_its_provider_takes_it() {
-        let blocks = Shape::Blocks("text");
+        let blocks = OutputShape::Blocks("text");
         for (value, shape, expected) in [
             (r#""r""#, blocks, r#""n\"""#),
             (
@@ -224,17 +228,17 @@ mod tests {
             ),
             (r#"[{"type":"image"}]"#, blocks, r#"[{"type": "text", "text": "n\""}]"#),
             (r#"["a", "b"]"#, blocks, r#"["n\""]"#),
-            (r#"[{"json": {"a": 1}}]"#, Shape::Blocks(""), r#"[{"text": "n\""}]"#),
+            (r#"[{"json": {"a": 1}}]"#, OutputShape::Blocks(""), r#"[{"text": "n\""}]"#),
             (
                 r#"[{"stdout": "a", "stderr": "b", "outcome": 1}, {"stdout": ""}]"#,
                 blocks,
                 r#"[{"stdout": "n\"", "stderr": "", "outcome": 1}]"#,
             ),
             (r#"{"content": "a", "success": true}"#, blocks, r#"{"content": "n\"", "success": true}"#),
-            (r#"{"result": "a"}"#, Shape::Object, r#"{"result": "n\""}"#),
-            (r#"{"output": "a", "error": "b"}"#, Shape::Object, r#"{"error": "n\""}"#),
-            (r#"{"rows": [1]}"#, Shape::Object, r#"{"output": "n\""}"#),
-            (r#"[1, 2]"#, Shape::Any, r#""n\"""#),
+            (r#"{"result": "a"}"#, OutputShape::Object, r#"{"result": "n\""}"#),
+            (r#"{"output": "a", "error": "b"}"#, OutputShape::Object, r#"{"error": "n\""}"#),
+            (r#"{"rows": [1]}"#, OutputShape::Object, r#"{"output": "n\""}"#),
+            (r#"[1, 2]"#, OutputShape::Any, r#""n\"""#),
         ] {
             assert_eq!(replaced(value, shape).as_deref(), Some(expected), "{value}");
         }
@@ -246,15 +250,18 @@ mod tests {
     fn strings_stand_in_order_however_deep() {
         let strings = |value: &str, shape| {
             let source = Source::of(value).expect("JSON");
-            let output = Output::of(source.first(), shape).expect("a result");
+            let output = CallOutput::of(source.first(), shape).expect("a result");
             output.strings().iter().map(|string| string.raw().to_owned()).collect::<Vec<_>>()
         };
-        assert_eq!(strings(r#"{"a": ["x", {"b": "y"}], "c": "z"}"#, Shape::Object), [r#""x""#, r#""y""#, r#""z""#]);
         assert_eq!(
-            strings(r#"[{"type": "text", "text": "x"}, {"json": ["y"]}, "z"]"#, Shape::Blocks("")),
+            strings(r#"{"a": ["x", {"b": "y"}], "c": "z"}"#, OutputShape::Object),
+            [r#""x""#, r#""y""#, r#""z""#]
+        );
+        assert_eq!(
+            strings(r#"[{"type": "text", "text": "x"}, {"json": ["y"]}, "z"]"#, OutputShape::Blocks("")),
             [r#""x""#, r#""y""#, r#""z""#]
         );
         let deep = format!("{}\"x\"{}", "[".repeat(1_000), "]".repeat(1_000));
-        assert_eq!(strings(&deep, Shape::Any), [r#""x""#]);
+        assert_eq!(strings(&deep, OutputShape::Any), [r#""x""#]);
     }
 }

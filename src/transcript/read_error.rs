@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::transcript::foreign;
-use crate::transcript::json::{Json, Kind};
+use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::source::{SyntaxError, TOO_DEEP};
 
 /// The reason why a text cannot be read as a transcript. Displays as the end of a sentence that begins with the
@@ -148,7 +148,7 @@ pub(super) fn position(source: &str, value: Json<'_>) -> (usize, usize) {
 
 pub(super) fn describe(value: Json<'_>) -> String {
     const SHOWN: usize = 6;
-    if value.kind() != Kind::Object {
+    if value.kind() != JsonKind::Object {
         return format!("{} where a list of messages should be", value.kind().noun());
     }
     if value.get_text("type").is_some_and(|kind| kind.is("thread.started")) {

@@ -173,7 +173,7 @@ impl<'a> Text<'a> {
     pub(crate) fn has_quote(&self, quote: u8) -> bool {
         // A quote is escaped with the quote itself, or with its number.
         let number = if quote == b'"' { r"\u0022" } else { r"\u0027" };
-        let is_it = |piece: Piece<'_>| matches!(piece, Piece::Escape(point) if point == u32::from(quote));
+        let is_it = |piece: TextPiece<'_>| matches!(piece, TextPiece::Escape(point) if point == u32::from(quote));
         memchr::memchr(quote, self.raw.as_bytes()).is_some()
             || self.is_escaped() && self.raw.contains(number) && self.pieces().any(is_it)
     }
@@ -194,7 +194,7 @@ const STRETCH: usize = 32;
 
 /// A piece of a string.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Piece<'a> {
+pub(crate) enum TextPiece<'a> {
     /// Text without escapes.
     Plain(&'a str),
     /// The code point of an escape; it may be a lone surrogate.
@@ -207,13 +207,13 @@ pub(crate) struct Pieces<'a> {
 }
 
 impl<'a> Iterator for Pieces<'a> {
-    type Item = Piece<'a>;
+    type Item = TextPiece<'a>;
 
-    fn next(&mut self) -> Option<Piece<'a>> {
+    fn next(&mut self) -> Option<TextPiece<'a>> {
         let plain = self.points.plain_before_escape().unwrap_or_else(|| std::mem::take(&mut self.points.rest));
         match plain {
-            "" => self.points.next().map(Piece::Escape),
-            plain => Some(Piece::Plain(plain)),
+            "" => self.points.next().map(TextPiece::Escape),
+            plain => Some(TextPiece::Plain(plain)),
         }
     }
 }
@@ -350,8 +350,10 @@ mod tests {
                 let (mut decoded, mut json) = (String::new(), String::new());
                 for piece in text.pieces() {
                     match piece {
-                        Piece::Plain(plain) => [&mut decoded, &mut json].iter_mut().for_each(|out| out.push_str(plain)),
-                        Piece::Escape(point) => {
+                        TextPiece::Plain(plain) => {
+                            [&mut decoded, &mut json].iter_mut().for_each(|out| out.push_str(plain))
+                        }
+                        TextPiece::Escape(point) => {
                             decoded.push(char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER));
                             match char::from_u32(point) {
                                 Some(c) => json.push(c),

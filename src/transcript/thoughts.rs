@@ -6,7 +6,7 @@
 use memchr::memmem;
 
 use crate::transcript::format::Transcript;
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Message, Part, PartKind, Role};
 
 /// A piece of thinking in a message.
@@ -19,12 +19,12 @@ pub(crate) struct Thought<'a> {
     /// The replacement of that list when it becomes empty; `None` if its member is removed.
     pub(crate) emptied: Option<&'static str>,
     /// Whether it is signed.
-    pub(crate) mark: Mark,
+    pub(crate) mark: ThoughtMark,
 }
 
 /// Whether a piece of thinking is signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub(crate) enum ThoughtMark {
     /// It has a signature, or only its provider can read it.
     Signed,
     /// A block without a signature.
@@ -101,7 +101,7 @@ pub(crate) fn has_reasoning(message: &Message<'_>) -> bool {
     let is_reasoning = |part: &Part<'_>| matches!(part.kind, PartKind::Reasoning(_));
     let members = || TEXTS.into_iter().chain(LISTS.map(|(key, _)| key));
     let is_beside = |fields: &Json<'_>| {
-        members().any(|key| fields.get(key).is_some_and(|reasoning| reasoning.kind() != Kind::Null))
+        members().any(|key| fields.get(key).is_some_and(|reasoning| reasoning.kind() != JsonKind::Null))
     };
     message.content.parts().iter().any(is_reasoning)
         || field_objects(message.json).iter().any(is_beside)
@@ -132,7 +132,7 @@ fn named(object: &Object<'_>, paths: &[&[&str]]) -> Option<String> {
 /// Returns a message, or the first of two in a list that counts as one.
 fn first(json: Json<'_>) -> Json<'_> {
     match json.kind() {
-        Kind::Array => json.items().next().unwrap_or(json),
+        JsonKind::Array => json.items().next().unwrap_or(json),
         _ => json,
     }
 }
@@ -149,17 +149,17 @@ fn field_objects(json: Json<'_>) -> Vec<Json<'_>> {
         field_objects
             .extend(["additional_kwargs", "provider_specific_fields"].iter().filter_map(|key| object.get(key)));
     }
-    field_objects.retain(|object| object.kind() == Kind::Object);
+    field_objects.retain(|object| object.kind() == JsonKind::Object);
     field_objects
 }
 
 fn thoughts_in<'a>(object: Json<'a>) -> Vec<Thought<'a>> {
     let fields = Object::of(object);
-    let list = |key: &str| fields.get(key).filter(|list| list.kind() == Kind::Array);
+    let list = |key: &str| fields.get(key).filter(|list| list.kind() == JsonKind::Array);
     let mut found = Vec::new();
     for (key, emptied) in CONTENT.into_iter().chain(LISTS) {
         let mark = if emptied.is_some() { block } else { detail };
-        let objects = |list: Json<'a>| list.items().filter(|item| item.kind() == Kind::Object);
+        let objects = |list: Json<'a>| list.items().filter(|item| item.kind() == JsonKind::Object);
         let of_list = |list| {
             objects(list).filter_map(move |json| Some(Thought { json, list: Some(list), emptied, mark: mark(json)? }))
         };
@@ -167,8 +167,8 @@ fn thoughts_in<'a>(object: Json<'a>) -> Vec<Thought<'a>> {
     }
     for json in TEXTS.into_iter().filter_map(|key| fields.get(key)).filter(|value| !value.is_falsy()) {
         let mark = match json.kind() {
-            Kind::String => Mark::Beside,
-            Kind::Object if has_text(json, "signature") => Mark::Signed,
+            JsonKind::String => ThoughtMark::Beside,
+            JsonKind::Object if has_text(json, "signature") => ThoughtMark::Signed,
             _ => continue,
         };
         found.push(Thought { json, list: None, emptied: None, mark });
@@ -177,23 +177,23 @@ fn thoughts_in<'a>(object: Json<'a>) -> Vec<Thought<'a>> {
 }
 
 /// Returns the mark of a message that is an item of reasoning.
-fn item(json: Json<'_>) -> Option<Mark> {
+fn item(json: Json<'_>) -> Option<ThoughtMark> {
     let item = json.get("payload").unwrap_or(json);
     if !is(item, "type", "reasoning") || item.get("role").is_some() {
         return None;
     }
     let format = item.get_text("format").map(|format| format.decode());
     match format.as_deref() {
-        Some(format) if format.starts_with("anthropic") => Some(Mark::Signed),
+        Some(format) if format.starts_with("anthropic") => Some(ThoughtMark::Signed),
         Some(_) => None,
-        None if has_text(item, "signature") => Some(Mark::Signed),
-        None => Some(Mark::Beside),
+        None if has_text(item, "signature") => Some(ThoughtMark::Signed),
+        None => Some(ThoughtMark::Beside),
     }
 }
 
 /// Returns the mark of an element of a message's content; `None` if it is not thinking.
-fn block(block: Json<'_>) -> Option<Mark> {
-    let signed = |is_signed: bool| Some(if is_signed { Mark::Signed } else { Mark::Unsigned });
+fn block(block: Json<'_>) -> Option<ThoughtMark> {
+    let signed = |is_signed: bool| Some(if is_signed { ThoughtMark::Signed } else { ThoughtMark::Unsigned });
     if is(block, "part_kind", "thinking") {
         return part(block);
     }
@@ -206,23 +206,23 @@ fn block(block: Json<'_>) -> Option<Mark> {
         "thinking" => match block.get_text("thinkingSignature").map(|signature| signature.decode()) {
             // The signature is an item of OpenAI's, or the name of the member in which the text came.
             Some(signature) if signature.starts_with('{') => None,
-            Some(signature) if TEXTS.contains(&&*signature) => Some(Mark::Unsigned),
+            Some(signature) if TEXTS.contains(&&*signature) => Some(ThoughtMark::Unsigned),
             signature => signed(signature.is_some_and(|text| !text.is_empty()) || has_text(block, "signature")),
         },
-        "redacted_thinking" | "redacted-reasoning" => Some(Mark::Signed),
+        "redacted_thinking" | "redacted-reasoning" => Some(ThoughtMark::Signed),
         "reasoning_content" => {
             let inner = block.get("reasoning_content");
             signed(inner.is_some_and(|inner| has_text(inner, "signature") || inner.get("redacted_content").is_some()))
         }
         "reasoning" if is_of_other_maker(block) => None,
         "reasoning" => signed(is_signed(block)),
-        "non_standard" => block.get("value").filter(|value| value.kind() == Kind::Object).and_then(self::block),
+        "non_standard" => block.get("value").filter(|value| value.kind() == JsonKind::Object).and_then(self::block),
         _ => None,
     }
 }
 
 /// Returns the mark of a pydantic-ai part.
-fn part(part: Json<'_>) -> Option<Mark> {
+fn part(part: Json<'_>) -> Option<ThoughtMark> {
     let provider = part.get_text("provider_name").map(|name| name.decode().into_owned()).unwrap_or_default();
     let format = part.at(&["provider_details", "format"]).and_then(|format| format.text());
     let is_by_claude = format.is_none_or(|format| format.starts_with("anthropic"));
@@ -233,7 +233,7 @@ fn part(part: Json<'_>) -> Option<Mark> {
         return None;
     }
     let is_signed = has_text(part, "signature") || is(part, "id", "redacted_thinking");
-    Some(if is_signed { Mark::Signed } else { Mark::Unsigned })
+    Some(if is_signed { ThoughtMark::Signed } else { ThoughtMark::Unsigned })
 }
 
 /// Whether a member is the id that OpenAI gives to items of reasoning, whatever the provider is called.
@@ -268,7 +268,7 @@ fn is_signed(block: Json<'_>) -> bool {
 /// Whether the fields that OpenRouter adds to a block hold a signature.
 fn is_signed_by_router(fields: Json<'_>) -> bool {
     let details = fields.at(&["openrouter", "reasoning_details"]);
-    details.is_some_and(|details| details.items().any(|one| detail(one) == Some(Mark::Signed)))
+    details.is_some_and(|details| details.items().any(|one| detail(one) == Some(ThoughtMark::Signed)))
 }
 
 /// Returns the provider's own fields, as the AI SDK keeps them.
@@ -277,15 +277,15 @@ fn provider_fields<'a>(block: Json<'a>) -> impl Iterator<Item = Json<'a>> {
 }
 
 /// Returns the mark of an element of a list of thinking; `None` if it belongs to another maker.
-fn detail(detail: Json<'_>) -> Option<Mark> {
+fn detail(detail: Json<'_>) -> Option<ThoughtMark> {
     let format = detail.get_text("format").map(|format| format.decode());
     match format.as_deref() {
-        Some(format) if format.starts_with("anthropic") => Some(Mark::Signed),
+        Some(format) if format.starts_with("anthropic") => Some(ThoughtMark::Signed),
         Some(format) if !["", "unknown"].contains(&format) => None,
         _ if is_item(detail, "id") => None,
-        _ if has_text(detail, "signature") || is(detail, "type", "redacted_thinking") => Some(Mark::Signed),
-        _ if is(detail, "type", "thinking") => Some(Mark::Unsigned),
-        _ => Some(Mark::Beside),
+        _ if has_text(detail, "signature") || is(detail, "type", "redacted_thinking") => Some(ThoughtMark::Signed),
+        _ if is(detail, "type", "thinking") => Some(ThoughtMark::Unsigned),
+        _ => Some(ThoughtMark::Beside),
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use crate::cli::{Arguments, Generated};
+use crate::cli::{CliArguments, Generated};
 use clap::{Command, CommandFactory, ValueEnum};
 use clap_complete::Shell;
 
 fn generate(generated: Generated) -> Vec<u8> {
     // The folder that cargo runs tests in must not be in a file.
-    let command: Command = Arguments::command();
+    let command: Command = CliArguments::command();
     let shell = match generated {
         Generated::Bash => Shell::Bash,
         Generated::Zsh => Shell::Zsh,

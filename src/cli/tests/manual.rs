@@ -137,7 +137,7 @@ fn render(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
 /// The sections are in the order that readers of manual pages expect.
 #[test]
 fn the_page_has_the_usual_sections_and_lines_that_fit() {
-    let page = page(<crate::cli::Arguments as clap::CommandFactory>::command());
+    let page = page(<crate::cli::CliArguments as clap::CommandFactory>::command());
     let sections: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix(".SH ")).collect();
     let usual = [
         "NAME",

@@ -1,7 +1,7 @@
 //! The embedded summarizer, within the size that a summary can have.
 
 use crate::digest;
-use crate::fault::{self, Part};
+use crate::fault::{self, ProgramPart};
 use crate::plan::carried;
 use crate::summary::acceptance::Refusal;
 use crate::summary::exchange::Reply;
@@ -22,7 +22,7 @@ impl Summarization<'_, '_> {
     pub(super) fn extractive(&self, sent: &[&Message<'_>]) -> Result<Reply, NoSummary> {
         match &self.fitted.draft {
             Some(draft) => Ok(Reply { text: draft.clone(), ..Reply::default() }),
-            None => fault::caught(Part::Extractive, || self.extract(sent))?,
+            None => fault::caught(ProgramPart::Extractive, || self.extract(sent))?,
         }
     }
 

@@ -1,7 +1,7 @@
 //! What code surely knows and a model's summary lacks, appended to it: `--ledger`.
 
 use crate::digest;
-use crate::fault::{self, Part};
+use crate::fault::{self, ProgramPart};
 use crate::transcript::Message;
 
 use crate::compact::event::CompactionEvent;
@@ -22,7 +22,7 @@ impl Summarization<'_, '_> {
         if self.policy.summary.ledger == 0 {
             return summary;
         }
-        fault::caught(Part::Ledger, || self.append_missing(&summary)).unwrap_or_else(|fault| {
+        fault::caught(ProgramPart::Ledger, || self.append_missing(&summary)).unwrap_or_else(|fault| {
             self.report(CompactionEvent::WithoutLedger(&fault));
             summary
         })

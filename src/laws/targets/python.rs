@@ -2,7 +2,7 @@
 
 use crate::presets::python::{format as filled, is_space, rstrip, strip};
 use crate::tokens::python;
-use crate::transcript::json::{Json, Kind, Token};
+use crate::transcript::json::{Json, JsonKind, Token};
 use crate::transcript::source::Source;
 
 use crate::laws::choices::split;
@@ -45,7 +45,7 @@ fn value(value: Json<'_>) {
     }
     for token in value.tokens() {
         if let Token::Scalar(scalar) = token
-            && scalar.kind() == Kind::Number
+            && scalar.kind() == JsonKind::Number
         {
             number(scalar);
         }

@@ -9,7 +9,7 @@ use crate::laws::tests::{cases, conversations};
 use crate::laws::transcripts::read;
 use crate::plan::plan;
 use crate::presets::pairs::moved_cut;
-use crate::rewrite::restoring::{Change, restore_infos, restore_original};
+use crate::rewrite::restoring::{ConversationChange, restore_infos, restore_original};
 use crate::rewrite::{apply, splice};
 use crate::tokens::{Counter, Tally};
 use crate::transcript::formats::FORMATS;
@@ -30,7 +30,7 @@ proptest! {
         let result = apply(&source, &edits);
         let cut: Vec<_> = decided.summarized().iter().map(|&index| &transcript.messages[index]).collect();
         let messages: Vec<&str> = cut.iter().map(|message| message.json.raw()).collect();
-        let ways = restore_infos(source.as_bytes(), &[Change::new(transcript, edits, &decided.summarized())]);
+        let ways = restore_infos(source.as_bytes(), &[ConversationChange::new(transcript, edits, &decided.summarized())]);
         let mut record = serde_json::to_value(&ways[0]).expect("a record");
         record["messages"] = json!(messages);
         let record = record.to_string();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::llm::error_response::FULL_WINDOW;
 use crate::llm::providers::{Api, Endpoint, items, string, tokens};
 use crate::summary::exchange::{Reply, Request, Stop, Usage};
-use crate::transcript::json::{Json, Kind};
+use crate::transcript::json::{Json, JsonKind};
 
 pub(super) const API: Api = Api {
     path: |_| "/messages".to_owned(),
@@ -28,7 +28,7 @@ fn request(endpoint: &Endpoint, request: &Request) -> Value {
 }
 
 fn response(answer: Json<'_>) -> Result<Reply, String> {
-    if answer.get("content").is_none_or(|content| content.kind() != Kind::Array) {
+    if answer.get("content").is_none_or(|content| content.kind() != JsonKind::Array) {
         return Err("the answer is not a message".to_owned());
     }
     let texts = items(answer, "content").filter(|block| block.get_text("type").is_some_and(|kind| kind.is("text")));

@@ -19,7 +19,7 @@ use crate::llm::body::{merge, parsed, put};
 use crate::llm::change::Change;
 use crate::llm::secret::Secret;
 use crate::summary::exchange::{Reply, Request};
-use crate::transcript::json::{Json, Kind};
+use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::source::Source;
 
 /// A provider that `--model` can name.
@@ -175,7 +175,7 @@ impl Endpoint {
     /// What is missing in the answer.
     pub(crate) fn response(&self, text: &str) -> Result<Reply, String> {
         let body = parsed(text);
-        match body.as_ref().and_then(Source::first).filter(|answer| answer.kind() == Kind::Object) {
+        match body.as_ref().and_then(Source::first).filter(|answer| answer.kind() == JsonKind::Object) {
             Some(answer) => (self.provider.api.response)(answer),
             None if crate::llm::error_response::is_page(text) => {
                 Err(format!("the server sent a web page; {}", self.asks_for_address()))

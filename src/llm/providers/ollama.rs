@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::llm::providers::{Api, Endpoint, messages, string, tokens};
 use crate::summary::exchange::{Reply, Request, Stop, Usage};
-use crate::transcript::json::{Json, Kind};
+use crate::transcript::json::{Json, JsonKind};
 
 pub(super) const API: Api = Api::with_bearer(|_| "/api/chat".to_owned(), request, response);
 
@@ -34,7 +34,7 @@ fn window(request: &Request) -> u64 {
 }
 
 fn response(answer: Json<'_>) -> Result<Reply, String> {
-    let message = answer.get("message").filter(|message| message.kind() == Kind::Object);
+    let message = answer.get("message").filter(|message| message.kind() == JsonKind::Object);
     let message = message.ok_or("the answer has no message")?;
     let usage = || {
         Some(Usage {

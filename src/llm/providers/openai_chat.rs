@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::llm::providers::{Api, Endpoint, messages, tokens};
 use crate::summary::exchange::{Reply, Request, Stop, Usage};
-use crate::transcript::json::{Json, Kind};
+use crate::transcript::json::{Json, JsonKind};
 
 pub(super) const API: Api = Api::with_bearer(|_| "/chat/completions".to_owned(), request, response);
 
@@ -13,13 +13,13 @@ fn request(endpoint: &Endpoint, request: &Request) -> Value {
 }
 
 fn response(answer: Json<'_>) -> Result<Reply, String> {
-    let choices = answer.get("choices").filter(|choices| choices.kind() == Kind::Array);
+    let choices = answer.get("choices").filter(|choices| choices.kind() == JsonKind::Array);
     let choice = choices.ok_or("the answer is not a chat completion")?.items().next();
     let choice = choice.ok_or("the answer has no choices")?;
-    if choice.get("error").is_some_and(|error| error.kind() == Kind::Object) {
+    if choice.get("error").is_some_and(|error| error.kind() == JsonKind::Object) {
         return Err("the provider failed".to_owned());
     }
-    let message = choice.get("message").filter(|message| message.kind() == Kind::Object);
+    let message = choice.get("message").filter(|message| message.kind() == JsonKind::Object);
     let message = message.ok_or("the answer has no message")?;
     let refused = message.get_text("refusal").is_some_and(|text| !text.decode().is_empty());
     let stopped = choice.get_text("finish_reason").map(|why| why.decode()).unwrap_or_default();

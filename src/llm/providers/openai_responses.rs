@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::llm::providers::{Api, Endpoint, items, string, tokens};
 use crate::summary::exchange::{Reply, Request, Stop, Usage};
-use crate::transcript::json::{Json, Kind};
+use crate::transcript::json::{Json, JsonKind};
 
 pub(super) const API: Api = Api::with_bearer(|_| "/responses".to_owned(), request, response);
 
@@ -22,7 +22,7 @@ fn request(endpoint: &Endpoint, request: &Request) -> Value {
 }
 
 fn response(answer: Json<'_>) -> Result<Reply, String> {
-    if answer.get("output").is_none_or(|output| output.kind() != Kind::Array) {
+    if answer.get("output").is_none_or(|output| output.kind() != JsonKind::Array) {
         return Err("the answer is not a response".to_owned());
     }
     let messages = items(answer, "output").filter(|item| item.get_text("type").is_some_and(|kind| kind.is("message")));

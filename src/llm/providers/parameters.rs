@@ -27,14 +27,14 @@ pub(crate) struct Parameters {
     /// Switches reasoning off, as a JSON merge patch.
     pub(crate) off: &'static str,
     /// What models accept. The first matching row counts.
-    rows: &'static [Row],
+    rows: &'static [ParameterRow],
     /// Vendors whose tables count first, by the part of a name before the slash.
     vendors: &'static [(&'static str, &'static Parameters)],
 }
 
 /// A row of a table: what some models accept.
 #[derive(Debug, Clone, Copy)]
-struct Row {
+struct ParameterRow {
     /// Names of models, with `*` for any characters.
     patterns: &'static [&'static str],
     accepts: ModelParameters,
@@ -91,7 +91,7 @@ impl Parameters {
     }
 }
 
-fn first_match(rows: &[Row], name: &str) -> Option<ModelParameters> {
+fn first_match(rows: &[ParameterRow], name: &str) -> Option<ModelParameters> {
     let row = rows.iter().find(|row| row.patterns.iter().any(|pattern| matches_pattern(pattern, name)));
     row.map(|row| row.accepts)
 }

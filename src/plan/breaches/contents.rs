@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use crate::plan::breaches::{Breach, Rule};
-use crate::transcript::json::{Json, Kind};
+use crate::plan::breaches::{Breach, ProviderRule};
+use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::order::Texts;
 use crate::transcript::text::Text;
 use crate::transcript::{Content, Message, Part, PartKind, Role, Transcript};
@@ -15,8 +15,8 @@ pub(super) fn of_contents(transcript: &Transcript<'_>) -> Vec<Breach> {
     let mut found = Vec::new();
     for (index, message) in transcript.messages.iter().enumerate() {
         let breach = |rule| Breach { message: index, rule, id: None };
-        found.extend((!lone_surrogates(transcript, message).is_empty()).then(|| breach(Rule::Surrogate)));
-        found.extend((!blanks(transcript, index).is_empty()).then(|| breach(Rule::Blank)));
+        found.extend((!lone_surrogates(transcript, message).is_empty()).then(|| breach(ProviderRule::Surrogate)));
+        found.extend((!blanks(transcript, index).is_empty()).then(|| breach(ProviderRule::Blank)));
     }
     found
 }
@@ -51,7 +51,7 @@ pub(crate) fn blanks<'a>(transcript: &Transcript<'a>, index: usize) -> Vec<Blank
                 return found;
             }
             match content_of(message) {
-                Some(content) if content.kind() == Kind::String => {
+                Some(content) if content.kind() == JsonKind::String => {
                     found.extend(refuses(text).then_some(Blank::Only(content)));
                 }
                 _ if text.is_empty() && !has_other_words(message) => found.push(Blank::Content),
@@ -78,7 +78,7 @@ fn add_parts<'a>(parts: &[Part<'a>], refuses: fn(&Text<'_>) -> bool, found: &mut
 
 /// Returns the content of a message, as a list or a text.
 pub(crate) fn content_of<'a>(message: &Message<'a>) -> Option<Json<'a>> {
-    let inner = message.json.get("message").filter(|inner| inner.kind() == Kind::Object);
+    let inner = message.json.get("message").filter(|inner| inner.kind() == JsonKind::Object);
     let fields = inner.unwrap_or(message.json);
     fields.get("content").or_else(|| fields.get("parts"))
 }

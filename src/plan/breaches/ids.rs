@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use crate::plan::breaches::{Breach, Rule};
+use crate::plan::breaches::{Breach, ProviderRule};
 use crate::transcript::Transcript;
 use crate::transcript::pairing::{CallOrResult, results};
 
@@ -18,7 +18,7 @@ pub(super) fn of_ids(transcript: &Transcript<'_>) -> Vec<Breach> {
         for (index, call) in read.calls.iter().enumerate() {
             let Some(id) = call.id.map(|id| id.decode()) else { continue };
             if !seen.insert(id.clone()) {
-                let rule = Rule::Repeated(CallOrResult { message, index });
+                let rule = ProviderRule::Repeated(CallOrResult { message, index });
                 found.push(Breach { message, rule, id: Some(id.into_owned()) });
             }
         }

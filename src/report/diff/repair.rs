@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::report::diff::{ADDED, KEPT_MESSAGE, Look, REMOVED_MESSAGE, Step, Steps, draw_message};
+use crate::report::diff::{ADDED, DiffStep, KEPT_MESSAGE, MessageStyle, REMOVED_MESSAGE, Steps, draw_message};
 use crate::tokens::Counter;
 use crate::transcript::Transcript;
 
-const ADDED_MESSAGE: Look = Look { style: ADDED, sign: "+", ..REMOVED_MESSAGE };
+const ADDED_MESSAGE: MessageStyle = MessageStyle { style: ADDED, sign: "+", ..REMOVED_MESSAGE };
 
 /// A conversation before and after a repair.
 pub(crate) struct RepairDiff<'d, 'a, 'b> {
@@ -33,17 +33,19 @@ impl RepairDiff<'_, '_, '_> {
 }
 
 impl Steps for RepairDiff<'_, '_, '_> {
-    fn note(&self, _: &[Step]) -> String {
+    fn note(&self, _: &[DiffStep]) -> String {
         String::new()
     }
 
-    fn step(&self, step: &Step, out: &mut String) {
+    fn step(&self, step: &DiffStep, out: &mut String) {
         let (index, is_new, look) = match step {
-            Step::Remove(index) => (*index, false, REMOVED_MESSAGE),
-            Step::Add(index) => (*index, true, ADDED_MESSAGE),
-            Step::Keep(index) | Step::Pinned(index) | Step::Change(index, _) => (*index, false, KEPT_MESSAGE),
+            DiffStep::Remove(index) => (*index, false, REMOVED_MESSAGE),
+            DiffStep::Add(index) => (*index, true, ADDED_MESSAGE),
+            DiffStep::Keep(index) | DiffStep::Pinned(index) | DiffStep::Change(index, _) => {
+                (*index, false, KEPT_MESSAGE)
+            }
             // A repair writes no summary.
-            Step::Summary(_) => return,
+            DiffStep::Summary(_) => return,
         };
         let masked = self.masked.map(|(before, after)| if is_new { after } else { before });
         let message = if is_new { &self.after.messages[index] } else { &self.before.messages[index] };
@@ -53,7 +55,7 @@ impl Steps for RepairDiff<'_, '_, '_> {
 }
 
 /// Returns the steps from some texts to others. A text that moved is removed at its old place and added at its new one.
-fn steps(before: &[String], after: &[String]) -> Vec<Step> {
+fn steps(before: &[String], after: &[String]) -> Vec<DiffStep> {
     // How often each text is still to come.
     let count = |texts: &[String]| {
         let mut counts: HashMap<String, usize> = HashMap::new();
@@ -68,10 +70,10 @@ fn steps(before: &[String], after: &[String]) -> Vec<Step> {
     let (mut old, mut new, mut steps) = (0, 0, Vec::new());
     while old < before.len() || new < after.len() {
         let step = match (before.get(old), after.get(new)) {
-            (Some(one), Some(other)) if one == other => Step::Keep(old),
-            (Some(one), Some(other)) if comes(&new_left, one) && !comes(&old_left, other) => Step::Add(new),
-            (Some(_), _) => Step::Remove(old),
-            (None, _) => Step::Add(new),
+            (Some(one), Some(other)) if one == other => DiffStep::Keep(old),
+            (Some(one), Some(other)) if comes(&new_left, one) && !comes(&old_left, other) => DiffStep::Add(new),
+            (Some(_), _) => DiffStep::Remove(old),
+            (None, _) => DiffStep::Add(new),
         };
         if step.lengths().0 == 1 {
             take(&mut old_left, &before[old]);
@@ -92,7 +94,7 @@ mod tests {
 
     #[test]
     fn steps_remove_add_and_move() {
-        use Step::{Add, Keep, Remove};
+        use DiffStep::{Add, Keep, Remove};
         for (before, after, expected) in [
             ("abc", "abc", &[Keep(0), Keep(1), Keep(2)][..]),
             ("abc", "ac", &[Keep(0), Remove(1), Keep(2)]),

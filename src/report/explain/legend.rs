@@ -4,8 +4,8 @@ use clap::builder::styling::Style;
 
 use crate::tokens::Categories;
 
-use crate::report::columns::{Line, fitted, plain_line, width, wrapped};
-use crate::report::explain::{DIM, MessageStatus, NAME, Picture, Row, StatusSum, Tie};
+use crate::report::columns::{StyledLine, fitted, plain_line, width, wrapped};
+use crate::report::explain::{DIM, MessageStatus, NAME, Picture, PictureRow, StatusSum, Tie};
 use crate::report::shares::Shares;
 
 /// Categories with their own bar; smaller ones share one.
@@ -28,7 +28,7 @@ pub(crate) fn categories(spent: &Categories, all: &str, window: Option<u64>, col
     for (category, tokens) in rows {
         let share = shares.of(tokens);
         let category = fitted(&category, name);
-        let mut line = Line::default();
+        let mut line = StyledLine::default();
         line.plain(format!("{category}{} ", " ".repeat(name.saturating_sub(width(&category)))));
         line.plain(format!("{tokens:>number$} {:>3.0} % ", share * 100.0));
         let style = if category == "free" { DIM } else { Style::new() };
@@ -39,12 +39,12 @@ pub(crate) fn categories(spent: &Categories, all: &str, window: Option<u64>, col
 
 impl Picture<'_, '_> {
     /// Draws the legend: what each sign means, with its messages and tokens.
-    pub(super) fn legend(&self, rows: &[Row], columns: usize, out: &mut String) {
+    pub(super) fn legend(&self, rows: &[PictureRow], columns: usize, out: &mut String) {
         let sums = self.sums();
         let messages_wide = sums.iter().map(|sum| sum.messages.to_string().len()).max().unwrap_or(0);
         let tokens_wide = sums.iter().map(|sum| sum.tokens.to_string().len()).max().unwrap_or(0);
         for StatusSum { status, messages, tokens } in sums {
-            let mut line = Line::default();
+            let mut line = StyledLine::default();
             line.add(status.style(), status.sign());
             let (name, noun) = (status.name(), if messages == 1 { "message " } else { "messages" });
             let sizes = format!("  {messages:>messages_wide$} {noun}  {tokens:>tokens_wide$} tokens");

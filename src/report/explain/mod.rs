@@ -21,7 +21,7 @@ use crate::transcript::{Message, Transcript};
 use crate::wording::{counted, readable_source};
 
 use crate::report::brief;
-use crate::report::columns::{Line, fitted, fitted_end, width, wrapped};
+use crate::report::columns::{StyledLine, fitted, fitted_end, width, wrapped};
 
 pub(crate) use legend::categories;
 pub(super) use status::MessageStatus;
@@ -55,7 +55,7 @@ pub(crate) struct Picture<'p, 'a> {
 }
 
 /// A row of the picture.
-pub(super) struct Row {
+pub(super) struct PictureRow {
     /// Its message, or the messages of a run.
     pub(super) messages: Range<usize>,
     /// The index of its message, or the first and the last one.
@@ -98,7 +98,7 @@ impl Tie {
 
 /// A line before a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum CutMark {
     Cut,
     /// The cut as it was wanted, where it is another.
     Wanted,
@@ -112,7 +112,7 @@ pub(super) struct StatusSum {
 }
 
 /// The columns of the parts of a row.
-struct Layout {
+struct PictureLayout {
     columns: usize,
     index: usize,
     tokens: usize,
@@ -131,7 +131,7 @@ impl Picture<'_, '_> {
         if rows.is_empty() {
             return out;
         }
-        let layout = Layout::of(&rows, columns);
+        let layout = PictureLayout::of(&rows, columns);
         out.push('\n');
         for row in &rows {
             self.lines_at(row.messages.start, &layout, &whole, &mut out);
@@ -152,7 +152,7 @@ impl Picture<'_, '_> {
     }
 
     /// Returns at most so many rows, in order.
-    pub(super) fn rows(&self, most: usize, whole: &[bool]) -> Vec<Row> {
+    pub(super) fn rows(&self, most: usize, whole: &[bool]) -> Vec<PictureRow> {
         let ranges = rows::rows(self.transcript.messages.len(), self.plan, whole, most);
         ranges.into_iter().map(|range| self.row(range, whole)).collect()
     }
@@ -160,7 +160,7 @@ impl Picture<'_, '_> {
     /// Draws the head: the conversation, the decision and its reason.
     fn head(&self, columns: usize, out: &mut String) {
         let Picture { transcript, tally, plan, policy, .. } = self;
-        let mut first = Line::default();
+        let mut first = StyledLine::default();
         let window = policy.context_window.map(|window| format!(", a window of {window}")).unwrap_or_default();
         let size = format!(
             "{}, {}, {} tokens ({}){window}",
@@ -243,7 +243,7 @@ impl Picture<'_, '_> {
         }
     }
 
-    fn row(&self, messages: Range<usize>, whole: &[bool]) -> Row {
+    fn row(&self, messages: Range<usize>, whole: &[bool]) -> PictureRow {
         let (first, last) = (messages.start, messages.end - 1);
         let mut sizes = [0; MessageStatus::ALL.len()];
         for index in messages.clone() {
@@ -252,7 +252,7 @@ impl Picture<'_, '_> {
         let role = brief::role(&self.transcript.messages[first]);
         let is_same = |message: &Message<'_>| brief::role(message) == role;
         let same = self.transcript.messages[messages.clone()].iter().all(is_same);
-        Row {
+        PictureRow {
             index: if first == last { first.to_string() } else { format!("{first}-{last}") },
             tie: self.tie(&messages, whole),
             role: if same { role } else { String::new() },
@@ -276,11 +276,11 @@ impl Picture<'_, '_> {
     }
 
     /// Returns the line before a message.
-    pub(super) fn mark(&self, index: usize) -> Option<Mark> {
+    pub(super) fn mark(&self, index: usize) -> Option<CutMark> {
         match index {
             0 => None,
-            index if index == self.plan.cutoff => Some(Mark::Cut),
-            index if index == self.plan.wanted => Some(Mark::Wanted),
+            index if index == self.plan.cutoff => Some(CutMark::Cut),
+            index if index == self.plan.wanted => Some(CutMark::Wanted),
             _ => None,
         }
     }
@@ -295,8 +295,8 @@ impl Picture<'_, '_> {
         MessageStatus::ALL.into_iter().map(of_status).filter(|sum| sum.messages > 0).collect()
     }
 
-    fn message_row(&self, row: &Row, layout: &Layout, out: &mut String) {
-        let mut line = Line::default();
+    fn message_row(&self, row: &PictureRow, layout: &PictureLayout, out: &mut String) {
+        let mut line = StyledLine::default();
         line.add(DIM, format!("{:>1$}", row.index, layout.index));
         let pinned = row.messages.len() == 1 && self.status(row.messages.start) == MessageStatus::Pinned;
         line.add(MessageStatus::Pinned.style(), if pinned { "*" } else { " " });
@@ -315,7 +315,7 @@ impl Picture<'_, '_> {
     }
 
     /// Returns the text of a row: of a message its beginning, of a run the number of each role and the called tools.
-    pub(super) fn row_text(&self, row: &Row, columns: usize) -> String {
+    pub(super) fn row_text(&self, row: &PictureRow, columns: usize) -> String {
         let messages = &self.transcript.messages[row.messages.clone()];
         if let [message] = messages {
             return brief::line(message, columns);
@@ -333,16 +333,16 @@ impl Picture<'_, '_> {
     }
 
     /// Draws the lines before a message: where the cut was wanted, and where it is.
-    fn lines_at(&self, index: usize, layout: &Layout, whole: &[bool], out: &mut String) {
+    fn lines_at(&self, index: usize, layout: &PictureLayout, whole: &[bool], out: &mut String) {
         let (label, sign, style) = match self.mark(index) {
-            Some(Mark::Cut) => (format!(" cut at {index} "), "─", CUT),
-            Some(Mark::Wanted) => (format!(" wanted at {index} "), "╌", WANTED),
+            Some(CutMark::Cut) => (format!(" cut at {index} "), "─", CUT),
+            Some(CutMark::Wanted) => (format!(" wanted at {index} "), "╌", WANTED),
             None => return,
         };
         let crossed = if whole[index] { sign } else { "┼" };
         let left = format!("{}{crossed}{}", sign.repeat(layout.index + 1), sign.repeat(2));
         let right = layout.columns.saturating_sub(width(&left) + width(&label));
-        let mut line = Line::default();
+        let mut line = StyledLine::default();
         line.add(style, format!("{left}{label}{}", sign.repeat(right)));
         line.end(layout.columns, out);
     }
@@ -360,13 +360,13 @@ fn numbers(names: impl Iterator<Item = String>) -> Vec<String> {
     counts.into_iter().map(|(name, count)| if count == 1 { name } else { format!("{count} {name}") }).collect()
 }
 
-impl Layout {
-    fn of(rows: &[Row], columns: usize) -> Self {
+impl PictureLayout {
+    fn of(rows: &[PictureRow], columns: usize) -> Self {
         const BAR: Range<usize> = 6..60;
-        let widest = |cell: fn(&Row) -> usize| rows.iter().map(cell).max().unwrap_or(0);
+        let widest = |cell: fn(&PictureRow) -> usize| rows.iter().map(cell).max().unwrap_or(0);
         let longest = rows.iter().map(|row| row.sizes.iter().sum()).max().unwrap_or(0);
         let (index, tokens) = (widest(|row| row.index.len()), widest(|row| row.tokens.len()));
-        let mut layout = Layout { columns, index, tokens, bar: 0, longest };
+        let mut layout = PictureLayout { columns, index, tokens, bar: 0, longest };
         let left = columns.saturating_sub(layout.taken());
         layout.bar = (left * 2 / 5).clamp(BAR.start, BAR.end);
         layout

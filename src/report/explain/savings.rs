@@ -1,7 +1,7 @@
 //! The table of `--explain` for a batch: the conversations that save most.
 
 use crate::events::{Largest, Saving};
-use crate::report::columns::{Line, fitted_end, plain_line};
+use crate::report::columns::{StyledLine, fitted_end, plain_line};
 
 use crate::report::explain::{BOLD, DIM, MessageStatus};
 use crate::wording::counted;
@@ -14,7 +14,7 @@ pub(crate) fn draw(largest: &Largest, columns: usize, is_planned: bool) -> Strin
         return out;
     }
     let verb = if is_planned { "tokens to be summarized" } else { "tokens saved" };
-    let mut title = Line::default();
+    let mut title = StyledLine::default();
     let of = counted(largest.conversations, "conversation");
     title.add(BOLD, format!("{} {verb} in {} of {of}", largest.saved, largest.smaller));
     title.end(columns, &mut out);
@@ -23,7 +23,7 @@ pub(crate) fn draw(largest: &Largest, columns: usize, is_planned: bool) -> Strin
     let (saved, tokens) = (widest(|row| row.saved), widest(|row| row.tokens));
     let bar = (columns / 5).min(24);
     for row in &largest.rows {
-        let mut line = Line::default();
+        let mut line = StyledLine::default();
         line.plain(format!("{:>saved$}", row.saved));
         line.add(DIM, format!(" of {:>tokens$}", row.tokens));
         let share = row.saved as f64 / row.tokens.max(1) as f64;

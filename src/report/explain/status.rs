@@ -17,7 +17,7 @@ pub(in crate::report) enum MessageStatus {
 }
 
 /// How a status is shown, in the legend and in a bar.
-struct Look {
+struct StatusStyle {
     sign: &'static str,
     name: &'static str,
     style: Style,
@@ -32,7 +32,7 @@ impl MessageStatus {
         MessageStatus::Kept,
     ];
 
-    fn look(self) -> Look {
+    fn look(self) -> StatusStyle {
         let (sign, name, style) = match self {
             MessageStatus::Pinned => ("▓", "* pinned    ", AnsiColor::Cyan.on_default()),
             MessageStatus::Removed => ("·", "  removed   ", DIM),
@@ -40,7 +40,7 @@ impl MessageStatus {
             MessageStatus::Pruned => ("▒", "  pruned    ", AnsiColor::Blue.on_default()),
             MessageStatus::Kept => ("█", "  kept      ", AnsiColor::Green.on_default()),
         };
-        Look { sign, name, style }
+        StatusStyle { sign, name, style }
     }
 
     /// Returns the character of its bar.

@@ -2,9 +2,9 @@
 
 use crate::events::Status;
 
-use crate::report::html::conversation::{Part, card, dollars, less, money, percent, sizes};
+use crate::report::html::conversation::{PagePart, card, dollars, less, money, percent, sizes};
 use crate::report::html::escape::escaped;
-use crate::report::html::{Page, Row};
+use crate::report::html::{Page, PageRow};
 use crate::wording::grouped;
 
 /// The sums over all conversations, with or without a row.
@@ -24,7 +24,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    pub(super) fn add(&mut self, row: &Row) {
+    pub(super) fn add(&mut self, row: &PageRow) {
         self.conversations += 1;
         match row.conversation.status {
             Status::Compacted => self.compacted += 1,
@@ -55,7 +55,7 @@ impl Sums {
     }
 }
 
-fn cost(row: &Row) -> Option<f64> {
+fn cost(row: &PageRow) -> Option<f64> {
     row.conversation.usage?.cost_usd
 }
 
@@ -74,10 +74,10 @@ impl Page {
         let mut parts = Vec::new();
         let drawn = self.largest();
         if !drawn.is_empty() {
-            parts.push(Part { anchor: "largest", title: "Largest savings", markup: drawn });
+            parts.push(PagePart { anchor: "largest", title: "Largest savings", markup: drawn });
         }
         if !self.rows.is_empty() {
-            parts.push(Part { anchor: "all", title: "All conversations", markup: self.table() });
+            parts.push(PagePart { anchor: "all", title: "All conversations", markup: self.table() });
         }
         Self::framed(&title, &head, &parts)
     }
@@ -112,7 +112,7 @@ impl Page {
                 self.cards(row, Some(drawn))
             ));
             let parts = self.parts(row, drawn).into_iter();
-            out.extend(parts.map(|Part { title, markup, .. }| format!("<h4>{title}</h4>\n{markup}")));
+            out.extend(parts.map(|PagePart { title, markup, .. }| format!("<h4>{title}</h4>\n{markup}")));
             out.push_str("</div>\n</details>\n");
         }
         out
@@ -156,7 +156,7 @@ struct RowContext<'r> {
 }
 
 /// Draws a row of the table.
-fn table_row(row: &Row, &RowContext { at, costs, above }: &RowContext<'_>, out: &mut String) {
+fn table_row(row: &PageRow, &RowContext { at, costs, above }: &RowContext<'_>, out: &mut String) {
     let name = match row.conversation.page {
         Some(_) => format!("<a href=\"#conversation-{at}\"><bdi>{}</bdi></a>", row.name()),
         None => format!("<bdi>{}</bdi>", row.name()),

@@ -3,7 +3,7 @@
 use crate::events::{Drawn, Status};
 
 use crate::report::html::escape::{block, escaped};
-use crate::report::html::{Page, Reader, Row};
+use crate::report::html::{Page, PageRow, PricedModel};
 use crate::report::shares::Shares;
 use crate::wording::{counted, grouped};
 
@@ -11,7 +11,7 @@ use crate::wording::{counted, grouped};
 const MOST_OF_SUMMARY: usize = 60_000;
 
 /// A part of a page.
-pub(super) struct Part {
+pub(super) struct PagePart {
     pub(super) anchor: &'static str,
     pub(super) title: &'static str,
     pub(super) markup: String,
@@ -19,7 +19,7 @@ pub(super) struct Part {
 
 impl Page {
     /// Draws a page for one conversation.
-    pub(super) fn of_one(&self, row: &Row, drawn: &Drawn) -> String {
+    pub(super) fn of_one(&self, row: &PageRow, drawn: &Drawn) -> String {
         let head = format!(
             "<h1>{} <bdi>{}</bdi></h1>\n<p class=\"lead\">{}</p>\n{}",
             self.heading(),
@@ -36,22 +36,22 @@ impl Page {
     }
 
     /// Returns the parts of a drawn conversation.
-    pub(super) fn parts(&self, row: &Row, drawn: &Drawn) -> Vec<Part> {
-        let mut parts = vec![Part { anchor: "picture", title: "The picture", markup: drawn.picture.clone() }];
+    pub(super) fn parts(&self, row: &PageRow, drawn: &Drawn) -> Vec<PagePart> {
+        let mut parts = vec![PagePart { anchor: "picture", title: "The picture", markup: drawn.picture.clone() }];
         if !drawn.spent.is_empty() {
             let window = row.number("context_window");
             let title = if window.is_some() { "What filled the window" } else { "What filled the conversation" };
-            parts.push(Part { anchor: "spent", title, markup: categories(&drawn.spent, window) });
+            parts.push(PagePart { anchor: "spent", title, markup: categories(&drawn.spent, window) });
         }
         if !drawn.summary.is_empty() {
-            parts.push(Part { anchor: "summary", title: "The summary", markup: summary(drawn) });
+            parts.push(PagePart { anchor: "summary", title: "The summary", markup: summary(drawn) });
         }
-        parts.push(Part { anchor: "places", title: "Files and costs", markup: self.places(row, drawn) });
+        parts.push(PagePart { anchor: "places", title: "Files and costs", markup: self.places(row, drawn) });
         parts
     }
 
     /// Draws the numbers of a conversation, each on a card.
-    pub(super) fn cards(&self, row: &Row, drawn: Option<&Drawn>) -> String {
+    pub(super) fn cards(&self, row: &PageRow, drawn: Option<&Drawn>) -> String {
         let mut cards = Vec::new();
         if let Some((before, after)) = row.conversation.sizes() {
             cards.push(sizes("Tokens", before, after));
@@ -70,7 +70,7 @@ impl Page {
         format!("<dl class=\"cards\">\n{}</dl>\n", cards.concat())
     }
 
-    fn places(&self, row: &Row, drawn: &Drawn) -> String {
+    fn places(&self, row: &PageRow, drawn: &Drawn) -> String {
         let mut places: Vec<(&str, String)> = vec![("The result", escaped(&row.to))];
         if let Some(archive) = &drawn.archive {
             let text = if self.is_planned { format!("would go to {archive}") } else { archive.clone() };
@@ -104,7 +104,7 @@ impl Page {
     }
 
     /// Describes the result and the decision.
-    pub(super) fn lead(&self, row: &Row, drawn: &Drawn) -> String {
+    pub(super) fn lead(&self, row: &PageRow, drawn: &Drawn) -> String {
         let conversation = &row.conversation;
         let is_only_repaired = conversation.repaired.is_some() && drawn.decision.contains("unchanged");
         let result = match (conversation.status, conversation.sizes()) {
@@ -161,7 +161,7 @@ fn summary(drawn: &Drawn) -> String {
 }
 
 /// Describes what the summary took: requests, retries, money.
-fn summary_costs(row: &Row) -> String {
+fn summary_costs(row: &PageRow) -> String {
     let conversation = &row.conversation;
     let mut costs = String::new();
     let counts = [
@@ -188,7 +188,7 @@ pub(super) fn sizes(what: &str, before: u64, after: u64) -> String {
 }
 
 /// Draws the cost of a request before and after.
-pub(super) fn money(reader: &Reader, before: u64, after: u64) -> String {
+pub(super) fn money(reader: &PricedModel, before: u64, after: u64) -> String {
     let (before, after) = (reader.cost(before), reader.cost(after));
     let decimals = decimals(before).max(decimals(after));
     let both = format!("${before:.decimals$} → ${after:.decimals$}");

@@ -23,7 +23,7 @@ use crate::sync::{lock, unpoisoned};
 pub(crate) use picture::{Shown, picture};
 
 use batch::Sums;
-use conversation::Part;
+use conversation::PagePart;
 use escape::escaped;
 
 const STYLE: &str = include_str!("style.css");
@@ -35,14 +35,14 @@ const MOST_ROWS: usize = 5_000;
 
 /// The model that reads the result, and its price.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Reader {
+pub(crate) struct PricedModel {
     /// The full name.
     pub(crate) name: String,
     /// US dollars per million tokens of input.
     pub(crate) price: f64,
 }
 
-impl Reader {
+impl PricedModel {
     /// Returns the cost of reading so many tokens once.
     fn cost(&self, tokens: u64) -> f64 {
         const MILLION: f64 = 1e6;
@@ -52,13 +52,13 @@ impl Reader {
 
 /// A conversation on the page, and the place of its result.
 #[derive(Debug)]
-struct Row {
+struct PageRow {
     conversation: ReportRow,
     /// The place of the result.
     to: String,
 }
 
-impl Row {
+impl PageRow {
     fn text(&self, key: &str) -> &str {
         self.conversation.plan.get(key).and_then(|value| value.as_str()).unwrap_or_default()
     }
@@ -119,11 +119,11 @@ impl Listener for PageBuilder {
 /// The rows, the sums, and the pictures of the conversations that save most. Its size is limited.
 #[derive(Debug)]
 pub(crate) struct Page {
-    reader: Option<Reader>,
+    reader: Option<PricedModel>,
     /// Whether no result is written.
     is_planned: bool,
     sums: Sums,
-    rows: Vec<Row>,
+    rows: Vec<PageRow>,
     /// The number of rows that are drawn.
     drawn: usize,
     least_drawn: u64,
@@ -131,7 +131,7 @@ pub(crate) struct Page {
 
 impl Page {
     /// Returns an empty page. `reader` is the model that reads the result; `is_planned` says that no result is written.
-    pub(crate) fn new(reader: Option<Reader>, is_planned: bool) -> Self {
+    pub(crate) fn new(reader: Option<PricedModel>, is_planned: bool) -> Self {
         Page { reader, is_planned, sums: Sums::default(), rows: Vec::new(), drawn: 0, least_drawn: 0 }
     }
 
@@ -140,7 +140,7 @@ impl Page {
         for mut conversation in conversations {
             conversation.page = conversation.page.filter(|_| conversation.status != Status::Failed);
             self.drawn += usize::from(conversation.page.is_some());
-            self.rows.push(Row { conversation, to: to.to_owned() });
+            self.rows.push(PageRow { conversation, to: to.to_owned() });
             if let Some(row) = self.rows.last() {
                 self.sums.add(row);
             }
@@ -155,7 +155,7 @@ impl Page {
     fn settle(&mut self) {
         self.rows.sort_by(|a, b| a.order().cmp(&b.order()));
         self.rows.truncate(MOST_ROWS);
-        let mut drawn: Vec<&mut Row> = self.rows.iter_mut().filter(|row| row.conversation.page.is_some()).collect();
+        let mut drawn: Vec<&mut PageRow> = self.rows.iter_mut().filter(|row| row.conversation.page.is_some()).collect();
         drawn.iter_mut().skip(MOST_DRAWN).for_each(|row| row.conversation.page = None);
         drawn.truncate(MOST_DRAWN);
         self.least_drawn = drawn.get(MOST_DRAWN - 1).map_or(0, |row| row.conversation.lost());
@@ -173,9 +173,9 @@ impl Page {
     }
 
     /// Returns a page with a head and parts.
-    fn framed(title: &str, head: &str, parts: &[Part]) -> String {
+    fn framed(title: &str, head: &str, parts: &[PagePart]) -> String {
         let (mut links, mut sections) = (String::new(), String::new());
-        for Part { anchor, title, markup } in parts {
+        for PagePart { anchor, title, markup } in parts {
             links.push_str(&format!("<li><a href=\"#{anchor}\">{title}</a></li>\n"));
             sections.push_str(&format!(
                 "<section aria-labelledby=\"{anchor}\">\n<h2 id=\"{anchor}\">{title}</h2>\n{markup}</section>\n"

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use crate::report::brief;
-use crate::report::explain::{Mark, MessageStatus, Picture, Row, StatusSum, Tie};
+use crate::report::explain::{CutMark, MessageStatus, Picture, PictureRow, StatusSum, Tie};
 use crate::transcript::{Message, Transcript};
 use crate::wording::{counted, grouped};
 
@@ -65,7 +65,7 @@ pub(crate) fn picture(shown: &Shown<'_, '_>) -> String {
     if rows.is_empty() {
         return "<p>There are no messages.</p>\n".to_owned();
     }
-    let list = List { shown, whole, longest: longest(&rows), most: most_of_a_text(shown, &rows) };
+    let list = PictureList { shown, whole, longest: longest(&rows), most: most_of_a_text(shown, &rows) };
     let mut out = "<p class=\"hint\">A row opens with a click, or with Enter.</p>\n<ol class=\"picture\">\n".to_owned();
     for row in &rows {
         list.lines_at(row.messages.start, &mut out);
@@ -77,12 +77,12 @@ pub(crate) fn picture(shown: &Shown<'_, '_>) -> String {
     out
 }
 
-fn longest(rows: &[Row]) -> u64 {
+fn longest(rows: &[PictureRow]) -> u64 {
     rows.iter().map(|row| row.sizes.iter().sum()).max().unwrap_or(0).max(1)
 }
 
 /// Returns the most characters of a text, so that a browser can show all texts together.
-fn most_of_a_text(shown: &Shown<'_, '_>, rows: &[Row]) -> usize {
+fn most_of_a_text(shown: &Shown<'_, '_>, rows: &[PictureRow]) -> usize {
     let messages = rows.iter().flat_map(|row| {
         let (first, last) = openable(&row.messages);
         first.chain(last)
@@ -110,7 +110,7 @@ fn texts<'m>(message: &'m Message<'_>) -> Vec<(Option<String>, Cow<'m, str>)> {
     texts
 }
 
-struct List<'l, 's, 'a> {
+struct PictureList<'l, 's, 'a> {
     shown: &'l Shown<'s, 'a>,
     whole: Vec<bool>,
     /// Tokens of the longest bar.
@@ -119,8 +119,8 @@ struct List<'l, 's, 'a> {
     most: usize,
 }
 
-impl List<'_, '_, '_> {
-    fn row(&self, row: &Row, out: &mut String) {
+impl PictureList<'_, '_, '_> {
+    fn row(&self, row: &PictureRow, out: &mut String) {
         let picture = &self.shown.picture;
         let statuses: Vec<MessageStatus> = MessageStatus::ALL
             .into_iter()
@@ -253,12 +253,12 @@ impl List<'_, '_, '_> {
     /// Draws the lines before a message: where the cut was wanted, and where it is.
     fn lines_at(&self, index: usize, out: &mut String) {
         let (class, text) = match self.shown.picture.mark(index) {
-            Some(Mark::Cut) => {
+            Some(CutMark::Cut) => {
                 let why = self.shown.picture.plan.moved_because.as_ref();
                 let why = why.map(|why| format!(", since {why}")).unwrap_or_default();
                 ("cut", format!("Cut at {index}{why}"))
             }
-            Some(Mark::Wanted) => ("wanted", format!("Wanted at {index}")),
+            Some(CutMark::Wanted) => ("wanted", format!("Wanted at {index}")),
             None => return,
         };
         let tie = if self.whole[index] { "" } else { " tie-middle" };

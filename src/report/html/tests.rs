@@ -23,7 +23,7 @@ fn conversation(source: &str, before: u64, after: u64, status: Status) -> Report
 }
 
 fn page(conversations: Vec<ReportRow>) -> String {
-    let reader = Reader { name: "openai:gpt-4o".to_owned(), price: 2.5 };
+    let reader = PricedModel { name: "openai:gpt-4o".to_owned(), price: 2.5 };
     let mut page = Page::new(Some(reader), false);
     for conversation in conversations {
         page.add(vec![conversation], "standard output");

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 
-use crate::plan::breaches::{Blank, Breach, Rule, blanks, content_of, lone_surrogates};
+use crate::plan::breaches::{Blank, Breach, ProviderRule, blanks, content_of, lone_surrogates};
 use crate::rewrite::repair::Repairer;
 use crate::rewrite::{Edit, elements};
-use crate::transcript::json::Kind;
+use crate::transcript::json::JsonKind;
 
 /// The text of a message that must have one.
 const NO_CONTENT: &str = "(no content)";
@@ -18,11 +18,11 @@ impl Repairer<'_, '_> {
         let mut edits = Vec::new();
         for breach in found {
             match breach.rule {
-                Rule::Surrogate => {
+                ProviderRule::Surrogate => {
                     let lone = lone_surrogates(self.transcript, &self.messages()[breach.message]);
                     edits.extend(lone.into_iter().map(|range| Edit { range, text: "\\ufffd".to_owned() }));
                 }
-                Rule::Blank => edits.extend(self.fill(breach.message)),
+                ProviderRule::Blank => edits.extend(self.fill(breach.message)),
                 _ => {}
             }
         }
@@ -50,7 +50,7 @@ impl Repairer<'_, '_> {
     fn content(&self, index: usize) -> Edit {
         let message = &self.messages()[index];
         match content_of(message) {
-            Some(list) if list.kind() == Kind::Array => {
+            Some(list) if list.kind() == JsonKind::Array => {
                 let block = self.transcript.format.text_block(list, NO_CONTENT).unwrap_or(Value::from(NO_CONTENT));
                 Edit { range: list.span(), text: json!([block]).to_string() }
             }

@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::plan::breaches::{Breach, Rule, results_of_calls};
+use crate::plan::breaches::{Breach, ProviderRule, results_of_calls};
 use crate::rewrite::Edit;
 use crate::rewrite::repair::{Removals, Repairer};
-use crate::transcript::json::{Json, Kind};
+use crate::transcript::json::{Json, JsonKind};
 
 /// The members that hold the id of a call, in the call or in its result.
 const IDS: [&str; 3] = ["id", "tool_use_id", "toolUseId"];
@@ -17,7 +17,7 @@ const LONGEST: usize = 56;
 impl Repairer<'_, '_> {
     /// Gives every call an id of its own, or removes it where it repeats another with all that came of it.
     pub(super) fn tell_apart(&self, found: &[Breach]) -> Vec<Edit> {
-        if !found.iter().any(|breach| matches!(breach.rule, Rule::Repeated(_))) {
+        if !found.iter().any(|breach| matches!(breach.rule, ProviderRule::Repeated(_))) {
             return Vec::new();
         }
         let messages = self.messages();
@@ -93,6 +93,7 @@ fn id_in<'a>(holder: Json<'a>, id: &str) -> Option<Json<'a>> {
     let own = |json: Json<'a>| {
         IDS.iter().filter_map(|key| json.get(key)).find(|value| value.text().is_some_and(|text| text.is(id)))
     };
-    let inside = || holder.entries().map(|(_, value)| value).filter(|value| value.kind() == Kind::Object).find_map(own);
+    let inside =
+        || holder.entries().map(|(_, value)| value).filter(|value| value.kind() == JsonKind::Object).find_map(own);
     own(holder).or_else(inside)
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use crate::cli::Arguments;
+use crate::cli::CliArguments;
 use crate::plan::size::Size;
 use crate::settings::layers::{CommandLine, Resolved};
 
@@ -68,7 +68,7 @@ impl Layers {
         CommandLine::parse(words)?.resolve(&presets, variable)
     }
 
-    pub(crate) fn arguments(&self) -> Arguments {
+    pub(crate) fn arguments(&self) -> CliArguments {
         self.resolve().expect("settings").arguments
     }
 
@@ -91,7 +91,7 @@ impl Layers {
     }
 }
 
-pub(crate) fn triggers(arguments: &Arguments) -> Vec<Vec<Size>> {
+pub(crate) fn triggers(arguments: &CliArguments) -> Vec<Vec<Size>> {
     arguments.triggers.iter().map(|clause| clause.0.clone()).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Merges the bytes of a piece into tokens, pair by pair.
 
-use crate::tokens::bpe::table::{LONGEST_TOKEN, NO_PAIR, RANK_BITS, Table};
+use crate::tokens::bpe::table::{LONGEST_TOKEN, NO_PAIR, RANK_BITS, TokenTable};
 
 /// Pieces are merged in windows of so many bytes, so that the cost of a long piece is linear in its length, not
 /// quadratic. Every size gives the same tokens.
@@ -10,7 +10,7 @@ const WINDOW: usize = 128;
 ///
 /// A part is identified by the index of its first byte in the window.
 pub(super) struct Merger {
-    table: Table,
+    table: TokenTable,
     /// The [`key`] of the pair of this part and the next; [`NO_PAIR`] for the last part and for bytes that begin no
     /// part.
     keys: Vec<i32>,
@@ -42,7 +42,7 @@ fn low(block: &[i32; BLOCK]) -> i32 {
 }
 
 impl Merger {
-    pub(super) fn new(table: Table) -> Self {
+    pub(super) fn new(table: TokenTable) -> Self {
         Merger {
             table,
             keys: Vec::new(),
@@ -205,7 +205,7 @@ impl Merger {
 }
 
 /// Returns the rank of the first `length` bytes, or [`NO_PAIR`].
-fn rank(table: &Table, text: &[u8], length: usize) -> i32 {
+fn rank(table: &TokenTable, text: &[u8], length: usize) -> i32 {
     if length > LONGEST_TOKEN { NO_PAIR } else { table.rank(text, length).unwrap_or(NO_PAIR) }
 }
 
@@ -218,7 +218,7 @@ mod tests {
         let texts =
             ["a".repeat(4_000), "ab".repeat(2_000), "abcabd".repeat(700), "xyzzy plugh".replace(' ', "").repeat(300)];
         for text in texts {
-            let mut merger = Merger::new(Table::o200k_base());
+            let mut merger = Merger::new(TokenTable::o200k_base());
             merger.merge(text.as_bytes(), text.len());
             let at_once = merger.parts().count() as u64;
             assert_eq!(merger.count_long(text.as_bytes()), at_once, "{}…", &text[..12]);
@@ -229,8 +229,8 @@ mod tests {
     #[test]
     fn joined_characters_do_not_change_the_tokens() {
         for (table, bpe, number) in [
-            (Table::o200k_base(), tiktoken_rs::o200k_base(), 199_998),
-            (Table::cl100k_base(), tiktoken_rs::cl100k_base(), 100_256),
+            (TokenTable::o200k_base(), tiktoken_rs::o200k_base(), 199_998),
+            (TokenTable::cl100k_base(), tiktoken_rs::cl100k_base(), 100_256),
         ] {
             let bpe = bpe.expect("a vocabulary");
             let entries: Vec<Vec<u8>> = (0..number).map(|rank| bpe.decode_bytes(&[rank]).expect("a rank")).collect();

@@ -20,7 +20,7 @@ use std::cell::RefCell;
 use memo::{LONG, Memo};
 use merge::Merger;
 pub(crate) use table::LONGEST_TOKEN;
-use table::{SHORT, Table, short_hash};
+use table::{SHORT, TokenTable, short_hash};
 
 /// A vocabulary of OpenAI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +44,8 @@ impl Encoding {
     pub fn count(self, text: &str) -> u64 {
         // The counters keep their memory between texts, as a conversation is many short ones.
         thread_local! {
-            static O200K_BASE: RefCell<PieceCounter> = RefCell::new(PieceCounter::new(Table::o200k_base()));
-            static CL100K_BASE: RefCell<PieceCounter> = RefCell::new(PieceCounter::new(Table::cl100k_base()));
+            static O200K_BASE: RefCell<PieceCounter> = RefCell::new(PieceCounter::new(TokenTable::o200k_base()));
+            static CL100K_BASE: RefCell<PieceCounter> = RefCell::new(PieceCounter::new(TokenTable::cl100k_base()));
         }
         match self {
             Encoding::O200kBase => O200K_BASE.with_borrow_mut(|counter| counter.count(text.as_bytes(), split::o200k)),
@@ -63,7 +63,7 @@ struct PieceCounter {
 }
 
 impl PieceCounter {
-    fn new(table: Table) -> Self {
+    fn new(table: TokenTable) -> Self {
         PieceCounter { memo: Memo::new(), merger: Merger::new(table) }
     }
 

@@ -41,10 +41,10 @@
 pub(crate) const LONGEST_TOKEN: usize = 128;
 
 /// A vocabulary: byte strings and their ranks.
-pub(super) struct Table {
-    pairs: Pairs,
+pub(super) struct TokenTable {
+    pairs: TokenPairs,
     characters: Characters,
-    entries: Entries,
+    entries: TokenEntries,
     /// The ranks, where they are not those in the slots.
     ranks: Option<Ranks>,
 }
@@ -76,22 +76,22 @@ pub(super) const LONG_BUCKET_BITS: u32 = 15;
 /// The number of buckets in a group of the directory.
 pub(super) const BUCKETS: usize = 16;
 
-impl Table {
+impl TokenTable {
     /// Returns GPT-4o's vocabulary.
     pub(super) fn o200k_base() -> Self {
-        let (pairs, rest) = Pairs::new(include_bytes!("o200k_base.table"));
+        let (pairs, rest) = TokenPairs::new(include_bytes!("o200k_base.table"));
         let (characters, _) = Characters::new(rest);
-        Table { pairs, characters, entries: Entries::new(), ranks: None }
+        TokenTable { pairs, characters, entries: TokenEntries::new(), ranks: None }
     }
 
     /// Returns GPT-4's vocabulary.
     pub(super) fn cl100k_base() -> Self {
-        let (pairs, rest) = Pairs::new(include_bytes!("cl100k_base.table"));
+        let (pairs, rest) = TokenPairs::new(include_bytes!("cl100k_base.table"));
         let (characters, rest) = Characters::new(rest);
-        let entries = Entries::new();
+        let entries = TokenEntries::new();
         let slots = entries.short.slots.len() + entries.long.slots.len();
         let (groups, packed) = rest.split_at(size_of::<Group>() * slots.div_ceil(64));
-        Table { pairs, characters, entries, ranks: Some(Ranks { groups: groups.as_chunks().0, packed }) }
+        TokenTable { pairs, characters, entries, ranks: Some(Ranks { groups: groups.as_chunks().0, packed }) }
     }
 
     /// Returns the rank of the first `length` bytes (two or more) of `text`, which is valid UTF-8 but can begin and end
@@ -130,19 +130,19 @@ impl Table {
 }
 
 /// The ranks of pairs of bytes.
-struct Pairs {
+struct TokenPairs {
     /// The block of each pair, indexed by (first byte * 256 + second byte) / [`PAIRS`].
     block_of: &'static [[u8; 2]],
     blocks: &'static [[[u8; 4]; PAIRS]],
 }
 
-impl Pairs {
+impl TokenPairs {
     /// Returns the pairs at the start of a vocabulary's file, and the rest of the file.
     fn new(file: &'static [u8]) -> (Self, &'static [u8]) {
         let (blocks, rest) = split_count(file);
         let (block_of, rest) = rest.split_at(2 * (1 << 16) / PAIRS);
         let (blocks, rest) = rest.split_at(4 * PAIRS * blocks);
-        (Pairs { block_of: block_of.as_chunks().0, blocks: blocks.as_chunks().0.as_chunks().0 }, rest)
+        (TokenPairs { block_of: block_of.as_chunks().0, blocks: blocks.as_chunks().0.as_chunks().0 }, rest)
     }
 }
 
@@ -191,21 +191,21 @@ fn split_count(file: &'static [u8]) -> (usize, &'static [u8]) {
 }
 
 /// The entries of both vocabularies.
-struct Entries {
+struct TokenEntries {
     filter: &'static [u8],
     short: Buckets,
     long: Buckets,
     long_bytes: &'static [u8],
 }
 
-impl Entries {
+impl TokenEntries {
     fn new() -> Self {
         let (short, rest) = split_count(include_bytes!("entries.table"));
         let (long, rest) = split_count(rest);
         let (filter, rest) = rest.split_at(1 << (FILTER_BITS - 3));
         let (short, rest) = Buckets::new(SHORT_BUCKET_BITS, short, rest);
         let (long, long_bytes) = Buckets::new(LONG_BUCKET_BITS, long, rest);
-        Entries { filter, short, long, long_bytes }
+        TokenEntries { filter, short, long, long_bytes }
     }
 
     /// Returns the slot of the first `length` bytes of `text`, and its number. The long table is numbered after the

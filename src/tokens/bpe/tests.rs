@@ -8,7 +8,7 @@ use crate::tokens::bpe::Encoding;
 use crate::tokens::bpe::classes::{BLOCKS, Classes};
 use crate::tokens::bpe::table::{
     BUCKETS, FILTER_BITS, LENGTH_BITS, LONG_BUCKET_BITS, NO_PAIR, NO_RANK, OFFSET_BITS, OTHER_RANK_BITS, PAIRS,
-    PLACE_BITS, RANK_BITS, SHORT, SHORT_BUCKET_BITS, Table, long_hash, short_hash,
+    PLACE_BITS, RANK_BITS, SHORT, SHORT_BUCKET_BITS, TokenTable, long_hash, short_hash,
 };
 
 #[test]
@@ -57,7 +57,7 @@ fn generated_tables() {
 fn entries_are_found_and_nothing_else() {
     let o200k = entries(&tiktoken_rs::o200k_base().expect("o200k"), 199_998);
     let cl100k = entries(&tiktoken_rs::cl100k_base().expect("cl100k"), 100_256);
-    for (table, own) in [(Table::o200k_base(), &o200k), (Table::cl100k_base(), &cl100k)] {
+    for (table, own) in [(TokenTable::o200k_base(), &o200k), (TokenTable::cl100k_base(), &cl100k)] {
         let ranks: HashMap<&[u8], i32> = (0..).zip(own).map(|(rank, entry)| (entry.as_slice(), rank)).collect();
         for entry in o200k.iter().chain(&cl100k).filter(|entry| entry.len() >= 2) {
             let with_more = [entry.as_slice(), b"and more"].concat();
@@ -71,12 +71,12 @@ fn entries_are_found_and_nothing_else() {
     }
 }
 
-/// The premise of [`Table::is_whole_character`].
+/// The premise of [`TokenTable::is_whole_character`].
 #[test]
 fn characters_become_tokens_before_what_they_are_in() {
     for (table, bpe, number) in [
-        (Table::o200k_base(), tiktoken_rs::o200k_base(), 199_998),
-        (Table::cl100k_base(), tiktoken_rs::cl100k_base(), 100_256),
+        (TokenTable::o200k_base(), tiktoken_rs::o200k_base(), 199_998),
+        (TokenTable::cl100k_base(), tiktoken_rs::cl100k_base(), 100_256),
     ] {
         let mut characters = 0;
         for (entry, rank) in entries(&bpe.expect("a vocabulary"), number).iter().zip(0..) {

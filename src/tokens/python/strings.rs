@@ -1,10 +1,10 @@
 //! Python's notation of strings, in `repr` and in JSON.
 
 use crate::tokens::not_printable::NOT_PRINTABLE;
-use crate::transcript::text::{Piece, Text};
+use crate::transcript::text::{Text, TextPiece};
 
 /// A target of written text.
-pub(crate) trait Sink {
+pub(crate) trait TextSink {
     /// Appends a text.
     fn push_str(&mut self, text: &str);
     /// Appends a text that is ASCII.
@@ -17,7 +17,7 @@ pub(crate) trait Sink {
     fn push_repr(&mut self, text: Text<'_>);
 }
 
-impl Sink for String {
+impl TextSink for String {
     fn push_str(&mut self, text: &str) {
         self.push_str(text);
     }
@@ -35,7 +35,7 @@ impl Sink for String {
 #[derive(Debug, Default)]
 pub(crate) struct Chars(pub(crate) usize);
 
-impl Sink for Chars {
+impl TextSink for Chars {
     fn push_str(&mut self, text: &str) {
         self.0 += text.chars().count();
     }
@@ -57,7 +57,7 @@ impl Sink for Chars {
 }
 
 /// Appends a string as JSON, with only the escapes that it needs.
-pub(super) fn json_string(text: Text<'_>, out: &mut impl Sink) {
+pub(super) fn json_string(text: Text<'_>, out: &mut impl TextSink) {
     out.push('"');
     for c in text.decode().chars() {
         match c {
@@ -136,20 +136,20 @@ fn other_escapes(raw: &[u8]) -> Option<isize> {
 }
 
 /// Appends the `repr` of a string.
-pub(crate) fn string(text: Text<'_>, out: &mut impl Sink) {
+pub(crate) fn string(text: Text<'_>, out: &mut impl TextSink) {
     let quote = if text.has_quote(b'\'') && !text.has_quote(b'"') { '"' } else { '\'' };
     out.push(quote);
     for piece in text.pieces() {
         match piece {
-            Piece::Plain(plain) => characters(plain, quote, out),
-            Piece::Escape(point) => code_point(point, quote, out),
+            TextPiece::Plain(plain) => characters(plain, quote, out),
+            TextPiece::Escape(point) => code_point(point, quote, out),
         }
     }
     out.push(quote);
 }
 
 /// Appends characters as the `repr` of a string has them.
-fn characters(text: &str, quote: char, out: &mut impl Sink) {
+fn characters(text: &str, quote: char, out: &mut impl TextSink) {
     // In most texts no character is escaped, and testing for any is faster than searching for the first.
     if text.bytes().fold(true, |all, byte| all & is_unescaped(byte, quote)) {
         return out.push_ascii(text);
@@ -170,7 +170,7 @@ fn is_unescaped(byte: u8, quote: char) -> bool {
 }
 
 /// Appends a code point as the `repr` of a string has it.
-fn code_point(point: u32, quote: char, out: &mut impl Sink) {
+fn code_point(point: u32, quote: char, out: &mut impl TextSink) {
     match char::from_u32(point) {
         Some('\n') => out.push_ascii("\\n"),
         Some('\r') => out.push_ascii("\\r"),

@@ -2,7 +2,7 @@
 //! define.
 
 use crate::transcript::foreign::part::{names_call_or_result, part};
-use crate::transcript::json::{Json, Kind};
+use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::message::{Arguments, Content, Message, Part, PartKind};
 use crate::transcript::text::Text;
 
@@ -61,9 +61,9 @@ impl TextFinder {
 
     fn has_text(self, json: Json<'_>) -> bool {
         match json.kind() {
-            Kind::String => json.text().is_some_and(|text| is_prose(&text.decode())),
-            Kind::Array => json.items().any(|item| self.has_text(item)),
-            Kind::Object => json.entries().any(|(key, value)| self.has_text_at(key, value)),
+            JsonKind::String => json.text().is_some_and(|text| is_prose(&text.decode())),
+            JsonKind::Array => json.items().any(|item| self.has_text(item)),
+            JsonKind::Object => json.entries().any(|(key, value)| self.has_text_at(key, value)),
             _ => false,
         }
     }
@@ -110,7 +110,7 @@ pub(in crate::transcript) fn complete(message: &mut Message<'_>, format_members:
                 || !finder.is_metadata(*key) && value.items().any(is_shaped_as_call)
         } else if lacks_text {
             // Messages with calls often carry notes of their program, so only what is written like a text is read.
-            (value.kind() == Kind::String || value.items().any(|item| item.get_text("type").is_some()))
+            (value.kind() == JsonKind::String || value.items().any(|item| item.get_text("type").is_some()))
                 && finder.has_text_at(*key, *value)
                 && !is_of_call(*value)
         } else {
@@ -151,7 +151,7 @@ fn lacks_text(message: &Message<'_>) -> bool {
 /// Returns the members of a message and of the message wrapped in it.
 fn members(json: Json<'_>) -> impl Iterator<Item = (Text<'_>, Json<'_>)> {
     let is_inside = |(key, value): &(Text<'_>, Json<'_>)| {
-        value.kind() == Kind::Object && WRAPPERS.iter().any(|wrapper| key.is(wrapper))
+        value.kind() == JsonKind::Object && WRAPPERS.iter().any(|wrapper| key.is(wrapper))
     };
     let inside = json.entries().filter(is_inside).flat_map(|(_, inner)| inner.entries());
     json.entries().filter(move |entry| !is_inside(entry)).chain(inside)
@@ -198,8 +198,8 @@ fn complete_parts(message: &mut Message<'_>, finder: TextFinder) {
 fn is_content(key: Text<'_>, value: Json<'_>) -> bool {
     // A string could be a mere label.
     let holds = match value.kind() {
-        Kind::Array => value.items().next().is_some(),
-        Kind::Object => value.entries().next().is_some(),
+        JsonKind::Array => value.items().next().is_some(),
+        JsonKind::Object => value.entries().next().is_some(),
         _ => false,
     };
     holds && CONTENT.iter().any(|name| key.is(name))
@@ -207,14 +207,14 @@ fn is_content(key: Text<'_>, value: Json<'_>) -> bool {
 
 /// Whether a value has a name and arguments under any of their usual keys. In all formats only calls have both.
 fn is_shaped_as_call(json: Json<'_>) -> bool {
-    let call = json.get("function").filter(|function| function.kind() == Kind::Object).unwrap_or(json);
+    let call = json.get("function").filter(|function| function.kind() == JsonKind::Object).unwrap_or(json);
     let has = |keys: [&str; 3]| keys.iter().any(|key| call.get(key).is_some());
     has(["name", "toolName", "tool_name"]) && has(["arguments", "args", "input"])
 }
 
 /// Whether a member resembles calls or results by its name or shape, and the message's content has no part from it.
 fn is_unread_call(message: &Message<'_>, key: Text<'_>, value: Json<'_>) -> bool {
-    let holds = |item: Json<'_>| item.kind() == Kind::Object && item.entries().next().is_some();
+    let holds = |item: Json<'_>| item.kind() == JsonKind::Object && item.entries().next().is_some();
     let (place, parts) = (value.span(), message.content.parts());
     (holds(value) || value.items().any(holds))
         && (names_call_or_result(&key.decode()) || value.items().any(is_shaped_as_call))

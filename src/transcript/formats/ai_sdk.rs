@@ -14,18 +14,18 @@ use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::edit::Edit;
 use crate::transcript::foreign;
 use crate::transcript::format::{
-    CallMembers, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
+    CallMembers, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
     SummaryRole,
 };
 use crate::transcript::formats::shared::attachments::{self, append_line, with_parts};
 use crate::transcript::formats::shared::blocks::{block_types, is_foreign};
 use crate::transcript::formats::shared::fields::{has_any, id, non_null, role_and_name, role_of};
 use crate::transcript::formats::shared::groups::of_hosted;
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{
     Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
 };
-use crate::transcript::outputs::{Output, Shape};
+use crate::transcript::outputs::{CallOutput, OutputShape};
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -61,27 +61,27 @@ impl Format for AiSdk {
 }
 
 impl MessageReader for AiSdk {
-    fn fit(&self, message: &Object<'_>) -> Fit {
-        let Some(role) = role_of(&ROLES, message) else { return Fit::Mismatch };
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
+        let Some(role) = role_of(&ROLES, message) else { return FormatFit::Mismatch };
         // This reader does not read these members.
         if has_any(message, &["tool_calls", "tool_call_id", "function_call", "type"]) {
-            return Fit::Mismatch;
+            return FormatFit::Mismatch;
         }
         if let Some(parts) = non_null(message, "parts") {
             return match parts.kind() {
-                Kind::Array if parts.items().next().is_none() => Fit::Plain,
-                Kind::Array if parts.items().all(is_ui_part) => Fit::Own("parts with types"),
-                _ => Fit::Mismatch,
+                JsonKind::Array if parts.items().next().is_none() => FormatFit::Plain,
+                JsonKind::Array if parts.items().all(is_ui_part) => FormatFit::Own("parts with types"),
+                _ => FormatFit::Mismatch,
             };
         }
-        let Some(content) = non_null(message, "content") else { return Fit::Mismatch };
-        let invocations = non_null(message, "toolInvocations").is_some_and(|calls| calls.kind() == Kind::Array);
+        let Some(content) = non_null(message, "content") else { return FormatFit::Mismatch };
+        let invocations = non_null(message, "toolInvocations").is_some_and(|calls| calls.kind() == JsonKind::Array);
         match content.kind() {
-            Kind::String if invocations => Fit::Own("toolInvocations"),
-            Kind::String if non_null(message, ATTACHMENTS).is_some() => Fit::Own(ATTACHMENTS),
-            Kind::String if role != Role::Tool => Fit::Plain,
-            Kind::Array => fit_of_blocks(message, content),
-            _ => Fit::Mismatch,
+            JsonKind::String if invocations => FormatFit::Own("toolInvocations"),
+            JsonKind::String if non_null(message, ATTACHMENTS).is_some() => FormatFit::Own(ATTACHMENTS),
+            JsonKind::String if role != Role::Tool => FormatFit::Plain,
+            JsonKind::Array => fit_of_blocks(message, content),
+            _ => FormatFit::Mismatch,
         }
     }
 
@@ -98,12 +98,12 @@ impl MessageReader for AiSdk {
         }
         let content = match content.as_slice() {
             [] => Content::empty(),
-            [Part { json, kind: PartKind::Text(text) }] if json.kind() == Kind::String => Content::Text(*text),
+            [Part { json, kind: PartKind::Text(text) }] if json.kind() == JsonKind::String => Content::Text(*text),
             _ => Content::Parts(content.into()),
         };
         let mut results: Vec<ResultRef<'a>> = elements.iter().filter_map(|json| answer(*json)).collect();
         results.retain(|result| !is_hosted(result.json) && (role != Role::Assistant || is_own(result, &calls)));
-        let attachments = attachments::elements(message.get(ATTACHMENTS), Kind::Object);
+        let attachments = attachments::elements(message.get(ATTACHMENTS), JsonKind::Object);
         let attachments = attachments.map(|json| Part { json, kind: medium(json) });
         Ok(Message {
             role,
@@ -117,15 +117,15 @@ impl MessageReader for AiSdk {
 }
 
 impl MessageWriter for AiSdk {
-    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         let holder = answer.json;
         let output = ["output", "result", "errorText"].iter().find_map(|key| holder.get(key))?;
         let kind = output.get_text("type").map(|kind| kind.decode()).unwrap_or_default();
         let typed = output.get("value").filter(|_| OUTPUTS.contains(&kind.as_ref()));
-        let shape = if kind == "content" && typed.is_some() { Shape::Blocks("text") } else { Shape::Any };
+        let shape = if kind == "content" && typed.is_some() { OutputShape::Blocks("text") } else { OutputShape::Any };
         let is_error = holder.get("isError").is_some_and(|failed| failed.raw() == "true");
         let failed = is_error || kind.starts_with("error") || holder.get("errorText").is_some();
-        let mut found = Output::of(typed.or(Some(output)), shape)?.with_failure(failed);
+        let mut found = CallOutput::of(typed.or(Some(output)), shape)?.with_failure(failed);
         // Version 4 repeats calls beside the parts.
         let legacy_calls = message.json.get("toolInvocations").into_iter().flat_map(|calls| calls.items());
         let is_other_copy = |other: &Json<'a>| {
@@ -263,29 +263,31 @@ fn is_ui_part(part: Json<'_>) -> bool {
     is_ui_tool(part) || kind.starts_with("data-") || UI_PARTS.iter().any(|name| kind.is(name))
 }
 
-fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> Fit {
-    if content.items().any(|block| block.kind() != Kind::Object) {
-        return Fit::Mismatch;
+fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> FormatFit {
+    if content.items().any(|block| block.kind() != JsonKind::Object) {
+        return FormatFit::Mismatch;
     }
-    let mut fit = Fit::Plain;
+    let mut fit = FormatFit::Plain;
     for (block, kind) in block_types(message) {
         let is_foreign = is_foreign(block, kind);
         let kind = kind.map(|kind| kind.decode());
         let has = |key: &str| block.get(key).is_some();
         match kind.as_deref() {
-            Some("tool-call" | "tool-result") if has("toolCallId") => fit = Fit::Own("tool-call or tool-result parts"),
-            Some("tool-approval-request" | "tool-approval-response") => fit = Fit::Own("questions for approval"),
-            Some("file") if has("mediaType") || has("mimeType") => fit = Fit::Own("its content parts"),
+            Some("tool-call" | "tool-result") if has("toolCallId") => {
+                fit = FormatFit::Own("tool-call or tool-result parts")
+            }
+            Some("tool-approval-request" | "tool-approval-response") => fit = FormatFit::Own("questions for approval"),
+            Some("file") if has("mediaType") || has("mimeType") => fit = FormatFit::Own("its content parts"),
             Some("text" | "reasoning") if has("text") => {}
             Some("image") if has("image") => {}
-            Some("redacted-reasoning") => fit = Fit::Own("its content parts"),
+            Some("redacted-reasoning") => fit = FormatFit::Own("its content parts"),
             // A part of a provider, such as a compaction.
-            Some("custom") if has("kind") => fit = Fit::Own("parts of a provider's own kind"),
+            Some("custom") if has("kind") => fit = FormatFit::Own("parts of a provider's own kind"),
             _ if is_foreign => {}
-            _ => return Fit::Mismatch,
+            _ => return FormatFit::Mismatch,
         }
         if has("providerOptions") {
-            fit = Fit::Own("options for a provider");
+            fit = FormatFit::Own("options for a provider");
         }
     }
     fit
@@ -294,13 +296,13 @@ fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> Fit {
 /// Returns the elements of a message: its parts, its content, or its content and the calls beside it. Calls come
 /// without the part around them.
 fn elements<'a>(message: &Object<'a>) -> Vec<Json<'a>> {
-    let list = |key: &str| message.get(key).filter(|list| list.kind() == Kind::Array).into_iter();
+    let list = |key: &str| message.get(key).filter(|list| list.kind() == JsonKind::Array).into_iter();
     let parts: Vec<Json<'a>> = list("parts").flat_map(|parts| parts.items()).collect();
     if !parts.is_empty() {
         return parts.into_iter().map(|part| part.get("toolInvocation").unwrap_or(part)).collect();
     }
     let content = message.get("content").filter(|content| !content.is_falsy());
-    let text = content.filter(|content| content.kind() == Kind::String);
+    let text = content.filter(|content| content.kind() == JsonKind::String);
     let invocations = list("toolInvocations").flat_map(|calls| calls.items());
     text.into_iter().chain(list("content").flat_map(|content| content.items())).chain(invocations).collect()
 }

@@ -7,8 +7,8 @@
 use serde_json::{Value, json};
 
 use crate::transcript::format::{
-    Coercion, EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, REMOVE_ALL,
-    SummaryMessage,
+    Coercion, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS,
+    REMOVE_ALL, SummaryMessage,
 };
 use crate::transcript::formats::shared::blocks::{self, block_types};
 use crate::transcript::formats::shared::fields::{non_null, role_of};
@@ -16,8 +16,8 @@ use crate::transcript::formats::shared::groups::after_thinking;
 use crate::transcript::formats::shared::tool_use::{self, ROLES, is_call, is_result};
 use crate::transcript::json::{Json, Object};
 use crate::transcript::message::{Call, Message, ResultRef};
-use crate::transcript::order::{Order, Results, Texts};
-use crate::transcript::outputs::Output;
+use crate::transcript::order::{MessageOrder, ResultPlacement, Texts};
+use crate::transcript::outputs::CallOutput;
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -38,32 +38,32 @@ impl Format for Anthropic {
 }
 
 impl MessageReader for Anthropic {
-    fn fit(&self, message: &Object<'_>) -> Fit {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
         // This reader does not read parts and calls beside the content.
         if role_of(&ROLES, message).is_none()
             || message.get("content").is_none()
             || non_null(message, "parts").is_some()
             || non_null(message, "tool_calls").is_some_and(|calls| !calls.is_falsy())
         {
-            return Fit::Mismatch;
+            return FormatFit::Mismatch;
         }
         let is_own = |kind: Text<'_>| is_call(kind) || is_result(kind) || OWN_BLOCKS.iter().any(|own| kind.is(own));
         let is_known = |(block, kind): &(Json<'_>, Option<Text<'_>>)| {
             kind.is_some_and(is_own) || !blocks::is_foreign(*block, *kind)
         };
-        let mut fit = Fit::Plain;
+        let mut fit = FormatFit::Plain;
         for (block, kind) in block_types(message).filter(is_known) {
             let Some(kind) = kind.filter(|kind| !blocks::UNREAD.iter().any(|unread| kind.is(unread))) else {
-                return Fit::Mismatch;
+                return FormatFit::Mismatch;
             };
             if is_call(kind) || is_result(kind) {
-                fit = Fit::Own("tool_use or tool_result blocks");
+                fit = FormatFit::Own("tool_use or tool_result blocks");
             } else if kind.is("thinking") && is_signed(block) || kind.is("redacted_thinking") {
-                fit = Fit::Own("signed thinking blocks");
+                fit = FormatFit::Own("signed thinking blocks");
             } else if (kind.is("image") || kind.is("document")) && block.get("source").is_some() {
-                fit = Fit::Own("media blocks with a source");
+                fit = FormatFit::Own("media blocks with a source");
             } else if is_own(kind) {
-                fit = Fit::Own("its content blocks");
+                fit = FormatFit::Own("its content blocks");
             }
         }
         fit
@@ -96,10 +96,10 @@ impl MessageReader for Anthropic {
 }
 
 impl MessageWriter for Anthropic {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         // Results of other server tools have their own forms.
         answer.json.get_text("type").filter(|kind| kind.is("tool_result") || kind.is("mcp_tool_result"))?;
-        Output::in_content(answer.json, "text")
+        CallOutput::in_content(answer.json, "text")
     }
 
     fn summary(&self, summary: &SummaryMessage<'_>, _at: &InsertionPoint<'_, '_>) -> Vec<Value> {
@@ -120,15 +120,15 @@ impl MessageWriter for Anthropic {
 }
 
 impl OrderRules for Anthropic {
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
         // The API merges consecutive messages of one speaker.
-        Order {
+        MessageOrder {
             results_first: true,
             user_first: true,
             lenient: true,
             unique_ids: true,
             texts: Texts::NotBlank,
-            ..Order::of(Results::Grouped)
+            ..MessageOrder::of(ResultPlacement::Grouped)
         }
     }
 

@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 
 use crate::transcript::foreign;
 use crate::transcript::format::{
-    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
+    EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
 };
 use crate::transcript::formats::shared::blocks::{KEYS, has_key, output_text};
 use crate::transcript::formats::shared::fields::{begins_with, id, role_of};
 use crate::transcript::formats::shared::groups::after_thinking;
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{
     Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
 };
-use crate::transcript::order::{Order, Results, Texts};
-use crate::transcript::outputs::Output;
+use crate::transcript::order::{MessageOrder, ResultPlacement, Texts};
+use crate::transcript::outputs::CallOutput;
 
 /// The format's row.
 #[derive(Debug)]
@@ -37,16 +37,16 @@ impl Format for Bedrock {
 }
 
 impl MessageReader for Bedrock {
-    fn fit(&self, message: &Object<'_>) -> Fit {
-        let content = message.get("content").filter(|content| content.kind() == Kind::Array);
-        let (Some(content), Some(_)) = (content, role_of(&ROLES, message)) else { return Fit::Mismatch };
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
+        let content = message.get("content").filter(|content| content.kind() == JsonKind::Array);
+        let (Some(content), Some(_)) = (content, role_of(&ROLES, message)) else { return FormatFit::Mismatch };
         let mut blocks = content.items().peekable();
         if blocks.peek().is_none() {
-            Fit::Plain
+            FormatFit::Plain
         } else if blocks.all(|block| block.get("type").is_none() && has_key(block)) {
-            Fit::Own("blocks that have no type")
+            FormatFit::Own("blocks that have no type")
         } else {
-            Fit::Mismatch
+            FormatFit::Mismatch
         }
     }
 
@@ -57,10 +57,10 @@ impl MessageReader for Bedrock {
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
-        if json.kind() != Kind::Object {
+        if json.kind() != JsonKind::Object {
             return Err(format!("is {}, not an object with a role", json.kind().noun()));
         }
-        let Some(blocks) = message.get("content").filter(|content| content.kind() == Kind::Array) else {
+        let Some(blocks) = message.get("content").filter(|content| content.kind() == JsonKind::Array) else {
             return Err("has no list of blocks".to_owned());
         };
         let blocks: Vec<Json<'a>> = blocks.items().collect();
@@ -79,8 +79,8 @@ impl MessageReader for Bedrock {
 }
 
 impl MessageWriter for Bedrock {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
-        Output::in_content(answer.json.get("toolResult")?, "")
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+        CallOutput::in_content(answer.json.get("toolResult")?, "")
     }
 
     fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
@@ -107,13 +107,13 @@ impl MessageWriter for Bedrock {
 }
 
 impl OrderRules for Bedrock {
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
+        MessageOrder {
             user_first: true,
             alternates: true,
             unique_ids: true,
             texts: Texts::NotBlank,
-            ..Order::of(Results::Next)
+            ..MessageOrder::of(ResultPlacement::Next)
         }
     }
 

@@ -15,24 +15,24 @@ use serde_json::{Map, Value, json};
 use crate::transcript::edit::Edit;
 use crate::transcript::foreign;
 use crate::transcript::format::{
-    EntryKind, EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
+    EntryKind, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
     SummaryMessage, SummaryPosition, Transcript,
 };
 use crate::transcript::formats::shared::fields::copied;
 use crate::transcript::formats::shared::groups::of_one_answer;
-use crate::transcript::formats::shared::links::{Keys, followers, uuid};
+use crate::transcript::formats::shared::links::{LinkKeys, followers, uuid};
 use crate::transcript::formats::shared::tool_use;
-use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, ResultRef};
-use crate::transcript::order::{Order, Results, Texts};
-use crate::transcript::outputs::Output;
+use crate::transcript::order::{MessageOrder, ResultPlacement, Texts};
+use crate::transcript::outputs::CallOutput;
 use crate::transcript::text::Text;
 
 /// The format's row.
 #[derive(Debug)]
 pub(super) struct ClaudeCode;
 
-const KEYS: Keys = Keys { id: "uuid", parent: "parentUuid" };
+const KEYS: LinkKeys = LinkKeys { id: "uuid", parent: "parentUuid" };
 
 /// The members of all lines of a session, in order.
 const COMMON: [&str; 12] = [
@@ -61,21 +61,21 @@ impl Format for ClaudeCode {
 }
 
 impl MessageReader for ClaudeCode {
-    fn fit(&self, message: &Object<'_>) -> Fit {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
         // A value that is not an object is not a line of a session and stays unchanged.
-        if message.json.kind() != Kind::Object {
-            return Fit::Neutral;
+        if message.json.kind() != JsonKind::Object {
+            return FormatFit::Neutral;
         }
         match message.get_text("type") {
-            _ if is_foreign(message) => Fit::Mismatch,
+            _ if is_foreign(message) => FormatFit::Mismatch,
             Some(kind) if is_speaker(kind) => match message.get("message") {
-                Some(inner) if inner.get("content").is_some() => Fit::Own("a message in a line of a session"),
-                None if is_of_session(message) => Fit::Neutral,
-                _ => Fit::Mismatch,
+                Some(inner) if inner.get("content").is_some() => FormatFit::Own("a message in a line of a session"),
+                None if is_of_session(message) => FormatFit::Neutral,
+                _ => FormatFit::Mismatch,
             },
-            Some(_) if message.get("role").is_none() || message.get("content").is_none() => Fit::Neutral,
-            None if is_of_session(message) => Fit::Neutral,
-            _ => Fit::Mismatch,
+            Some(_) if message.get("role").is_none() || message.get("content").is_none() => FormatFit::Neutral,
+            None if is_of_session(message) => FormatFit::Neutral,
+            _ => FormatFit::Mismatch,
         }
     }
 
@@ -144,7 +144,7 @@ impl MessageReader for ClaudeCode {
         if let Some(read) = attached::read(message) {
             return Ok(read);
         }
-        let Some(inner) = message.get("message").filter(|inner| inner.kind() == Kind::Object) else {
+        let Some(inner) = message.get("message").filter(|inner| inner.kind() == JsonKind::Object) else {
             return Err("is not a line with a message".to_owned());
         };
         let read = tool_use::message(&Object::of(inner))?;
@@ -164,11 +164,11 @@ impl MessageReader for ClaudeCode {
 }
 
 impl MessageWriter for ClaudeCode {
-    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         answer.json.get_text("type").filter(|kind| kind.is("tool_result") || kind.is("mcp_tool_result"))?;
         // The agent displays this copy; the model is not sent it.
         let copy = message.json.get("toolUseResult").filter(|_| message.results.len() == 1);
-        Output::in_content(answer.json, "text").map(|output| output.with_copies(copy))
+        CallOutput::in_content(answer.json, "text").map(|output| output.with_copies(copy))
     }
 
     fn summary_position(&self, transcript: &Transcript<'_>) -> SummaryPosition {
@@ -184,7 +184,7 @@ impl MessageWriter for ClaudeCode {
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let message = json!({"role": "user", "content": summary.text});
         let Some(neighbour) = at.neighbour() else { return vec![json!({"type": "user", "message": message})] };
-        let line = Line { neighbour };
+        let line = SessionLine { neighbour };
         let new = uuid(&[summary.text, neighbour.raw()]);
         if neighbour.get("parentUuid").is_none() {
             let id = neighbour.get("uuid").is_some().then_some(new);
@@ -214,7 +214,8 @@ impl MessageWriter for ClaudeCode {
         let nth = calling.calls.iter().filter(is_equal).filter(before).count();
         let spelled = call.json.raw().to_owned() + &"again".repeat(nth);
         let new = id.map(|id| uuid(&["result", &id.decode(), &spelled]));
-        let line = Line { neighbour: calling.json }.user(json!({"role": "user", "content": [result]}), new, Map::new());
+        let line =
+            SessionLine { neighbour: calling.json }.user(json!({"role": "user", "content": [result]}), new, Map::new());
         Some(match id {
             Some(id) if calling.json.get("parentUuid").is_some() => linked(Some(&id.decode()), line),
             _ => line,
@@ -238,14 +239,14 @@ impl MessageWriter for ClaudeCode {
 
     fn placeholder(&self, entry: Json<'_>) -> Option<Value> {
         let (id, parent) = (entry.get_text("uuid")?, entry.get("parentUuid")?.text().map(|parent| parent.decode()));
-        Some(linked(parent.as_deref(), Line { neighbour: entry }.empty_line(&id.decode())))
+        Some(linked(parent.as_deref(), SessionLine { neighbour: entry }.empty_line(&id.decode())))
     }
 }
 
 impl OrderRules for ClaudeCode {
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
         // Claude Code leaves out texts of nothing but white space, and sends empty ones.
-        Order { unique_ids: true, texts: Texts::NotEmpty, ..Order::of(Results::Behind) }
+        MessageOrder { unique_ids: true, texts: Texts::NotEmpty, ..MessageOrder::of(ResultPlacement::Behind) }
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
@@ -338,11 +339,11 @@ fn parent<'a>(line: &Object<'a>) -> Option<Cow<'a, str>> {
 }
 
 /// Writes lines like a neighbour of the same session.
-struct Line<'a> {
+struct SessionLine<'a> {
     neighbour: Json<'a>,
 }
 
-impl Line<'_> {
+impl SessionLine<'_> {
     fn common(&self) -> Map<String, Value> {
         COMMON.iter().filter_map(|key| Some(((*key).to_owned(), copied(self.neighbour.get(key)?)))).collect()
     }

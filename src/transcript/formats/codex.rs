@@ -13,14 +13,14 @@ use serde_json::{Map, Value};
 
 use crate::transcript::foreign;
 use crate::transcript::format::{
-    EntryKind, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
+    EntryKind, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
 };
 use crate::transcript::formats::shared::fields::{copied, non_null};
 use crate::transcript::formats::shared::items::{self, Item};
-use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, PartKind, ResultRef, Role};
-use crate::transcript::order::{Order, Results};
-use crate::transcript::outputs::Output;
+use crate::transcript::order::{MessageOrder, ResultPlacement};
+use crate::transcript::outputs::CallOutput;
 
 /// The format's row.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ const INJECTED: [&str; 3] = ["<environment_context>", "<user_instructions>", "# 
 
 /// The kind of a line.
 #[derive(Debug, Clone, Copy)]
-enum Line<'a> {
+enum CodexLine<'a> {
     /// An item, and its kind if known.
     Item(Json<'a>, Option<Item>),
     /// A compaction.
@@ -57,13 +57,13 @@ impl Format for Codex {
 }
 
 impl MessageReader for Codex {
-    fn fit(&self, message: &Object<'_>) -> Fit {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
         match line(message) {
-            Some(Line::Other) => Fit::Neutral,
-            Some(Line::Meta) if message.get("payload").is_none() => Fit::Own("the first line of a session"),
-            Some(Line::Item(json, Some(_))) if json.span() == message.json.span() => Fit::Neutral,
-            Some(_) => Fit::Own("the type and payload of a session's line"),
-            None => Fit::Mismatch,
+            Some(CodexLine::Other) => FormatFit::Neutral,
+            Some(CodexLine::Meta) if message.get("payload").is_none() => FormatFit::Own("the first line of a session"),
+            Some(CodexLine::Item(json, Some(_))) if json.span() == message.json.span() => FormatFit::Neutral,
+            Some(_) => FormatFit::Own("the type and payload of a session's line"),
+            None => FormatFit::Mismatch,
         }
     }
 
@@ -76,11 +76,11 @@ impl MessageReader for Codex {
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
         match line(message) {
-            Some(Line::Item(item, None)) => {
+            Some(CodexLine::Item(item, None)) => {
                 let part = Part { json: item, kind: foreign::part(item) };
                 Ok(items::message_of(json, Role::Other, Content::Parts(Box::new([part]))))
             }
-            Some(Line::Item(item, _)) => {
+            Some(CodexLine::Item(item, _)) => {
                 let mut read = items::item(&Object::of(item))?;
                 // A call or result is its whole line.
                 read.calls.iter_mut().for_each(|call| call.json = json);
@@ -88,7 +88,7 @@ impl MessageReader for Codex {
                 let role = if is_injected(&read) { Role::Developer } else { read.role };
                 Ok(Message { json, role, ..read })
             }
-            Some(Line::Compacted(payload)) => {
+            Some(CodexLine::Compacted(payload)) => {
                 Ok(Message { earlier: true, ..items::message_of(json, Role::User, compacted(payload)) })
             }
             _ => Err("is not a line of a session that holds an item".to_owned()),
@@ -101,7 +101,7 @@ impl MessageReader for Codex {
 }
 
 impl MessageWriter for Codex {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         items::output(payload(answer.json))
     }
 
@@ -150,9 +150,9 @@ impl MessageWriter for Codex {
 }
 
 impl OrderRules for Codex {
-    fn order(&self, _envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> Order {
+    fn order(&self, _envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {
         let binds_reasoning = items::have_ids(messages.iter().map(|message| payload(message.json)));
-        Order { binds_reasoning, ..Order::of(Results::Behind) }
+        MessageOrder { binds_reasoning, ..MessageOrder::of(ResultPlacement::Behind) }
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
@@ -175,34 +175,34 @@ impl OrderRules for Codex {
 }
 
 /// Returns the kind of a line; `None` if the value cannot be a line of a session.
-fn line<'a>(value: &Object<'a>) -> Option<Line<'a>> {
+fn line<'a>(value: &Object<'a>) -> Option<CodexLine<'a>> {
     if let Some(payload) = value.get("payload") {
         let kind = value.get_text("type").filter(|_| value.get("timestamp").is_some())?;
-        if payload.kind() != Kind::Object {
-            return Some(Line::Other);
+        if payload.kind() != JsonKind::Object {
+            return Some(CodexLine::Other);
         }
         return Some(match kind.decode().as_ref() {
-            "response_item" => Line::Item(payload, items::kind(&Object::of(payload))),
-            "compacted" => Line::Compacted(payload),
-            "session_meta" => Line::Meta,
-            "turn_context" => Line::Context,
-            "event_msg" => Line::Event(payload),
-            _ => Line::Other,
+            "response_item" => CodexLine::Item(payload, items::kind(&Object::of(payload))),
+            "compacted" => CodexLine::Compacted(payload),
+            "session_meta" => CodexLine::Meta,
+            "turn_context" => CodexLine::Context,
+            "event_msg" => CodexLine::Event(payload),
+            _ => CodexLine::Other,
         });
     }
     let is_of_other_kind =
         ["timestamp", "type"].iter().all(|key| value.get_text(key).is_some()) && value.json.entries().nth(2).is_none();
     if value.get("record_type").is_some() || is_of_other_kind {
-        return Some(Line::Other);
+        return Some(CodexLine::Other);
     }
     let is_meta = || ["id", "timestamp"].iter().all(|key| value.get_text(key).is_some());
     if non_null(value, "type").is_none() && value.get("role").is_none() && is_meta() {
         let has_session_member = ["instructions", "git"].iter().any(|key| value.get(key).is_some());
-        return has_session_member.then_some(Line::Meta);
+        return has_session_member.then_some(CodexLine::Meta);
     }
     // Items in requests may lack their type; items in sessions always have one.
     non_null(value, "type")?;
-    items::kind(value).map(|kind| Line::Item(value.json, Some(kind)))
+    items::kind(value).map(|kind| CodexLine::Item(value.json, Some(kind)))
 }
 
 /// Whether an item of an unknown type is a message, call or result, and no mark of Codex.
@@ -264,9 +264,9 @@ impl Replay {
     fn add(&mut self, value: Json<'_>) {
         let object = Object::of(value);
         let entry = match line(&object) {
-            Some(Line::Meta) => EntryKind::Note(Retention::Always),
-            Some(Line::Item(item, None)) if !is_foreign(item) => EntryKind::Note(Retention::WithPrevious),
-            Some(Line::Item(item, Some(Item::Message))) => {
+            Some(CodexLine::Meta) => EntryKind::Note(Retention::Always),
+            Some(CodexLine::Item(item, None)) if !is_foreign(item) => EntryKind::Note(Retention::WithPrevious),
+            Some(CodexLine::Item(item, Some(Item::Message))) => {
                 let read = items::item(&Object::of(item));
                 if read.as_ref().is_ok_and(is_injected) {
                     // A compaction without a list keeps it, because Codex writes it anew.
@@ -279,11 +279,11 @@ impl Replay {
                 }
                 EntryKind::Message
             }
-            Some(Line::Item(..)) | None => EntryKind::Message,
-            Some(Line::Compacted(payload)) => self.compacted(payload),
-            Some(Line::Context) => EntryKind::Note(Retention::Latest("turn_context")),
-            Some(Line::Event(event)) => self.event(event),
-            Some(Line::Other) => EntryKind::Note(Retention::Always),
+            Some(CodexLine::Item(..)) | None => EntryKind::Message,
+            Some(CodexLine::Compacted(payload)) => self.compacted(payload),
+            Some(CodexLine::Context) => EntryKind::Note(Retention::Latest("turn_context")),
+            Some(CodexLine::Event(event)) => self.event(event),
+            Some(CodexLine::Other) => EntryKind::Note(Retention::Always),
         };
         if entry == EntryKind::Message {
             self.live.push(self.entries.len());
@@ -301,7 +301,7 @@ impl Replay {
     }
 
     fn compacted(&mut self, payload: Json<'_>) -> EntryKind {
-        let is_whole = payload.get("replacement_history").is_some_and(|list| list.kind() == Kind::Array);
+        let is_whole = payload.get("replacement_history").is_some_and(|list| list.kind() == JsonKind::Array);
         if is_whole {
             self.remove_from(0, &[]);
             self.turns.clear();

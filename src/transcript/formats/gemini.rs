@@ -7,16 +7,16 @@
 use serde_json::{Value, json};
 
 use crate::transcript::format::{
-    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
+    EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
     SummaryRole,
 };
 use crate::transcript::formats::shared::fields::{begins_with, id, non_null, role_in};
 use crate::transcript::formats::shared::groups::of_hosted;
 use crate::transcript::formats::shared::parts::{self, is_part, member, output, part};
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, RareFields, ResultRef, Role};
-use crate::transcript::order::{Order, Results, Texts};
-use crate::transcript::outputs::Output;
+use crate::transcript::order::{MessageOrder, ResultPlacement, Texts};
+use crate::transcript::outputs::CallOutput;
 
 /// The format's row.
 #[derive(Debug)]
@@ -33,17 +33,17 @@ impl Format for Gemini {
 }
 
 impl MessageReader for Gemini {
-    fn fit(&self, message: &Object<'_>) -> Fit {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
         let Some(parts) = parts(message) else {
             // An empty message of the model has no parts; its role decides.
             let lacks_content = non_null(message, "parts").is_none() && non_null(message, "content").is_none();
             let is_model = message.get_text("role").is_some_and(|role| role.is("model"));
-            return if lacks_content && is_model { Fit::Plain } else { Fit::Mismatch };
+            return if lacks_content && is_model { FormatFit::Plain } else { FormatFit::Mismatch };
         };
         match role(message) {
-            Some(_) if parts.items().next().is_none() => Fit::Plain,
-            Some(_) if parts.items().all(is_part) => Fit::Own("parts"),
-            _ => Fit::Mismatch,
+            Some(_) if parts.items().next().is_none() => FormatFit::Plain,
+            Some(_) if parts.items().all(is_part) => FormatFit::Own("parts"),
+            _ => FormatFit::Mismatch,
         }
     }
 
@@ -53,7 +53,7 @@ impl MessageReader for Gemini {
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
-        if json.kind() != Kind::Object {
+        if json.kind() != JsonKind::Object {
             return Err(format!("is {}, not an object with parts", json.kind().noun()));
         }
         if parts(message).is_none() && non_null(message, "parts").is_some() {
@@ -74,7 +74,7 @@ impl MessageReader for Gemini {
 }
 
 impl MessageWriter for Gemini {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         output(answer.json)
     }
 
@@ -106,13 +106,13 @@ impl MessageWriter for Gemini {
 }
 
 impl OrderRules for Gemini {
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
+        MessageOrder {
             user_first: true,
             calls_after_user: true,
             lenient: true,
             texts: Texts::Some,
-            ..Order::of(Results::Grouped)
+            ..MessageOrder::of(ResultPlacement::Grouped)
         }
     }
 
@@ -127,7 +127,7 @@ impl OrderRules for Gemini {
 }
 
 fn parts<'a>(message: &Object<'a>) -> Option<Json<'a>> {
-    message.get("parts").filter(|parts| parts.kind() == Kind::Array)
+    message.get("parts").filter(|parts| parts.kind() == JsonKind::Array)
 }
 
 fn role(message: &Object<'_>) -> Option<Role> {

@@ -11,17 +11,17 @@ use serde_json::{Value, json};
 
 use crate::transcript::foreign;
 use crate::transcript::format::{
-    EntryKind, EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
+    EntryKind, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
     SummaryMessage, Transcript,
 };
 use crate::transcript::formats::shared::blocks::output_text;
 use crate::transcript::formats::shared::fields::{copied, id, non_null, role_in};
 use crate::transcript::formats::shared::links::uuid;
 use crate::transcript::formats::shared::parts;
-use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
-use crate::transcript::order::{Order, Results};
-use crate::transcript::outputs::{Output, Shape};
+use crate::transcript::order::{MessageOrder, ResultPlacement};
+use crate::transcript::outputs::{CallOutput, OutputShape};
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -39,22 +39,22 @@ impl Format for GeminiCli {
 }
 
 impl MessageReader for GeminiCli {
-    fn fit(&self, message: &Object<'_>) -> Fit {
-        if message.json.kind() != Kind::Object {
-            return Fit::Neutral;
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
+        if message.json.kind() != JsonKind::Object {
+            return FormatFit::Neutral;
         }
         let Some(kind) = message.get_text("type") else {
             let is_record = ["$set", "$rewindTo", "projectHash"].iter().any(|key| message.get(key).is_some());
-            return if is_record { Fit::Neutral } else { Fit::Mismatch };
+            return if is_record { FormatFit::Neutral } else { FormatFit::Mismatch };
         };
         let has = |key| message.get(key).is_some();
         if !has("content") || !has("id") || !has("timestamp") || has("role") || has("message") {
-            return Fit::Mismatch;
+            return FormatFit::Mismatch;
         }
         match role(kind) {
-            Some(_) => Fit::Own("a message of a session"),
-            None if ["info", "error", "warning"].iter().any(|name| kind.is(name)) => Fit::Neutral,
-            None => Fit::Mismatch,
+            Some(_) => FormatFit::Own("a message of a session"),
+            None if ["info", "error", "warning"].iter().any(|name| kind.is(name)) => FormatFit::Neutral,
+            None => FormatFit::Mismatch,
         }
     }
 
@@ -125,7 +125,7 @@ impl MessageReader for GeminiCli {
         Ok(Message {
             role,
             content,
-            calls: calls().filter(|call| call.kind() == Kind::Object).map(|call| parts::call(call, call)).collect(),
+            calls: calls().filter(|call| call.kind() == JsonKind::Object).map(|call| parts::call(call, call)).collect(),
             results: calls()
                 .filter_map(|call| Some(ResultRef { json: result_in(call)?, id: id(call.get("id")) }))
                 .collect(),
@@ -169,13 +169,13 @@ impl MessageReader for GeminiCli {
 }
 
 impl MessageWriter for GeminiCli {
-    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         let result = answer.json;
         let is_own = |call: &&Call<'a>| call.json.get("result").is_some_and(|own| own.span() == result.span());
         let call = message.calls.iter().find(is_own)?.json;
         let output = match result.items().find_map(parts::output) {
             Some(output) => output,
-            None => Output::of(Some(result), Shape::Blocks(""))?,
+            None => CallOutput::of(Some(result), OutputShape::Blocks(""))?,
         };
         let failed = call.get_text("status").is_some_and(|status| status.is("error"));
         Some(output.with_failure(failed).with_copies(call.get("resultDisplay")))
@@ -196,7 +196,7 @@ impl MessageWriter for GeminiCli {
         let of_user = |message: &&Message<'_>| message.role == Role::User;
         let as_parts = at.transcript.messages.iter().rfind(of_user).and_then(|message| message.json.get("content"));
         message["content"] = match as_parts.map(|content| content.kind()) {
-            Some(Kind::Array) => json!([{"text": summary.text}]),
+            Some(JsonKind::Array) => json!([{"text": summary.text}]),
             _ => json!(summary.text),
         };
         vec![message]
@@ -204,9 +204,9 @@ impl MessageWriter for GeminiCli {
 }
 
 impl OrderRules for GeminiCli {
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
         // A call holds its result, and a cancelled one has none.
-        Order::of(Results::Unchecked)
+        MessageOrder::of(ResultPlacement::Unchecked)
     }
 }
 
@@ -230,7 +230,7 @@ fn entry(record: &Object<'_>) -> EntryKind {
 fn content_of(content: Option<Json<'_>>) -> Content<'_> {
     match content.filter(|content| !content.is_falsy()) {
         None => Content::empty(),
-        Some(list) if list.kind() == Kind::Array => Content::Parts(list.items().map(part).collect()),
+        Some(list) if list.kind() == JsonKind::Array => Content::Parts(list.items().map(part).collect()),
         Some(one) => one.text().map_or_else(|| Content::Parts(Box::new([part(one)])), Content::Text),
     }
 }
@@ -239,7 +239,7 @@ fn content_of(content: Option<Json<'_>>) -> Content<'_> {
 fn result(list: Json<'_>) -> Content<'_> {
     match list.text() {
         Some(text) => Content::Text(text),
-        None if list.kind() == Kind::Array => Content::Parts(list.items().map(answer).collect()),
+        None if list.kind() == JsonKind::Array => Content::Parts(list.items().map(answer).collect()),
         None => Content::Parts(Box::new([answer(list)])),
     }
 }

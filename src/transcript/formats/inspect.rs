@@ -6,13 +6,13 @@
 use serde_json::{Value, json};
 
 use crate::transcript::format::{
-    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage,
+    EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage,
 };
 use crate::transcript::formats::shared::blocks::{self, block_types, common_block, content};
 use crate::transcript::formats::shared::fields::{begins_with, digest, has_any, id, list, role_and_name, role_of};
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
-use crate::transcript::outputs::Output;
+use crate::transcript::outputs::CallOutput;
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -33,32 +33,32 @@ impl Format for Inspect {
 }
 
 impl MessageReader for Inspect {
-    fn fit(&self, message: &Object<'_>) -> Fit {
-        let Some(role) = role_of(&ROLES, message) else { return Fit::Mismatch };
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
+        let Some(role) = role_of(&ROLES, message) else { return FormatFit::Mismatch };
         if message.get("content").is_none()
             || has_any(message, &["parts", "function_call", "toolInvocations"])
             || block_types(message).any(|(block, kind)| is_of_another(kind) && !blocks::is_foreign(block, kind))
         {
-            return Fit::Mismatch;
+            return FormatFit::Mismatch;
         }
         let mut calls = list(message, "tool_calls").map(Object::of).peekable();
         if calls.peek().is_some() {
             return if calls.all(|call| is_call(&call)) {
-                Fit::Own("calls whose function is a name")
+                FormatFit::Own("calls whose function is a name")
             } else {
-                Fit::Mismatch
+                FormatFit::Mismatch
             };
         }
         if role == Role::Tool && message.get_text("function").is_some() {
-            return Fit::Own("results that name their function");
+            return FormatFit::Own("results that name their function");
         }
         if role == Role::User && has_summary_mark(message) {
-            return Fit::Marked("the mark of a summary");
+            return FormatFit::Marked("the mark of a summary");
         }
         match message.get_text("source") {
-            Some(source) if source.is("input") || source.is("generate") => Fit::Own("a source"),
+            Some(source) if source.is("input") || source.is("generate") => FormatFit::Own("a source"),
             // Many formats write such messages, so the envelope decides.
-            _ => Fit::Neutral,
+            _ => FormatFit::Neutral,
         }
     }
 
@@ -92,9 +92,9 @@ impl MessageReader for Inspect {
 }
 
 impl MessageWriter for Inspect {
-    fn output<'a>(&self, message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         let failed = message.json.get("error").is_some_and(|error| !error.is_falsy());
-        Output::in_content(message.json, "text").map(|output| output.with_failure(failed))
+        CallOutput::in_content(message.json, "text").map(|output| output.with_failure(failed))
     }
 
     fn marks_summaries(&self) -> bool {
@@ -143,7 +143,7 @@ fn has_summary_mark(message: &Object<'_>) -> bool {
 
 /// Whether the function of a call is its name, as in this format.
 fn is_call(call: &Object<'_>) -> bool {
-    call.get("function").is_some_and(|function| function.kind() == Kind::String)
+    call.get("function").is_some_and(|function| function.kind() == JsonKind::String)
 }
 
 fn call(json: Json<'_>) -> Call<'_> {

@@ -8,15 +8,15 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use crate::transcript::format::{
-    Coercion, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, REMOVE_ALL, SummaryMessage,
+    Coercion, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, REMOVE_ALL, SummaryMessage,
     SummaryRole,
 };
 use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
 use crate::transcript::formats::shared::fields::{has_reasoning, id, name, non_null, provider, reasoning, with_first};
 use crate::transcript::formats::shared::groups::of_hosted;
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
-use crate::transcript::outputs::Output;
+use crate::transcript::outputs::CallOutput;
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -35,7 +35,7 @@ const TYPES: [(&str, &str, Role); 6] = [
 
 /// The encoding of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Encoding {
+enum MessageEncoding {
     Dict,
     Dump,
     Constructor,
@@ -52,22 +52,22 @@ impl Format for LangChain {
 }
 
 impl MessageReader for LangChain {
-    fn fit(&self, message: &Object<'_>) -> Fit {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
         // Lines of session files may have the type `system` too.
         if ["sessionId", "session_id", "uuid"].iter().any(|key| message.get(key).is_some()) {
-            return Fit::Mismatch;
+            return FormatFit::Mismatch;
         }
         match encoding(message) {
             Some(encoding) if is_removal(message) || role_of(message, encoding).is_some() => {
-                Fit::Own("the type of its messages")
+                FormatFit::Own("the type of its messages")
             }
-            _ => Fit::Mismatch,
+            _ => FormatFit::Mismatch,
         }
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
-        if json.kind() != Kind::Object {
+        if json.kind() != JsonKind::Object {
             return Err(format!("is {}, not a message", json.kind().noun()));
         }
         if is_removal(message) {
@@ -103,13 +103,13 @@ impl MessageReader for LangChain {
 }
 
 impl MessageWriter for LangChain {
-    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         if answer.json.span() != message.json.span() {
-            return Output::in_content(answer.json, "text");
+            return CallOutput::in_content(answer.json, "text");
         }
         let (_, fields) = fields(&Object::of(message.json))?;
         // The artifact is for the program and not for the model.
-        Output::in_content(fields.json, "text").map(|output| output.with_copies(fields.get("artifact")))
+        CallOutput::in_content(fields.json, "text").map(|output| output.with_copies(fields.get("artifact")))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {
@@ -175,7 +175,7 @@ impl MessageWriter for LangChain {
             // JavaScript writes no type among the fields.
             None => Some(with_first(fields.json, &format!("\"type\": \"{kind}\""))),
             Some(named) if named.text().is_some_and(|named| named.is(kind)) => {
-                (encoding(message) != Some(Encoding::Dump)).then(|| raw.to_owned())
+                (encoding(message) != Some(MessageEncoding::Dump)).then(|| raw.to_owned())
             }
             Some(named) => {
                 let (start, span) = (fields.json.span().start, named.span());
@@ -194,23 +194,23 @@ impl OrderRules for LangChain {
 
 /// Writes a new message in the encoding of its neighbour.
 fn encode(kind: &str, class: &str, fields: Value, neighbour: Option<Json<'_>>) -> Value {
-    match neighbour.and_then(|neighbour| encoding(&Object::of(neighbour))).unwrap_or(Encoding::Dump) {
-        Encoding::Dump => fields,
-        Encoding::Dict => json!({"type": kind, "data": fields}),
-        Encoding::Constructor => {
+    match neighbour.and_then(|neighbour| encoding(&Object::of(neighbour))).unwrap_or(MessageEncoding::Dump) {
+        MessageEncoding::Dump => fields,
+        MessageEncoding::Dict => json!({"type": kind, "data": fields}),
+        MessageEncoding::Constructor => {
             json!({"lc": 1, "type": "constructor", "id": class_path(neighbour, class), "kwargs": fields})
         }
     }
 }
 
-fn encoding(message: &Object<'_>) -> Option<Encoding> {
+fn encoding(message: &Object<'_>) -> Option<MessageEncoding> {
     let kind = message.get_text("type")?;
     if kind.is("constructor") && message.get("lc").is_some() && message.get("kwargs").is_some() {
-        Some(Encoding::Constructor)
-    } else if message.get("data").is_some_and(|data| data.kind() == Kind::Object) {
-        Some(Encoding::Dict)
+        Some(MessageEncoding::Constructor)
+    } else if message.get("data").is_some_and(|data| data.kind() == JsonKind::Object) {
+        Some(MessageEncoding::Dict)
     } else if message.get("content").is_some() || kind.is("remove") {
-        Some(Encoding::Dump)
+        Some(MessageEncoding::Dump)
     } else {
         None
     }
@@ -221,10 +221,10 @@ fn is_removal(message: &Object<'_>) -> bool {
 }
 
 /// Returns the role of a message's type, or of the class of its constructor.
-fn role_of(message: &Object<'_>, encoding: Encoding) -> Option<Role> {
+fn role_of(message: &Object<'_>, encoding: MessageEncoding) -> Option<Role> {
     match encoding {
-        Encoding::Dict | Encoding::Dump => role(message.get_text("type")?),
-        Encoding::Constructor => role(message.get("id")?.items().last()?.text()?),
+        MessageEncoding::Dict | MessageEncoding::Dump => role(message.get_text("type")?),
+        MessageEncoding::Constructor => role(message.get("id")?.items().last()?.text()?),
     }
 }
 
@@ -232,9 +232,9 @@ fn role_of(message: &Object<'_>, encoding: Encoding) -> Option<Role> {
 fn fields<'a>(message: &Object<'a>) -> Option<(Role, Object<'a>)> {
     let encoding = encoding(message)?;
     let fields = match encoding {
-        Encoding::Dict => Object::of(message.get("data")?),
-        Encoding::Dump => message.clone(),
-        Encoding::Constructor => Object::of(message.get("kwargs")?),
+        MessageEncoding::Dict => Object::of(message.get("data")?),
+        MessageEncoding::Dump => message.clone(),
+        MessageEncoding::Constructor => Object::of(message.get("kwargs")?),
     };
     Some((role_of(message, encoding)?, fields))
 }
@@ -282,7 +282,7 @@ fn calls<'a>(fields: &Object<'a>) -> Vec<Call<'a>> {
         calls = raw.into_iter().flat_map(|calls| calls.items()).map(raw_call).collect();
     }
     if calls.is_empty() {
-        let function = additional(fields, "function_call").filter(|function| function.kind() == Kind::Object);
+        let function = additional(fields, "function_call").filter(|function| function.kind() == JsonKind::Object);
         calls =
             function.map(raw_call).map(|call| Call { place: CallPlace::FunctionCall, ..call }).into_iter().collect();
     }

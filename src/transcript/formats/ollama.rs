@@ -8,15 +8,16 @@ use serde_json::{Value, json};
 
 use crate::transcript::edit::Edit;
 use crate::transcript::format::{
-    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage, SummaryRole,
+    EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage,
+    SummaryRole,
 };
 use crate::transcript::formats::shared::attachments::{append_line, elements, with_parts};
 use crate::transcript::formats::shared::blocks::{block_types, is_call_or_unread};
 use crate::transcript::formats::shared::chat;
 use crate::transcript::formats::shared::fields::{list, non_null};
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Call, Message, Part, PartKind};
-use crate::transcript::order::{Order, Results};
+use crate::transcript::order::{MessageOrder, ResultPlacement};
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -36,34 +37,34 @@ impl Format for Ollama {
 }
 
 impl MessageReader for Ollama {
-    fn fit(&self, message: &Object<'_>) -> Fit {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
         let is_known = message.get_text("role").is_some_and(|role| ROLES.iter().any(|name| role.is(name)));
         // Ollama accepts no list. A list of readable blocks is still no evidence against the envelope: the rest of the
         // file must be read as the same format when the list is removed.
-        let is_read = message.get("content").is_none_or(|content| content.kind() != Kind::Object)
+        let is_read = message.get("content").is_none_or(|content| content.kind() != JsonKind::Object)
             && !block_types(message).any(|(_, kind)| kind.is_some_and(is_call_or_unread));
         if !is_known || !is_read {
-            return Fit::Mismatch;
+            return FormatFit::Mismatch;
         }
         let mut calls = list(message, "tool_calls").map(Object::of).peekable();
         if calls.peek().is_some() {
             return if calls.all(|call| is_call(&call)) {
-                Fit::Own("calls whose arguments are an object")
+                FormatFit::Own("calls whose arguments are an object")
             } else {
-                Fit::Mismatch
+                FormatFit::Mismatch
             };
         }
         if names_tool(message) {
-            return Fit::Own("tool_name");
+            return FormatFit::Own("tool_name");
         }
         if images(message).next().is_some() {
-            return Fit::Own("images");
+            return FormatFit::Own("images");
         }
         if thinking(message).is_some() {
-            return Fit::Own("thinking");
+            return FormatFit::Own("thinking");
         }
         // Many formats write such messages, so the others and the envelope decide.
-        Fit::Neutral
+        FormatFit::Neutral
     }
 
     fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
@@ -116,8 +117,8 @@ impl MessageWriter for Ollama {
 }
 
 impl OrderRules for Ollama {
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Unchecked)
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
+        MessageOrder::of(ResultPlacement::Unchecked)
     }
 }
 
@@ -125,7 +126,7 @@ impl OrderRules for Ollama {
 /// OpenAI's format.
 fn is_call(call: &Object<'_>) -> bool {
     (call.get("type").is_none() || call.get("id").is_none())
-        && call.at(&["function", "arguments"]).is_some_and(|arguments| arguments.kind() == Kind::Object)
+        && call.at(&["function", "arguments"]).is_some_and(|arguments| arguments.kind() == JsonKind::Object)
 }
 
 /// Whether a result names its tool.
@@ -141,7 +142,7 @@ fn thinking<'a>(message: &Object<'a>) -> Option<(Json<'a>, Text<'a>)> {
 
 /// Returns the pictures of a message, in Base64.
 fn images<'a>(message: &Object<'a>) -> impl Iterator<Item = Json<'a>> + use<'a> {
-    elements(message.get("images"), Kind::String)
+    elements(message.get("images"), JsonKind::String)
 }
 
 #[cfg(test)]

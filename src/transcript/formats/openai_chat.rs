@@ -8,15 +8,15 @@
 use serde_json::{Value, json};
 
 use crate::transcript::format::{
-    Coercion, EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, REMOVE_ALL,
+    Coercion, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, REMOVE_ALL,
     SummaryMessage, SummaryRole,
 };
 use crate::transcript::formats::shared::blocks::{block_types, has_key, is_call_or_unread};
 use crate::transcript::formats::shared::chat;
 use crate::transcript::formats::shared::fields::{has_any, list, non_null, role_of, with_first};
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Call, Message, Role};
-use crate::transcript::order::{Order, Results, Texts};
+use crate::transcript::order::{MessageOrder, ResultPlacement, Texts};
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -44,37 +44,37 @@ impl Format for OpenAiChat {
 }
 
 impl MessageReader for OpenAiChat {
-    fn fit(&self, message: &Object<'_>) -> Fit {
-        let Some(role) = role_of(&chat::ROLES, message) else { return Fit::Mismatch };
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
+        let Some(role) = role_of(&chat::ROLES, message) else { return FormatFit::Mismatch };
         let carries = ["content", "tool_calls", "function_call", "refusal", "audio", "reasoning_content"];
         if !is_readable(message) {
-            return Fit::Mismatch;
+            return FormatFit::Mismatch;
         }
         if role != Role::Tool && !carries.iter().any(|key| message.get(key).is_some()) {
             // A message without content could be of any format.
-            return Fit::Neutral;
+            return FormatFit::Neutral;
         }
         if non_null(message, "tool_calls").is_some_and(|calls| !calls.is_falsy()) {
-            return Fit::Shared("tool_calls");
+            return FormatFit::Shared("tool_calls");
         }
         match role {
-            Role::Tool if names_only_its_call(message) => return Fit::Shared("the role tool"),
-            Role::Tool => return Fit::Plain,
-            Role::Function => return Fit::Own("the role function"),
-            Role::Developer => return Fit::Own("the role developer"),
+            Role::Tool if names_only_its_call(message) => return FormatFit::Shared("the role tool"),
+            Role::Tool => return FormatFit::Plain,
+            Role::Function => return FormatFit::Own("the role function"),
+            Role::Developer => return FormatFit::Own("the role developer"),
             _ => {}
         }
         if non_null(message, "function_call").is_some() {
-            return Fit::Own("function_call");
+            return FormatFit::Own("function_call");
         }
         let own = |kind: Text<'_>| OWN_BLOCKS.iter().any(|own| kind.is(own));
         if block_types(message).any(|(_, kind)| kind.is_some_and(own)) {
-            return Fit::Own("its content blocks");
+            return FormatFit::Own("its content blocks");
         }
         if message.get_text("reasoning_content").is_some() {
-            return Fit::Own("reasoning_content");
+            return FormatFit::Own("reasoning_content");
         }
-        Fit::Plain
+        FormatFit::Plain
     }
 
     fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
@@ -122,10 +122,10 @@ impl MessageWriter for OpenAiChat {
 }
 
 impl OrderRules for OpenAiChat {
-    fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> Order {
-        let order = Order { texts: Texts::Some, ..Order::of(Results::Following) };
+    fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {
+        let order = MessageOrder { texts: Texts::Some, ..MessageOrder::of(ResultPlacement::Following) };
         if is_for_mistral(envelope, messages) {
-            Order { alternates: true, model_after_results: true, ..order }
+            MessageOrder { alternates: true, model_after_results: true, ..order }
         } else {
             order
         }
@@ -154,8 +154,9 @@ fn is_readable(message: &Object<'_>) -> bool {
 /// call a type and an id.
 fn is_call(call: &Object<'_>) -> bool {
     let is_typed = call.get("type").is_some() && call.get("id").is_some();
-    let is = |value: Option<Json<'_>>, kind: Kind| value.is_some_and(|value| value.kind() == kind);
-    !is(call.get("function"), Kind::String) && (is_typed || !is(call.at(&["function", "arguments"]), Kind::Object))
+    let is = |value: Option<Json<'_>>, kind: JsonKind| value.is_some_and(|value| value.kind() == kind);
+    !is(call.get("function"), JsonKind::String)
+        && (is_typed || !is(call.at(&["function", "arguments"]), JsonKind::Object))
 }
 
 /// Whether a result names its call but not its tool, as other formats do.

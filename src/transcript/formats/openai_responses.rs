@@ -10,15 +10,15 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use crate::transcript::format::{
-    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage, SummaryRole,
-    Transcript,
+    EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage,
+    SummaryRole, Transcript,
 };
 use crate::transcript::formats::shared::fields::{has_any, non_null, role_of};
 use crate::transcript::formats::shared::items::{self, Item, ROLES, kind};
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, ResultRef, Role};
-use crate::transcript::order::{Order, Results};
-use crate::transcript::outputs::Output;
+use crate::transcript::order::{MessageOrder, ResultPlacement};
+use crate::transcript::outputs::CallOutput;
 
 /// The format's row.
 #[derive(Debug)]
@@ -41,15 +41,15 @@ impl Format for OpenAiResponses {
 }
 
 impl MessageReader for OpenAiResponses {
-    fn fit(&self, message: &Object<'_>) -> Fit {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
         match (message.json.kind(), kind(message)) {
             // The input of a request may be a string.
-            (Kind::String, _) => Fit::Neutral,
-            (_, None) => Fit::Mismatch,
+            (JsonKind::String, _) => FormatFit::Neutral,
+            (_, None) => FormatFit::Mismatch,
             (_, Some(Item::Message)) => fit_of_message(message),
-            (_, Some(Item::Reference)) if non_null(message, "type").is_none() => Fit::Neutral,
-            (_, Some(_)) if items::is_known(message) => Fit::Own("the type of an item"),
-            (_, Some(_)) => Fit::Neutral,
+            (_, Some(Item::Reference)) if non_null(message, "type").is_none() => FormatFit::Neutral,
+            (_, Some(_)) if items::is_known(message) => FormatFit::Own("the type of an item"),
+            (_, Some(_)) => FormatFit::Neutral,
         }
     }
 
@@ -60,11 +60,11 @@ impl MessageReader for OpenAiResponses {
             let beside = place.get("messages").is_none();
             place.get("input").filter(|_| beside).or_else(|| place.get("output").filter(|_| is_response()))
         });
-        let fits = |items: Json<'_>| items.items().all(|item| self.fit(&Object::of(item)) != Fit::Mismatch);
+        let fits = |items: Json<'_>| items.items().all(|item| self.fit(&Object::of(item)) != FormatFit::Mismatch);
         match items.map(|items| (items.kind(), items)) {
-            Some((Kind::String, _)) => EnvelopeFit::Sure,
+            Some((JsonKind::String, _)) => EnvelopeFit::Sure,
             // Logs of other programs have their messages under the same key.
-            Some((Kind::Array, items)) if fits(items) => EnvelopeFit::Sure,
+            Some((JsonKind::Array, items)) if fits(items) => EnvelopeFit::Sure,
             _ => EnvelopeFit::Unknown,
         }
     }
@@ -86,7 +86,7 @@ impl MessageReader for OpenAiResponses {
         }
         let history_key = SERVER_HISTORY.into_iter().find(|key| {
             let value = transcript.state.and_then(|request| request.get(key));
-            value.is_some_and(|value| value.kind() != Kind::Null)
+            value.is_some_and(|value| value.kind() != JsonKind::Null)
         })?;
         // Without orphaned results, these items are independent of the stored history.
         has_orphans(messages).then(|| {
@@ -96,7 +96,7 @@ impl MessageReader for OpenAiResponses {
 }
 
 impl MessageWriter for OpenAiResponses {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         items::output(answer.json)
     }
 
@@ -130,21 +130,21 @@ impl MessageWriter for OpenAiResponses {
 }
 
 impl OrderRules for OpenAiResponses {
-    fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> Order {
+    fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {
         let inside = envelope.and_then(|envelope| envelope.get("body").or_else(|| envelope.get("request")));
         let inside = inside.map(Object::of);
         let body = inside.as_ref().or(envelope);
         let model = body.and_then(|body| body.get_text("model"));
         let is_deepseek = model.is_some_and(|model| model.decode().to_lowercase().contains("deepseek"));
         let has_server_history = body.is_some_and(|body| {
-            SERVER_HISTORY.iter().any(|key| body.get(key).is_some_and(|by| by.kind() != Kind::Null))
+            SERVER_HISTORY.iter().any(|key| body.get(key).is_some_and(|by| by.kind() != JsonKind::Null))
         });
         let items = || messages.iter().map(|message| message.json);
-        let results = if is_deepseek { Results::Grouped } else { Results::Behind };
-        Order {
+        let results = if is_deepseek { ResultPlacement::Grouped } else { ResultPlacement::Behind };
+        MessageOrder {
             calls_elsewhere: has_server_history || items::unknown_references(items()),
             binds_reasoning: items::have_ids(items()),
-            ..Order::of(results)
+            ..MessageOrder::of(results)
         }
     }
 
@@ -161,27 +161,27 @@ impl OrderRules for OpenAiResponses {
     }
 }
 
-fn fit_of_message(message: &Object<'_>) -> Fit {
+fn fit_of_message(message: &Object<'_>) -> FormatFit {
     // This reader does not read these members.
     let unread = ["parts", "tool_calls", "function_call", "toolInvocations", "tool_call_id"];
     if role_of(&ROLES, message).is_none() || has_any(message, &unread) {
-        return Fit::Mismatch;
+        return FormatFit::Mismatch;
     }
     let typed = non_null(message, "type").is_some();
-    let Some(said) = non_null(message, "content") else { return Fit::Mismatch };
-    let mut fit = if typed { Fit::Own("the type message") } else { Fit::Plain };
+    let Some(said) = non_null(message, "content") else { return FormatFit::Mismatch };
+    let mut fit = if typed { FormatFit::Own("the type message") } else { FormatFit::Plain };
     match said.kind() {
-        Kind::String => {}
-        Kind::Array => {
+        JsonKind::String => {}
+        JsonKind::Array => {
             for part in said.items() {
                 match part.get_text("type") {
-                    Some(kind) if OWN_PARTS.iter().any(|own| kind.is(own)) => fit = Fit::Own("its content parts"),
+                    Some(kind) if OWN_PARTS.iter().any(|own| kind.is(own)) => fit = FormatFit::Own("its content parts"),
                     Some(kind) if ["refusal", "input_audio"].iter().any(|shared| kind.is(shared)) => {}
-                    _ => return Fit::Mismatch,
+                    _ => return FormatFit::Mismatch,
                 }
             }
         }
-        _ => return Fit::Mismatch,
+        _ => return FormatFit::Mismatch,
     }
     fit
 }

@@ -10,16 +10,16 @@ use serde_json::{Map, Value, json};
 
 use crate::transcript::edit::Edit;
 use crate::transcript::format::{
-    EntryKind, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
+    EntryKind, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
     SummaryPosition, Transcript,
 };
 use crate::transcript::formats::shared::attachments::{append_line, elements, with_parts};
 use crate::transcript::formats::shared::fields::{copied, id};
 use crate::transcript::formats::shared::groups::of_one_answer;
-use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
-use crate::transcript::order::{Order, Results};
-use crate::transcript::outputs::Output;
+use crate::transcript::order::{MessageOrder, ResultPlacement};
+use crate::transcript::outputs::CallOutput;
 
 /// The format's row.
 #[derive(Debug)]
@@ -52,14 +52,14 @@ impl Format for OpenHands {
 }
 
 impl MessageReader for OpenHands {
-    fn fit(&self, message: &Object<'_>) -> Fit {
-        if message.json.kind() == Kind::Array {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
+        if message.json.kind() == JsonKind::Array {
             let events: Vec<Json<'_>> = message.json.items().collect();
             let is_pair = matches!(events.as_slice(), [action, observation]
                 if is_event(&Object::of(*action)) && action.get("action").is_some() && observation.get_text("observation").is_some());
-            return if is_pair { Fit::Own("actions with their observations") } else { Fit::Mismatch };
+            return if is_pair { FormatFit::Own("actions with their observations") } else { FormatFit::Mismatch };
         }
-        if is_event(message) { Fit::Own("actions and observations") } else { Fit::Mismatch }
+        if is_event(message) { FormatFit::Own("actions and observations") } else { FormatFit::Mismatch }
     }
 
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
@@ -83,7 +83,7 @@ impl MessageReader for OpenHands {
             let is_forgotten = |id: &Json<'_>| forgotten.contains(id.raw()) || id.raw().parse().is_ok_and(is_within);
             match event {
                 _ if event.get("id").as_ref().is_some_and(is_forgotten) => EntryKind::Note(Retention::Obsolete),
-                _ if event.json.kind() == Kind::Object && NOT_SENT.iter().any(|kind| is_kind(event, kind)) => {
+                _ if event.json.kind() == JsonKind::Object && NOT_SENT.iter().any(|kind| is_kind(event, kind)) => {
                     EntryKind::Note(Retention::WithPrevious)
                 }
                 _ => EntryKind::Message,
@@ -101,8 +101,8 @@ impl MessageReader for OpenHands {
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
         let events: Vec<Object<'a>> = match json.kind() {
-            Kind::Array => json.items().map(Object::of).collect(),
-            Kind::Object => vec![message.clone()],
+            JsonKind::Array => json.items().map(Object::of).collect(),
+            JsonKind::Object => vec![message.clone()],
             kind => return Err(format!("is {}, not an event", kind.noun())),
         };
         let Some(first) = events.first().filter(|event| event.get("action").or(event.get("observation")).is_some())
@@ -135,13 +135,13 @@ impl MessageReader for OpenHands {
 }
 
 impl MessageWriter for OpenHands {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         let event = action(answer.json)?;
         let kind = event.get_text("observation").is_some_and(|kind| kind.is("error"));
         let code = ["metadata", "exit_code"].iter().find_map(|key| event.at(&["extras", key]));
         let code = code.and_then(|code| code.get("exit_code").or(Some(code)));
         let failed = code.and_then(|code| code.raw().parse::<i64>().ok()).is_some_and(|code| code > 0);
-        Output::in_content(event, "text").map(|output| output.with_failure(kind || failed))
+        CallOutput::in_content(event, "text").map(|output| output.with_failure(kind || failed))
     }
 
     fn attachments<'a>(&self, message: &Message<'a>) -> Option<Json<'a>> {
@@ -154,7 +154,7 @@ impl MessageWriter for OpenHands {
 
     /// Writes an observation without a number: events are numbered in order, and none is free.
     fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
-        if calling.json.kind() == Kind::Array {
+        if calling.json.kind() == JsonKind::Array {
             return None;
         }
         let mut event = Map::new();
@@ -180,7 +180,7 @@ impl MessageWriter for OpenHands {
 
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let neighbour = at.neighbour();
-        let is_pair = neighbour.is_some_and(|neighbour| neighbour.kind() == Kind::Array);
+        let is_pair = neighbour.is_some_and(|neighbour| neighbour.kind() == JsonKind::Array);
         let mut event = Map::new();
         // Numbers ascend, and that of the last removed event is free.
         let before = &at.transcript.messages[..at.cutoff.min(at.transcript.messages.len())];
@@ -203,8 +203,8 @@ impl MessageWriter for OpenHands {
 }
 
 impl OrderRules for OpenHands {
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Behind)
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
+        MessageOrder::of(ResultPlacement::Behind)
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
@@ -224,7 +224,7 @@ impl OrderRules for OpenHands {
 
 /// Returns the event of a message, or the first of its two.
 fn action(message: Json<'_>) -> Option<Json<'_>> {
-    if message.kind() == Kind::Array { message.items().next() } else { Some(message) }
+    if message.kind() == JsonKind::Array { message.items().next() } else { Some(message) }
 }
 
 fn is_event(event: &Object<'_>) -> bool {
@@ -243,7 +243,7 @@ fn is_condensation(event: &Object<'_>) -> bool {
 }
 
 fn argument<'a>(event: &Object<'a>, key: &str) -> Option<Json<'a>> {
-    event.get("args")?.get(key).filter(|value| value.kind() != Kind::Null)
+    event.get("args")?.get(key).filter(|value| value.kind() != JsonKind::Null)
 }
 
 /// Reads an event of the message `json`.
@@ -266,7 +266,7 @@ fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
     if speaks || !is_by_agent {
         let own = said.or_else(|| argument(event, "thought")).or_else(|| argument(event, "command"));
         let own = own.or_else(|| event.get("message"));
-        let pictures = elements(argument(event, "image_urls"), Kind::String);
+        let pictures = elements(argument(event, "image_urls"), JsonKind::String);
         let pictures = pictures.map(|json| Part { json, kind: PartKind::Image });
         read.content = with_parts(text(own), own, pictures.collect());
         read.role = match is_by_agent {

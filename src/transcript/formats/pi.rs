@@ -11,25 +11,25 @@ use serde_json::{Map, Value, json};
 
 use crate::transcript::edit::Edit;
 use crate::transcript::format::{
-    EntryKind, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
+    EntryKind, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
     SummaryPosition, Transcript,
 };
 use crate::transcript::formats::shared::blocks::{common_block, content};
 use crate::transcript::formats::shared::fields::{copied, id};
-use crate::transcript::formats::shared::links::{Keys, followers, uuid};
-use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::formats::shared::links::{LinkKeys, followers, uuid};
+use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{
     Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
 };
-use crate::transcript::order::{Order, Results};
-use crate::transcript::outputs::Output;
+use crate::transcript::order::{MessageOrder, ResultPlacement};
+use crate::transcript::outputs::CallOutput;
 use crate::transcript::text::Text;
 
 /// The format's row.
 #[derive(Debug)]
 pub(super) struct Pi;
 
-const KEYS: Keys = Keys { id: "id", parent: "parentId" };
+const KEYS: LinkKeys = LinkKeys { id: "id", parent: "parentId" };
 
 /// Entries that set a state from there on.
 const STATES: [&str; 4] = ["model_change", "thinking_level_change", "session_info", "custom"];
@@ -45,18 +45,18 @@ impl Format for Pi {
 }
 
 impl MessageReader for Pi {
-    fn fit(&self, message: &Object<'_>) -> Fit {
-        if message.json.kind() != Kind::Object {
-            return Fit::Neutral;
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
+        if message.json.kind() != JsonKind::Object {
+            return FormatFit::Neutral;
         }
-        let Some(kind) = message.get_text("type") else { return Fit::Mismatch };
+        let Some(kind) = message.get_text("type") else { return FormatFit::Mismatch };
         let inner = message.get("message");
         if kind.is("message") && inner.is_some_and(|inner| inner.get_text("role").is_some()) {
-            Fit::Own("a message in a line of a session")
+            FormatFit::Own("a message in a line of a session")
         } else if inner.is_none() && message.get("role").is_none() {
-            Fit::Neutral
+            FormatFit::Neutral
         } else {
-            Fit::Mismatch
+            FormatFit::Mismatch
         }
     }
 
@@ -125,9 +125,9 @@ impl MessageReader for Pi {
 }
 
 impl MessageWriter for Pi {
-    fn output<'a>(&self, message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         let inner = message.json.get("message")?;
-        Output::in_content(inner, "text").map(|output| output.with_copies(inner.get("details")))
+        CallOutput::in_content(inner, "text").map(|output| output.with_copies(inner.get("details")))
     }
 
     fn summary_position(&self, transcript: &Transcript<'_>) -> SummaryPosition {
@@ -202,8 +202,8 @@ impl MessageWriter for Pi {
 }
 
 impl OrderRules for Pi {
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Behind)
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
+        MessageOrder::of(ResultPlacement::Behind)
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
@@ -263,7 +263,7 @@ fn command_and_output<'a>(inner: &Object<'a>) -> Content<'a> {
 }
 
 fn is_call(block: Json<'_>) -> bool {
-    block.kind() == Kind::Object && block.get_text("type").is_some_and(|kind| kind.is("toolCall"))
+    block.kind() == JsonKind::Object && block.get_text("type").is_some_and(|kind| kind.is("toolCall"))
 }
 
 fn call(json: Json<'_>) -> Call<'_> {

@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::foreign;
 use crate::transcript::format::{
-    Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
+    Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
 };
 use crate::transcript::formats::shared::fields::{id, non_null};
 use crate::transcript::formats::shared::groups::of_hosted;
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
-use crate::transcript::outputs::{Output, Shape};
+use crate::transcript::outputs::{CallOutput, OutputShape};
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -33,24 +33,24 @@ impl Format for PydanticAi {
 }
 
 impl MessageReader for PydanticAi {
-    fn fit(&self, message: &Object<'_>) -> Fit {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
         if is_response(message).is_none() {
-            return Fit::Mismatch;
+            return FormatFit::Mismatch;
         }
-        let parts = message.get("parts").filter(|parts| parts.kind() == Kind::Array);
+        let parts = message.get("parts").filter(|parts| parts.kind() == JsonKind::Array);
         let known = |parts: Json<'_>| parts.items().all(|part| part.get_text("part_kind").is_some());
-        if parts.is_some_and(known) { Fit::Own("kind and parts") } else { Fit::Mismatch }
+        if parts.is_some_and(known) { FormatFit::Own("kind and parts") } else { FormatFit::Mismatch }
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
-        if json.kind() != Kind::Object {
+        if json.kind() != JsonKind::Object {
             return Err(format!("is {}, not an object with parts", json.kind().noun()));
         }
         let Some(is_response) = is_response(message) else {
             return Err("is neither of the kind request nor of the kind response".to_owned());
         };
-        let Some(parts) = message.get("parts").filter(|parts| parts.kind() == Kind::Array) else {
+        let Some(parts) = message.get("parts").filter(|parts| parts.kind() == JsonKind::Array) else {
             return Err("has no list of parts".to_owned());
         };
         let parts: Vec<Json<'a>> = parts.items().collect();
@@ -77,10 +77,10 @@ impl MessageReader for PydanticAi {
 }
 
 impl MessageWriter for PydanticAi {
-    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         let part = answer.json;
         let outcome = part.get_text("outcome").is_some_and(|outcome| outcome.is("failed"));
-        let output = Output::of(part.get("content"), Shape::Any)?;
+        let output = CallOutput::of(part.get("content"), OutputShape::Any)?;
         Some(output.with_failure(outcome || is(part, "retry-prompt")))
     }
 
@@ -156,7 +156,7 @@ fn call(part: Json<'_>) -> Call<'_> {
 /// Reads a part as one or more parts: a user's prompt may be a list of texts and media.
 fn parts(part: Json<'_>) -> Vec<Part<'_>> {
     let kind = part.get_text("part_kind").unwrap_or_else(|| Text::plain(""));
-    let content = part.get("content").filter(|content| content.kind() != Kind::Null);
+    let content = part.get("content").filter(|content| content.kind() != JsonKind::Null);
     let one = |kind| vec![Part { json: part, kind }];
     let text = || content.and_then(|content| content.text());
     match kind.decode().as_ref() {
@@ -188,7 +188,7 @@ fn tool_output(content: Option<Json<'_>>) -> Content<'_> {
     let Some(content) = content else { return Content::empty() };
     match (content.kind(), content.text()) {
         (_, Some(text)) => Content::Text(text),
-        (Kind::Array, _) if content.items().any(|item| item.get_text("kind").is_some()) => {
+        (JsonKind::Array, _) if content.items().any(|item| item.get_text("kind").is_some()) => {
             Content::Parts(content.items().map(text_or_media).collect())
         }
         _ => Content::Parts(Box::new([Part { kind: text_or_media(content).kind, json: content }])),

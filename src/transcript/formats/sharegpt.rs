@@ -7,13 +7,14 @@
 use serde_json::{Value, json};
 
 use crate::transcript::format::{
-    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage, SummaryRole,
+    EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage,
+    SummaryRole,
 };
 use crate::transcript::formats::shared::fields::{begins_with, name_inside, role_in};
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, RareFields, ResultRef, Role};
-use crate::transcript::order::{Order, Results};
-use crate::transcript::outputs::{Output, Shape};
+use crate::transcript::order::{MessageOrder, ResultPlacement};
+use crate::transcript::outputs::{CallOutput, OutputShape};
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -60,10 +61,10 @@ impl Format for ShareGpt {
 }
 
 impl MessageReader for ShareGpt {
-    fn fit(&self, message: &Object<'_>) -> Fit {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
         match (role(message), message.get_text("value")) {
-            (Some(_), Some(_)) => Fit::Own("from and value"),
-            _ => Fit::Mismatch,
+            (Some(_), Some(_)) => FormatFit::Own("from and value"),
+            _ => FormatFit::Mismatch,
         }
     }
 
@@ -73,7 +74,7 @@ impl MessageReader for ShareGpt {
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
-        if json.kind() != Kind::Object {
+        if json.kind() != JsonKind::Object {
             return Err(format!("is {}, not an object with from and value", json.kind().noun()));
         }
         let Some(from) = message.get_text("from") else { return Err("does not say whom it is from".to_owned()) };
@@ -98,8 +99,8 @@ impl MessageReader for ShareGpt {
 }
 
 impl MessageWriter for ShareGpt {
-    fn output<'a>(&self, message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<Output<'a>> {
-        Output::of(message.json.get("value"), Shape::Blocks("text"))
+    fn output<'a>(&self, message: &Message<'a>, _answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+        CallOutput::of(message.json.get("value"), OutputShape::Blocks("text"))
     }
 
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
@@ -122,8 +123,8 @@ impl MessageWriter for ShareGpt {
 }
 
 impl OrderRules for ShareGpt {
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order { user_first: true, alternates: true, ..Order::of(Results::Next) }
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
+        MessageOrder { user_first: true, alternates: true, ..MessageOrder::of(ResultPlacement::Next) }
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {

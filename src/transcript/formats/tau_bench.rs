@@ -7,14 +7,15 @@
 use serde_json::{Value, json};
 
 use crate::transcript::format::{
-    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage, SummaryRole,
+    EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage,
+    SummaryRole,
 };
 use crate::transcript::formats::shared::blocks::{common_block, content};
 use crate::transcript::formats::shared::chat;
 use crate::transcript::formats::shared::fields::{id, list, non_null};
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
-use crate::transcript::outputs::Output;
+use crate::transcript::outputs::CallOutput;
 
 /// The format's row.
 #[derive(Debug)]
@@ -31,14 +32,14 @@ impl Format for TauBench {
 }
 
 impl MessageReader for TauBench {
-    fn fit(&self, message: &Object<'_>) -> Fit {
+    fn fit(&self, message: &Object<'_>) -> FormatFit {
         if message.get("role").is_none() {
-            Fit::Mismatch
+            FormatFit::Mismatch
         } else if is_of_tau2(message) {
-            Fit::Variant("a requestor")
+            FormatFit::Variant("a requestor")
         } else {
             // Messages of tau-bench have no trait of their own, so the envelope decides.
-            Fit::Neutral
+            FormatFit::Neutral
         }
     }
 
@@ -71,10 +72,10 @@ impl MessageReader for TauBench {
 }
 
 impl MessageWriter for TauBench {
-    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<Output<'a>> {
+    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         let failed = answer.json.get("error").is_some_and(|error| error.raw() == "true");
-        let holder = if answer.json.kind() == Kind::Object { answer.json } else { message.json };
-        Output::in_content(holder, "text").map(|output| output.with_failure(failed))
+        let holder = if answer.json.kind() == JsonKind::Object { answer.json } else { message.json };
+        CallOutput::in_content(holder, "text").map(|output| output.with_failure(failed))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {
@@ -101,7 +102,7 @@ impl OrderRules for TauBench {}
 /// Whether a message has a trait of tau2: a requestor of it or one of its calls, or several results.
 fn is_of_tau2(message: &Object<'_>) -> bool {
     non_null(message, "requestor").is_some()
-        || non_null(message, "tool_messages").is_some_and(|list| list.kind() == Kind::Array)
+        || non_null(message, "tool_messages").is_some_and(|list| list.kind() == JsonKind::Array)
         || list(message, "tool_calls").any(|call| call.get("requestor").is_some())
 }
 

@@ -55,11 +55,12 @@ pub(crate) fn file_actions(
     let creates = has_verb(&["create"])
         || given.get("command").and_then(Value::as_str) == Some("create")
         || has_verb(&["write"]) && result.to_lowercase().contains("created");
-    let steps: Vec<Step<'_>> = steps(tool.command.as_deref().unwrap_or("")).into_iter().map(Step::parse).collect();
-    let moves: Vec<(&str, &str)> = steps.iter().filter_map(Step::moves).collect();
+    let steps: Vec<CommandStep<'_>> =
+        steps(tool.command.as_deref().unwrap_or("")).into_iter().map(CommandStep::parse).collect();
+    let moves: Vec<(&str, &str)> = steps.iter().filter_map(CommandStep::moves).collect();
     let moved: HashSet<&str> = moves.iter().flat_map(|(from, to)| [*from, *to]).collect();
-    let removed: HashSet<&str> = steps.iter().flat_map(Step::removes).copied().collect();
-    let copied: HashSet<&str> = steps.iter().filter_map(Step::copies_to).collect();
+    let removed: HashSet<&str> = steps.iter().flat_map(CommandStep::removes).copied().collect();
+    let copied: HashSet<&str> = steps.iter().filter_map(CommandStep::copies_to).collect();
     let mut found: Vec<(String, FileAction)> = Vec::new();
     for file in tool.files.iter().filter(|file| !moved.contains(file.path.as_str())) {
         let path = file.path.as_str();
@@ -74,7 +75,7 @@ pub(crate) fn file_actions(
         };
         found.push((path.to_owned(), action));
     }
-    found.extend(steps.iter().flat_map(Step::restores).map(|path| (path.to_owned(), FileAction::Restored)));
+    found.extend(steps.iter().flat_map(CommandStep::restores).map(|path| (path.to_owned(), FileAction::Restored)));
     found.extend(moves.iter().map(|(from, to)| (format!("{from} → {to}"), FileAction::Renamed)));
     found
 }
@@ -86,13 +87,13 @@ fn named_in_patch<'p>(patch: &'p str, verb: &str) -> BTreeSet<&'p str> {
 }
 
 /// A step of a command, by its words without quotes.
-struct Step<'s> {
+struct CommandStep<'s> {
     words: Vec<&'s str>,
 }
 
-impl<'s> Step<'s> {
+impl<'s> CommandStep<'s> {
     fn parse(step: &'s str) -> Self {
-        Step { words: step.split_whitespace().map(|word| word.trim_matches(['\'', '"'])).collect() }
+        CommandStep { words: step.split_whitespace().map(|word| word.trim_matches(['\'', '"'])).collect() }
     }
 
     /// Returns the words that name the files that the step removes.

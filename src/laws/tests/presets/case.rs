@@ -16,7 +16,7 @@ use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
 use crate::summary::prompt::Template;
 use crate::tokens::python;
 use crate::transcript::formats;
-use crate::transcript::json::{Json, Kind as JsonKind};
+use crate::transcript::json::{Json, JsonKind};
 
 /// The path of the recorded `DeepAgents` history.
 const ARCHIVE: &str = "/conversation_history/session_recorded.md";

@@ -14,7 +14,7 @@ use crate::presets::pairs::moved_cut;
 use crate::settings::Settings;
 use crate::tokens::Tally;
 use crate::transcript::framing::Document;
-use crate::transcript::json::{Json, Kind as JsonKind};
+use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::source::Source;
 
 use super::case::{Case, repr, text, unsigned};

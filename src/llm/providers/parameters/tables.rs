@@ -2,24 +2,24 @@
 //! row whose pattern matches counts.
 
 use crate::llm::providers::parameters::Least::{self, Effort, Members, Off, Unasked};
-use crate::llm::providers::parameters::{ModelParameters, Parameters, Row};
+use crate::llm::providers::parameters::{ModelParameters, ParameterRow, Parameters};
 
 /// Models that still reason when they get this.
-const fn thinks(patterns: &'static [&'static str], least: Least) -> Row {
-    Row { patterns, accepts: ModelParameters { least, thinks: true, older: false } }
+const fn thinks(patterns: &'static [&'static str], least: Least) -> ParameterRow {
+    ParameterRow { patterns, accepts: ModelParameters { least, thinks: true, older: false } }
 }
 
 /// Models that do not reason when they get this.
-const fn quiet(patterns: &'static [&'static str], least: Least) -> Row {
-    Row { patterns, accepts: ModelParameters { least, thinks: false, older: false } }
+const fn quiet(patterns: &'static [&'static str], least: Least) -> ParameterRow {
+    ParameterRow { patterns, accepts: ModelParameters { least, thinks: false, older: false } }
 }
 
 /// Models that only accept the older limit of their provider.
-const fn older(row: Row) -> Row {
-    Row { accepts: ModelParameters { older: true, ..row.accepts }, ..row }
+const fn older(row: ParameterRow) -> ParameterRow {
+    ParameterRow { accepts: ModelParameters { older: true, ..row.accepts }, ..row }
 }
 
-const OPENAI_ROWS: &[Row] = &[
+const OPENAI_ROWS: &[ParameterRow] = &[
     thinks(&["gpt-6-astra*", "gpt-6.1-sol*", "gpt-5.3-codex-spark*"], Effort("low")),
     thinks(&["gpt-5-pro"], Unasked),
     thinks(&["gpt-5.*-pro"], Effort("medium")),

@@ -4,7 +4,7 @@
 //! type.
 
 use crate::transcript::formats::shared::blocks::{common_block, content};
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Content, Message, Part, PartKind, RareFields, Role};
 use crate::transcript::text::Text;
 
@@ -79,11 +79,11 @@ fn is_sent_hook(attachment: &Object<'_>) -> bool {
 fn collect<'a>(value: Json<'a>, parts: &mut Vec<Part<'a>>) {
     let inside = || ["file", "content"].iter().find_map(|key| value.get(key));
     let kind = match value.kind() {
-        Kind::Null => return,
-        Kind::Array => return value.items().for_each(|item| collect(item, parts)),
-        Kind::Object if value.get_text("type").is_some_and(|kind| kind.is("image")) => PartKind::Image,
-        Kind::Object if value.get("base64").is_some() => PartKind::Media,
-        Kind::Object if let Some(inside) = inside() => return collect(inside, parts),
+        JsonKind::Null => return,
+        JsonKind::Array => return value.items().for_each(|item| collect(item, parts)),
+        JsonKind::Object if value.get_text("type").is_some_and(|kind| kind.is("image")) => PartKind::Image,
+        JsonKind::Object if value.get("base64").is_some() => PartKind::Media,
+        JsonKind::Object if let Some(inside) = inside() => return collect(inside, parts),
         _ => PartKind::Text(value.text().unwrap_or_else(|| Text::plain(value.raw()))),
     };
     parts.push(Part { json: value, kind });

@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use crate::transcript::edit::Edit;
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Content, Part, PartKind};
 
 /// Returns the elements of a list of one of these kinds; none if there is no list.
-pub(crate) fn elements<'a>(list: Option<Json<'a>>, kind: Kind) -> impl Iterator<Item = Json<'a>> + use<'a> {
+pub(crate) fn elements<'a>(list: Option<Json<'a>>, kind: JsonKind) -> impl Iterator<Item = Json<'a>> + use<'a> {
     list.into_iter().flat_map(|list| list.items()).filter(move |element| element.kind() == kind)
 }
 
@@ -34,8 +34,8 @@ pub(crate) fn append_line(holder: &Object<'_>, key: &str, line: &str) -> Option<
         return Some(Edit { range: start..start, text: format!("{}:{quoted},", json!(key)) });
     };
     match value.kind() {
-        Kind::Null => Some(Edit { range: value.span(), text: quoted }),
-        Kind::String => {
+        JsonKind::Null => Some(Edit { range: value.span(), text: quoted }),
+        JsonKind::String => {
             let end = value.span().end - "\"".len();
             let line = &quoted["\"".len()..quoted.len() - "\"".len()];
             let text = if value.is_falsy() { line.to_owned() } else { format!("\\n{line}") };

@@ -5,7 +5,7 @@
 
 use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::foreign;
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Content, Part, PartKind};
 use crate::transcript::text::Text;
 
@@ -57,7 +57,7 @@ pub(crate) fn block_types<'a>(message: &Object<'a>) -> impl Iterator<Item = (Jso
         .get("content")
         .into_iter()
         .flat_map(|content| content.items())
-        .filter(|block| block.kind() == Kind::Object)
+        .filter(|block| block.kind() == JsonKind::Object)
         .map(|block| (block, block.get_text("type")))
 }
 
@@ -67,8 +67,8 @@ pub(crate) fn content<'a>(value: Option<Json<'a>>, block: fn(Json<'a>, Text<'a>)
         return Content::empty();
     };
     match value.kind() {
-        Kind::String => value.text().map_or_else(Content::empty, Content::Text),
-        Kind::Array => Content::Parts(value.items().map(|item| part(item, block)).collect()),
+        JsonKind::String => value.text().map_or_else(Content::empty, Content::Text),
+        JsonKind::Array => Content::Parts(value.items().map(|item| part(item, block)).collect()),
         _ => Content::Parts(Box::new([Part { json: value, kind: foreign::part(value) }])),
     }
 }

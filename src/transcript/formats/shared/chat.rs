@@ -8,7 +8,7 @@ use crate::transcript::formats::shared::blocks::{block_types, common_block, cont
 use crate::transcript::formats::shared::fields::{
     has_reasoning, id, list, name, name_inside, non_null, provider, reasoning, role_and_name, role_of,
 };
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
 use crate::transcript::text::Text;
 
@@ -80,7 +80,7 @@ fn calls<'a>(message: &Object<'a>) -> Box<[Call<'a>]> {
 fn tool_call(json: Json<'_>) -> Call<'_> {
     let members = Object::of(json);
     let id = id(members.get("id"));
-    if let Some(function) = members.get("function").filter(|function| function.kind() == Kind::Object) {
+    if let Some(function) = members.get("function").filter(|function| function.kind() == JsonKind::Object) {
         function_call(id, json, function)
     } else if let Some(custom) = members.get("custom") {
         call(json, id, custom.get_text("name"), custom.get("input"), CallPlace::List)

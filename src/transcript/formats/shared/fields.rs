@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::hash::Hasher;
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Content, PartKind, Role};
 use crate::transcript::text::Text;
 
@@ -19,7 +19,7 @@ pub(crate) fn role_of(table: &[(&str, Role)], message: &Object<'_>) -> Option<Ro
 
 /// Returns the role of a message, which is `known` if the format has one for its name, and otherwise the name.
 pub(crate) fn role_and_name<'a>(message: &Object<'a>, known: Option<Role>) -> Result<(Role, Option<Text<'a>>), String> {
-    if message.json.kind() != Kind::Object {
+    if message.json.kind() != JsonKind::Object {
         return Err(format!("is {}, not an object with a role", message.json.kind().noun()));
     }
     let name = message.get_text("role").ok_or("has no role")?;
@@ -29,7 +29,7 @@ pub(crate) fn role_and_name<'a>(message: &Object<'a>, known: Option<Role>) -> Re
 
 /// Returns the member `key`, unless it is null.
 pub(crate) fn non_null<'a>(message: &Object<'a>, key: &str) -> Option<Json<'a>> {
-    message.get(key).filter(|value| value.kind() != Kind::Null)
+    message.get(key).filter(|value| value.kind() != JsonKind::Null)
 }
 
 /// Whether one of these members exists and is not null.
@@ -46,7 +46,7 @@ pub(crate) fn list<'a>(message: &Object<'a>, key: &str) -> impl Iterator<Item = 
 pub(crate) fn id(value: Option<Json<'_>>) -> Option<Text<'_>> {
     let value = value?;
     match value.kind() {
-        Kind::Number => Some(Text::plain(value.raw())),
+        JsonKind::Number => Some(Text::plain(value.raw())),
         _ => value.text(),
     }
 }
@@ -65,7 +65,7 @@ pub(crate) fn provider<'a>(fields: &Object<'a>) -> Option<Text<'a>> {
 pub(crate) fn reasoning<'a>(fields: &Object<'a>) -> Option<Json<'a>> {
     const MEMBERS: [&str; 5] =
         ["reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "thinking_blocks"];
-    let has_any = |value: &Json<'a>| matches!(value.kind(), Kind::String | Kind::Array) && !value.is_falsy();
+    let has_any = |value: &Json<'a>| matches!(value.kind(), JsonKind::String | JsonKind::Array) && !value.is_falsy();
     MEMBERS.iter().filter_map(|key| fields.get(key)).find(has_any)
 }
 

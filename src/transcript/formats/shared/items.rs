@@ -9,11 +9,11 @@ use crate::transcript::foreign;
 use crate::transcript::format::SummaryMessage;
 use crate::transcript::formats::shared::blocks::{common_block, content};
 use crate::transcript::formats::shared::fields::{id, non_null, role_of};
-use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{
     Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
 };
-use crate::transcript::outputs::{Output, Shape};
+use crate::transcript::outputs::{CallOutput, OutputShape};
 use crate::transcript::text::Text;
 
 /// The roles of messages.
@@ -60,8 +60,8 @@ pub(crate) enum Item {
 }
 
 /// Returns the output in an item.
-pub(crate) fn output<'a>(item: Json<'a>) -> Option<Output<'a>> {
-    Output::of(item.get("output"), Shape::Blocks("input_text"))
+pub(crate) fn output<'a>(item: Json<'a>) -> Option<CallOutput<'a>> {
+    CallOutput::of(item.get("output"), OutputShape::Blocks("input_text"))
 }
 
 /// Writes a text block.
@@ -163,7 +163,7 @@ pub(crate) fn message_of<'a>(json: Json<'a>, role: Role, content: Content<'a>) -
 /// What the value is instead.
 pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
     let json = item.json;
-    if json.kind() != Kind::Object {
+    if json.kind() != JsonKind::Object {
         return Err(format!("is {}, not an item", json.kind().noun()));
     }
     let Some(kind) = kind(item) else {

@@ -15,7 +15,7 @@ use crate::transcript::json::Json;
 
 /// The keys of an entry's id and of its parent's id.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Keys {
+pub(crate) struct LinkKeys {
     pub(crate) id: &'static str,
     pub(crate) parent: &'static str,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Keys {
 /// Returns the edits with which entries that follow an entry of these ids follow another one, whose id is given with it.
 pub(crate) fn followers<'a>(
     entries: impl Iterator<Item = Json<'a>>,
-    keys: Keys,
+    keys: LinkKeys,
     new: &HashMap<Cow<'_, str>, String>,
 ) -> Vec<Edit> {
     let edit = |entry: Json<'a>| {
@@ -37,7 +37,7 @@ pub(crate) fn followers<'a>(
 /// The links that remain after a summary replaces entries.
 #[derive(Debug)]
 pub(crate) struct Links<'a> {
-    keys: Keys,
+    keys: LinkKeys,
     /// The kept entries with links, in order.
     pub(crate) kept: Vec<Json<'a>>,
     /// How many of these precede the cut.
@@ -50,7 +50,7 @@ pub(crate) struct Links<'a> {
 impl<'a> Links<'a> {
     /// Finds the links among the entries of a session around a cut at this byte. `removed` are the bytes at which the
     /// removed entries begin, in order.
-    pub(crate) fn of(mut entries: Vec<Json<'a>>, removed: &[usize], cut: usize, keys: Keys) -> Self {
+    pub(crate) fn of(mut entries: Vec<Json<'a>>, removed: &[usize], cut: usize, keys: LinkKeys) -> Self {
         entries.retain(|entry| entry.get(keys.parent).is_some());
         entries.sort_by_key(|entry| entry.span().start);
         let is_removed = |entry: &Json<'_>| removed.binary_search(&entry.span().start).is_ok();

@@ -3,9 +3,9 @@
 use crate::transcript::foreign;
 use crate::transcript::formats::shared::blocks::output_text;
 use crate::transcript::formats::shared::fields::id;
-use crate::transcript::json::{Json, Kind};
+use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::message::{Arguments, Call, CallPlace, Content, Part, PartKind};
-use crate::transcript::outputs::{Output, Shape};
+use crate::transcript::outputs::{CallOutput, OutputShape};
 
 /// The members that a part can hold, as REST spells them.
 const KEYS: [&str; 9] = [
@@ -39,7 +39,7 @@ pub(crate) fn call<'a>(part: Json<'a>, json: Json<'a>) -> Call<'a> {
 
 /// Returns the member that REST calls `key`; Python spells it with underscores, and writes null for absent members.
 pub(crate) fn member<'a>(part: Json<'a>, key: &str) -> Option<Json<'a>> {
-    let value = |key: &str| part.get(key).filter(|value| value.kind() != Kind::Null);
+    let value = |key: &str| part.get(key).filter(|value| value.kind() != JsonKind::Null);
     value(key).or_else(|| {
         let with_underscores =
             key.chars().flat_map(|c| [c.is_ascii_uppercase().then_some('_'), Some(c.to_ascii_lowercase())]);
@@ -48,11 +48,11 @@ pub(crate) fn member<'a>(part: Json<'a>, key: &str) -> Option<Json<'a>> {
 }
 
 /// Returns the response in a part, and the media beside it.
-pub(crate) fn output<'a>(part: Json<'a>) -> Option<Output<'a>> {
+pub(crate) fn output<'a>(part: Json<'a>) -> Option<CallOutput<'a>> {
     let answer = member(part, "functionResponse")?;
     let response = member(answer, "response")?;
     let failed = response.get("error").is_some_and(|error| !error.is_falsy());
-    let output = Output::of(Some(response), Shape::Object)?.with_failure(failed);
+    let output = CallOutput::of(Some(response), OutputShape::Object)?.with_failure(failed);
     Some(output.with_copies(member(answer, "parts")))
 }
 
