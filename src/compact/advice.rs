@@ -12,27 +12,27 @@ use crate::transcript::view::Arena;
 
 impl CompactionContext<'_> {
     /// Returns a flag with a value that would change a conversation which a plan leaves unchanged.
-    pub(crate) fn advice(&self, fitted: &Planned<'_>) -> Option<String> {
+    pub(crate) fn advice(&self, planned: &Planned<'_>) -> Option<String> {
         let works = |policy: &CompactionPolicy| {
             let arena = Arena::default();
-            let plan = decide(fitted.transcript, policy, &arena).map(|decision| fit(decision, policy));
+            let plan = decide(planned.transcript, policy, &arena).map(|decision| fit(decision, policy));
             plan.is_ok_and(|plan| plan.is_change() && plan.is_met())
         };
-        let attempts = attempts(fitted, self.policy).into_iter();
+        let attempts = attempts(planned, self.policy).into_iter();
         attempts.filter(|(_, policy)| works(policy)).map(|(flag, _)| flag).next()
     }
 }
 
 /// Returns flags that may change a conversation, the most useful first, each with its policy.
-fn attempts(fitted: &Planned<'_>, policy: &CompactionPolicy) -> Vec<(String, CompactionPolicy)> {
-    let tokens = fitted.tokens(policy);
+fn attempts(planned: &Planned<'_>, policy: &CompactionPolicy) -> Vec<(String, CompactionPolicy)> {
+    let tokens = planned.tokens(policy);
     let half = rounded(tokens / 2);
     let mut attempts = Vec::new();
-    let is_hopeless = fitted.plan.refused || policy.disabled.is_some();
+    let is_hopeless = planned.plan.refused || policy.disabled.is_some();
     if is_hopeless || half == 0 {
         return attempts;
     }
-    if !fitted.plan.triggered && !policy.is_by_window {
+    if !planned.plan.triggered && !policy.is_by_window {
         let size = Size::Tokens(rounded(tokens));
         let mut lower = policy.clone();
         lower.cut.triggers = vec![vec![size]];
@@ -52,7 +52,7 @@ fn attempts(fitted: &Planned<'_>, policy: &CompactionPolicy) -> Vec<(String, Com
         }
         attempts.push((format!("--fit {}", shown(Size::Tokens(half))), smaller));
     }
-    let messages = fitted.view.messages.len() as u64 / 2;
+    let messages = planned.view.messages.len() as u64 / 2;
     let fewer = match policy.cut.keep {
         Size::Tokens(_) | Size::Fraction(_) => Size::Tokens(half),
         Size::Messages(_) | Size::Turns(_) | Size::Nothing => Size::Messages(messages),
@@ -96,8 +96,8 @@ mod tests {
             let document = read(&source, None, None).expect("a transcript");
             let policy = CompactionPolicy::keeping(Size::Messages(20));
             let arena = Arena::default();
-            let fitted = fit(decide(&document.transcripts[0], &policy, &arena).expect("a decision"), &policy);
-            let flags: Vec<String> = attempts(&fitted, &policy).into_iter().map(|(flag, _)| flag).collect();
+            let planned = fit(decide(&document.transcripts[0], &policy, &arena).expect("a decision"), &policy);
+            let flags: Vec<String> = attempts(&planned, &policy).into_iter().map(|(flag, _)| flag).collect();
             assert_eq!(flags, expected, "{messages}");
         }
     }

@@ -35,7 +35,7 @@ impl Summarization<'_, '_> {
         let policy = &self.policy.summary;
         let model = learned.map_or(policy.model, |window| policy.model.within(window));
         // The appended facts share the room with the summary.
-        let room = self.fitted.fit.map(|fit| fit.room.saturating_sub(self.message_tokens("")));
+        let room = self.planned.fit.map(|fit| fit.room.saturating_sub(self.message_tokens("")));
         let room = room.map(|room| if policy.ledger > 0 { room / 6 * 5 } else { room });
         let asked_tokens = model.asked_tokens.min(room.unwrap_or(u64::MAX)).max(1);
         let is_less = asked_tokens < model.asked_tokens;

@@ -16,7 +16,7 @@ use crate::compact::summarize::Summary;
 /// The compaction of a conversation, done or planned.
 pub(crate) struct Compaction<'t> {
     /// The plan that was carried out.
-    pub(crate) fitted: Planned<'t>,
+    pub(crate) planned: Planned<'t>,
     /// Where the conversation was cut, with the messages that were emptied.
     pub(crate) plan: Plan,
     /// The summary in the place of the history; none where that stays.
@@ -67,12 +67,12 @@ impl Compaction<'_> {
     /// Whether messages that stay were pruned.
     pub(crate) fn is_pruned(&self) -> bool {
         let stays = self.failure.is_none() && (self.summary.is_some() || self.plan.cutoff == 0);
-        stays && !self.fitted.pruned.savings(self.plan.cutoff).is_empty()
+        stays && !self.planned.pruned.savings(self.plan.cutoff).is_empty()
     }
 
     /// Returns the tokens that the messages that stay lost.
     pub(crate) fn pruned_tokens(&self) -> u64 {
-        let savings = self.fitted.pruned.savings(self.plan.cutoff);
+        let savings = self.planned.pruned.savings(self.plan.cutoff);
         savings.iter().filter(|_| self.is_pruned()).map(|one| one.tokens).sum()
     }
 

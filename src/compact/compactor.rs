@@ -156,8 +156,8 @@ impl Compactor {
         for (index, transcript) in document.transcripts.iter().enumerate() {
             let arena = Arena::default();
             let name = format!("conversation {index}");
-            let fitted = self.context().plan(transcript, &arena).map_err(failure)?;
-            let mut done = self.context().carry_out(&name, fitted);
+            let planned = self.context().plan(transcript, &arena).map_err(failure)?;
+            let mut done = self.context().carry_out(&name, planned);
             if let Some(error) = done.failure.take() {
                 return Err(failure(error));
             }

@@ -35,20 +35,22 @@ use search::LimitSearch;
 const SPARE: u64 = 20;
 
 /// Makes a decided plan fit: prunes, and with `--fit` cuts as early as the limit asks for.
-pub(crate) fn fit<'t>(mut fitted: Planned<'t>, policy: &CompactionPolicy) -> Planned<'t> {
-    let may_act =
-        fitted.plan.triggered && !fitted.plan.refused && policy.disabled.is_none() && !fitted.view.messages.is_empty();
+pub(crate) fn fit<'t>(mut planned: Planned<'t>, policy: &CompactionPolicy) -> Planned<'t> {
+    let may_act = planned.plan.triggered
+        && !planned.plan.refused
+        && policy.disabled.is_none()
+        && !planned.view.messages.is_empty();
     match policy.fit.and_then(|size| size.in_tokens(policy.cut.context_window)) {
-        Some(limit) if may_act => LimitSearch::new(&mut fitted, policy, limit).run(),
-        _ if may_act => fitted.prune(policy),
+        Some(limit) if may_act => LimitSearch::new(&mut planned, policy, limit).run(),
+        _ if may_act => planned.prune(policy),
         _ => {}
     }
-    fitted.find_thinking(policy);
-    if fitted.fit.is_none() && fitted.leaves_foreign(policy, &fitted.plan, &fitted.pruned) {
-        (fitted.pruned, fitted.thinking) = (Pruned::default(), Removal::default());
-        fitted.leave_unchanged(LEFT_FOREIGN.to_owned());
+    planned.find_thinking(policy);
+    if planned.fit.is_none() && planned.leaves_foreign(policy, &planned.plan, &planned.pruned) {
+        (planned.pruned, planned.thinking) = (Pruned::default(), Removal::default());
+        planned.leave_unchanged(LEFT_FOREIGN.to_owned());
     }
-    fitted
+    planned
 }
 
 impl<'t> Planned<'t> {

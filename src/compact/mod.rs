@@ -58,50 +58,50 @@ impl CompactionContext<'_> {
     /// # Errors
     /// The conversation cannot be read with the early edits.
     pub(crate) fn plan<'t>(&self, transcript: &'t Transcript<'t>, arena: &'t Arena<'t>) -> Result<Planned<'t>> {
-        let fitted = fit(decide(transcript, self.policy, arena)?, self.policy);
+        let planned = fit(decide(transcript, self.policy, arena)?, self.policy);
         // The embedded summarizer can need less room than planned. Only its text shows how much, and the room that it
         // leaves is for the messages behind it.
-        if self.policy.summary.is_embedded() && fitted.fit.is_some() && fitted.plan.cutoff > 0 {
+        if self.policy.summary.is_embedded() && planned.fit.is_some() && planned.plan.cutoff > 0 {
             let silent = CompactionContext { listen: &|_, _| (), ..*self };
-            if let Some(summary) = summarize(&silent, "", &fitted).summary {
-                return Ok(fitted.with_draft(self.policy, summary.text, summary.tokens));
+            if let Some(summary) = summarize(&silent, "", &planned).summary {
+                return Ok(planned.with_draft(self.policy, summary.text, summary.tokens));
             }
         }
-        Ok(fitted)
+        Ok(planned)
     }
 
     /// Carries a plan out: asks for the summary, and makes the edits.
-    pub(crate) fn carry_out<'t>(&self, source: &str, fitted: Planned<'t>) -> Compaction<'t> {
-        let attempt = match fitted.check(source, self.policy) {
+    pub(crate) fn carry_out<'t>(&self, source: &str, planned: Planned<'t>) -> Compaction<'t> {
+        let attempt = match planned.check(source, self.policy) {
             Err(failure) => SummaryAttempt { failure: Some(failure), ..SummaryAttempt::default() },
-            Ok(()) if fitted.plan.cutoff > 0 => summarize(self, source, &fitted),
+            Ok(()) if planned.plan.cutoff > 0 => summarize(self, source, &planned),
             Ok(()) => SummaryAttempt::default(),
         };
         let has_none = self.policy.summary.is_embedded() && attempt.summary.is_none() && attempt.failure.is_none();
-        self.finish(source, if has_none { fitted.pruned_alone(self.policy) } else { fitted }, attempt)
+        self.finish(source, if has_none { planned.pruned_alone(self.policy) } else { planned }, attempt)
     }
 
     /// Returns the compaction of a plan that is not carried out, because of a failure.
-    pub(crate) fn refused<'t>(&self, fitted: Planned<'t>, failure: anyhow::Error) -> Compaction<'t> {
-        self.finish("", fitted, SummaryAttempt { failure: Some(failure), ..SummaryAttempt::default() })
+    pub(crate) fn refused<'t>(&self, planned: Planned<'t>, failure: anyhow::Error) -> Compaction<'t> {
+        self.finish("", planned, SummaryAttempt { failure: Some(failure), ..SummaryAttempt::default() })
     }
 
     /// The last step: makes the edits, and counts what they cost and save.
-    fn finish<'t>(&self, source: &str, fitted: Planned<'t>, attempt: SummaryAttempt) -> Compaction<'t> {
+    fn finish<'t>(&self, source: &str, planned: Planned<'t>, attempt: SummaryAttempt) -> Compaction<'t> {
         let SummaryAttempt { summary, mut archived, session, left, error, failure } = attempt;
-        let rewritten = failure.map_or_else(|| self.rewrite(source, &fitted, summary.as_ref()), Err);
+        let rewritten = failure.map_or_else(|| self.rewrite(source, &planned, summary.as_ref()), Err);
         let (edits, failure) = match rewritten {
             Ok(edits) => (edits, None),
-            Err(failure) => (Edits { plan: fitted.plan.clone(), ..Edits::default() }, Some(failure)),
+            Err(failure) => (Edits { plan: planned.plan.clone(), ..Edits::default() }, Some(failure)),
         };
-        let masks = self.count_masks(source, &fitted, session.redactor, &edits);
+        let masks = self.count_masks(source, &planned, session.redactor, &edits);
         let redacted = masks.as_ref().map(|masks| masks.counts().clone());
         let placed = summary.as_ref().map(|summary| &summary.placed);
         let is_change = failure.is_none() && (summary.is_some() || !edits.edits.is_empty());
-        let result_tokens = || offload::result_tokens(self.policy, fitted.transcript, &edits, placed);
+        let result_tokens = || offload::result_tokens(self.policy, planned.transcript, &edits, placed);
         let tokens_after = (self.counts && is_change).then(result_tokens);
         if failure.is_none() {
-            self.check_window(source, &fitted, tokens_after, result_tokens);
+            self.check_window(source, &planned, tokens_after, result_tokens);
         }
         archived.files.extend(edits.files);
         archived.sections.extend(edits.sections);
@@ -111,7 +111,7 @@ impl CompactionContext<'_> {
             edits: edits.edits,
             archived,
             bill: session.bill,
-            tokens_before: self.counts.then(|| fitted.tokens(self.policy)),
+            tokens_before: self.counts.then(|| planned.tokens(self.policy)),
             tokens_after,
             economy: None,
             redacted,
@@ -119,14 +119,14 @@ impl CompactionContext<'_> {
             error: failure.as_ref().map(ToString::to_string).or(error),
             redactor: masks,
             failure,
-            fitted,
+            planned,
         };
         done.economy = self.economy(source, &done);
         if self.policy.redact
             && let Some(error) = &done.error
         {
             // An error message of a server or a command can quote the conversation.
-            let masks = done.redactor.get_or_insert_with(|| redactor(done.fitted.transcript));
+            let masks = done.redactor.get_or_insert_with(|| redactor(done.planned.transcript));
             done.error = Some(masks.mask(error).into_owned());
         }
         done
@@ -136,11 +136,11 @@ impl CompactionContext<'_> {
     fn count_masks(
         &self,
         source: &str,
-        fitted: &Planned<'_>,
+        planned: &Planned<'_>,
         of_history: Option<Redactor>,
         edits: &Edits,
     ) -> Option<Redactor> {
-        let mut redactor = of_history.or_else(|| fitted.masked.as_ref().map(Masked::redactor))?;
+        let mut redactor = of_history.or_else(|| planned.masked.as_ref().map(Masked::redactor))?;
         edits.edits.iter().for_each(|edit| redactor.count_masks(&edit.text));
         self.report(source, CompactionEvent::Redacted(redactor.counts()));
         Some(redactor)
@@ -150,12 +150,12 @@ impl CompactionContext<'_> {
     fn check_window(
         &self,
         source: &str,
-        fitted: &Planned<'_>,
+        planned: &Planned<'_>,
         tokens_after: Option<u64>,
         result_tokens: impl FnOnce() -> u64,
     ) {
         let Some(window) = self.policy.cut.context_window else { return };
-        if fitted.tokens(self.policy) > window {
+        if planned.tokens(self.policy) > window {
             let tokens = tokens_after.unwrap_or_else(result_tokens);
             if tokens > window {
                 self.report(source, CompactionEvent::TooLarge { tokens, window });

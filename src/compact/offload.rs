@@ -26,11 +26,11 @@ use crate::compact::policy::CompactionPolicy;
 pub(super) fn fit_results(
     policy: &CompactionPolicy,
     source: &str,
-    fitted: &Planned<'_>,
+    planned: &Planned<'_>,
     placed: Option<&Placed>,
     edits: Edits,
 ) -> Result<Edits> {
-    let Planned { transcript, masked, .. } = fitted;
+    let Planned { transcript, masked, .. } = planned;
     let budget = policy.cut.budget.filter(|_| policy.habits.files);
     let is_larger = |budget: &u64, edits: &Edits| result_tokens(policy, transcript, edits, placed) > *budget;
     let Some(budget) = budget.filter(|budget| is_larger(budget, &edits)) else { return Ok(edits) };
@@ -69,8 +69,8 @@ fn large_results(
 }
 
 /// Returns the files to which results move whatever the summary is.
-pub(crate) fn certain_files(policy: &CompactionPolicy, fitted: &Planned<'_>) -> Files {
-    let Planned { view, tally, plan, .. } = fitted;
+pub(crate) fn certain_files(policy: &CompactionPolicy, planned: &Planned<'_>) -> Files {
+    let Planned { view, tally, plan, .. } = planned;
     let Some(budget) = policy.cut.budget.filter(|_| policy.habits.files) else { return Files::new() };
     let kept: Vec<usize> = (plan.cutoff..view.messages.len()).collect();
     if tally.reaches(&kept, budget + 1) { large_results(policy, view, None, plan).1 } else { Files::new() }

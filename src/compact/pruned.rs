@@ -10,17 +10,17 @@ use crate::compact::policy::{CompactionPolicy, is_lines};
 
 /// Returns the content for the archive of a conversation that was only pruned: the pruned messages as they were, where
 /// the archive is for reading. An archive of records gets them with the changes that restoring undoes.
-pub(super) fn sections(policy: &CompactionPolicy, source: &str, fitted: &Planned<'_>) -> Vec<Section> {
+pub(super) fn sections(policy: &CompactionPolicy, source: &str, planned: &Planned<'_>) -> Vec<Section> {
     let for_reading = policy.archive.as_deref().filter(|file| !is_lines(file));
-    let touched = fitted.pruned.sizes.keys().map(|&index| &fitted.transcript.messages[index]);
+    let touched = planned.pruned.sizes.keys().map(|&index| &planned.transcript.messages[index]);
     let section = for_reading.map(|_| Section::Text(format!("From {source}:\n\n{}", Buffer::Own.write(touched))));
     section.into_iter().collect()
 }
 
 /// Returns the files with the bytes of pruned media.
-pub(super) fn files(policy: &CompactionPolicy, fitted: &Planned<'_>) -> Files {
-    let Some(place) = archive::place(policy, fitted.transcript) else { return Files::new() };
+pub(super) fn files(policy: &CompactionPolicy, planned: &Planned<'_>) -> Files {
+    let Some(place) = archive::place(policy, planned.transcript) else { return Files::new() };
     let folder: PathBuf = place.folder(MEDIA);
-    let files = fitted.pruned.files.iter();
+    let files = planned.pruned.files.iter();
     files.map(|file| (folder.join(&file.name), file.bytes.clone())).collect()
 }

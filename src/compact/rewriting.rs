@@ -23,71 +23,71 @@ impl CompactionContext<'_> {
     ///
     /// # Errors
     /// The result is larger than it may be.
-    pub(super) fn rewrite(&self, source: &str, fitted: &Planned<'_>, summary: Option<&Summary>) -> Result<Edits> {
-        let plan = &fitted.plan;
+    pub(super) fn rewrite(&self, source: &str, planned: &Planned<'_>, summary: Option<&Summary>) -> Result<Edits> {
+        let plan = &planned.plan;
         if summary.is_none() && plan.cutoff > 0 {
             // Without a summary, the history stays unchanged.
-            self.report_over_limit(source, fitted);
+            self.report_over_limit(source, planned);
             return Ok(Edits { plan: plan.clone(), ..Edits::default() });
         }
-        if summary.is_none() && fitted.pruned.is_empty() {
-            let mut edits = self.shorten(source, fitted);
+        if summary.is_none() && planned.pruned.is_empty() {
+            let mut edits = self.shorten(source, planned);
             if plan.triggered {
-                edits = offload::fit_results(self.policy, source, fitted, None, edits)?;
+                edits = offload::fit_results(self.policy, source, planned, None, edits)?;
             }
-            let (arguments, results) = (!fitted.edits.is_empty(), !edits.files.is_empty());
+            let (arguments, results) = (!planned.edits.is_empty(), !edits.files.is_empty());
             self.report(source, CompactionEvent::NotSummarized { arguments, results });
             return Ok(edits);
         }
         let placed = summary.map(|summary| &summary.placed);
         let edits = match placed {
-            Some(_) => offload::fit_results(self.policy, source, fitted, placed, self.edit_kept(source, fitted))?,
-            None => self.prune(source, fitted),
+            Some(_) => offload::fit_results(self.policy, source, planned, placed, self.edit_kept(source, planned))?,
+            None => self.prune(source, planned),
         };
-        self.report(source, CompactionEvent::Pruned(&fitted.savings()));
-        if let Some(tokens) = fitted.fit.and_then(|fit| fit.cap) {
+        self.report(source, CompactionEvent::Pruned(&planned.savings()));
+        if let Some(tokens) = planned.fit.and_then(|fit| fit.cap) {
             self.report(source, CompactionEvent::Capped(tokens));
         }
-        self.check_fit(source, fitted, &edits, placed)?;
+        self.check_fit(source, planned, &edits, placed)?;
         Ok(edits)
     }
 
     /// Edits a conversation that is pruned and not summarized.
-    fn prune(&self, source: &str, fitted: &Planned<'_>) -> Edits {
-        let Planned { transcript, pruned, thinking, .. } = fitted;
+    fn prune(&self, source: &str, planned: &Planned<'_>) -> Edits {
+        let Planned { transcript, pruned, thinking, .. } = planned;
         self.report(source, CompactionEvent::Thinking(thinking));
         let mut emptied: Vec<usize> = pruned.emptied.iter().chain(&thinking.emptied).copied().collect();
         emptied.sort_unstable();
-        let mut edits: Vec<Edit> = fitted.edits.iter().chain(&pruned.edits).chain(&thinking.edits).cloned().collect();
+        let mut edits: Vec<Edit> = planned.edits.iter().chain(&pruned.edits).chain(&thinking.edits).cloned().collect();
         rewrite::sort(&mut edits);
         let removal = Removal { edits, emptied: emptied.clone(), ..Removal::default() };
         Edits {
-            plan: Plan { emptied, ..fitted.plan.clone() },
+            plan: Plan { emptied, ..planned.plan.clone() },
             edits: removal.all_edits(transcript),
-            sections: pruned::sections(self.policy, source, fitted),
-            files: pruned::files(self.policy, fitted),
+            sections: pruned::sections(self.policy, source, planned),
+            files: pruned::files(self.policy, planned),
         }
     }
 
     /// Edits a conversation that is not summarized. Thinking behind the first edit can be removed.
-    fn shorten(&self, source: &str, fitted: &Planned<'_>) -> Edits {
-        let Planned { transcript, edits: early, .. } = fitted;
+    fn shorten(&self, source: &str, planned: &Planned<'_>) -> Edits {
+        let Planned { transcript, edits: early, .. } = planned;
         let messages = transcript.messages.len();
         let behind = early.first().map_or(messages, |edit| thinking::message_at(transcript, edit) + 1);
         let reader = self.policy.reader_name();
         let removal = thinking::removal(transcript, behind..messages, self.policy.thinking, reader);
         self.report(source, CompactionEvent::Thinking(&removal));
         let mut edits = early.clone();
-        let plan = Plan { emptied: removal.emptied.clone(), ..fitted.plan.clone() };
+        let plan = Plan { emptied: removal.emptied.clone(), ..planned.plan.clone() };
         edits.extend(removal.all_edits(transcript));
         rewrite::sort(&mut edits);
         Edits { plan, edits, ..Edits::default() }
     }
 
     /// Edits the messages that stay beside a summary.
-    fn edit_kept(&self, source: &str, fitted: &Planned<'_>) -> Edits {
-        let Planned { transcript, pruned, thinking, plan, .. } = fitted;
-        let staying = fitted.edits.iter().chain(&pruned.edits).filter(|edit| stays(transcript, plan, edit));
+    fn edit_kept(&self, source: &str, planned: &Planned<'_>) -> Edits {
+        let Planned { transcript, pruned, thinking, plan, .. } = planned;
+        let staying = planned.edits.iter().chain(&pruned.edits).filter(|edit| stays(transcript, plan, edit));
         let mut edits: Vec<Edit> = staying.cloned().collect();
         self.report(source, CompactionEvent::Thinking(thinking));
         // DeepAgents removes the reasoning that it knows to be bound to the history, for any model.
@@ -97,14 +97,14 @@ impl CompactionContext<'_> {
         let emptied = pruned.emptied.iter().filter(|index| **index >= plan.cutoff).chain(&thinking.emptied);
         let mut emptied: Vec<usize> = emptied.copied().collect();
         emptied.sort_unstable();
-        let files = pruned::files(self.policy, fitted);
+        let files = pruned::files(self.policy, planned);
         Edits { plan: Plan { emptied, ..plan.clone() }, edits, files, ..Edits::default() }
     }
 
     /// Reports a conversation that stays unchanged although it is larger than the limit of `--fit`.
-    fn report_over_limit(&self, source: &str, fitted: &Planned<'_>) {
-        let tokens = fitted.tokens(self.policy);
-        if let Some(Fit { limit, .. }) = fitted.fit.filter(|fit| tokens > fit.limit) {
+    fn report_over_limit(&self, source: &str, planned: &Planned<'_>) {
+        let tokens = planned.tokens(self.policy);
+        if let Some(Fit { limit, .. }) = planned.fit.filter(|fit| tokens > fit.limit) {
             self.report(source, CompactionEvent::OverLimit { tokens, limit: &limit_name(self.policy, limit) });
         }
     }
@@ -113,9 +113,9 @@ impl CompactionContext<'_> {
     ///
     /// # Errors
     /// The result is larger.
-    fn check_fit(&self, source: &str, fitted: &Planned<'_>, edits: &Edits, placed: Option<&Placed>) -> Result<()> {
-        let Some(Fit { limit, .. }) = fitted.fit else { return Ok(()) };
-        let tokens = offload::result_tokens(self.policy, fitted.transcript, edits, placed);
+    fn check_fit(&self, source: &str, planned: &Planned<'_>, edits: &Edits, placed: Option<&Placed>) -> Result<()> {
+        let Some(Fit { limit, .. }) = planned.fit else { return Ok(()) };
+        let tokens = offload::result_tokens(self.policy, planned.transcript, edits, placed);
         if tokens <= limit {
             return Ok(());
         }

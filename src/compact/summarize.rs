@@ -45,7 +45,7 @@ pub(super) struct Summarization<'w, 't> {
     pub(super) backend: &'w dyn SummaryBackend,
     listen: &'w dyn Fn(&str, CompactionEvent<'_>),
     /// The plan for the conversation.
-    pub(super) fitted: &'w Planned<'t>,
+    pub(super) planned: &'w Planned<'t>,
     /// The conversation as the summarizer reads it: media can be replaced, secrets masked.
     pub(super) history: &'w Transcript<'w>,
     /// The history before its secrets were masked.
@@ -112,10 +112,10 @@ pub(super) struct SummaryAttempt {
 }
 
 /// Asks for a summary of the messages that a plan removes.
-pub(super) fn summarize(context: &CompactionContext<'_>, source: &str, fitted: &Planned<'_>) -> SummaryAttempt {
-    let masked = || fitted.masked.as_ref().map_or_else(|| redactor(fitted.transcript), Masked::redactor);
+pub(super) fn summarize(context: &CompactionContext<'_>, source: &str, planned: &Planned<'_>) -> SummaryAttempt {
+    let masked = || planned.masked.as_ref().map_or_else(|| redactor(planned.transcript), Masked::redactor);
     let mut session = Session { redactor: context.policy.redact.then(masked), ..Session::default() };
-    let attempt = run(context, source, fitted, &mut session)
+    let attempt = run(context, source, planned, &mut session)
         .unwrap_or_else(|failure| SummaryAttempt { failure: Some(failure), ..SummaryAttempt::default() });
     SummaryAttempt { session, ..attempt }
 }
@@ -123,16 +123,16 @@ pub(super) fn summarize(context: &CompactionContext<'_>, source: &str, fitted: &
 fn run(
     context: &CompactionContext<'_>,
     source: &str,
-    fitted: &Planned<'_>,
+    planned: &Planned<'_>,
     session: &mut Session,
 ) -> Result<SummaryAttempt> {
     let CompactionContext { policy, backend, listen, .. } = *context;
-    let Planned { transcript, view, plan, .. } = fitted;
+    let Planned { transcript, view, plan, .. } = planned;
     let archive = archive::place(policy, transcript);
-    let summarized = if policy.summary.is_embedded() { fitted.summarizer_input() } else { plan.summarized() };
+    let summarized = if policy.summary.is_embedded() { planned.summarizer_input() } else { plan.summarized() };
     let (moved, files) = archive::media_moved_out(policy, view, &summarized, archive.as_ref());
     let arena = Arena::default();
-    let (unmasked, history) = histories(policy, fitted, &summarized, &moved, session, &arena)?;
+    let (unmasked, history) = histories(policy, planned, &summarized, &moved, session, &arena)?;
     let earlier = carried(transcript, &policy.cut)
         .map(|earlier| Carried { text: session.mask(earlier.text.into_owned()).into(), ..earlier });
     let summarization = Summarization {
@@ -140,7 +140,7 @@ fn run(
         source,
         backend,
         listen,
-        fitted,
+        planned,
         history,
         unmasked,
         tally: Tally::new(policy.counter, &history.messages),
@@ -191,19 +191,22 @@ fn run(
 /// move media to files.
 fn histories<'t>(
     policy: &CompactionPolicy,
-    fitted: &Planned<'t>,
+    planned: &Planned<'t>,
     summarized: &[usize],
     moved: &[Edit],
     session: &mut Session,
     arena: &'t Arena<'t>,
 ) -> Result<(&'t Transcript<'t>, &'t Transcript<'t>)> {
-    let pruned = fitted.history_edits(policy);
+    let pruned = planned.history_edits(policy);
     // A system that moves media to files prunes nothing else.
-    let unmasked =
-        if pruned.is_empty() { edited(fitted.view, moved, arena)? } else { edited(fitted.transcript, &pruned, arena)? };
+    let unmasked = if pruned.is_empty() {
+        edited(planned.view, moved, arena)?
+    } else {
+        edited(planned.transcript, &pruned, arena)?
+    };
     let Some(redactor) = &mut session.redactor else { return Ok((unmasked, unmasked)) };
     let masks = redactor.edits(unmasked, summarized);
-    let is_sent = |edit: &&Edit| summarized.binary_search(&message_at(fitted.transcript, edit)).is_ok();
+    let is_sent = |edit: &&Edit| summarized.binary_search(&message_at(planned.transcript, edit)).is_ok();
     pruned.iter().filter(is_sent).for_each(|edit| redactor.count_masks(&edit.text));
     Ok((unmasked, edited(unmasked, &masks, arena)?))
 }
@@ -234,17 +237,17 @@ impl Summarization<'_, '_> {
 
     /// Returns the note that takes the place of the history with `--model none`.
     fn note(&self) -> Accepted {
-        let Planned { plan, tally, .. } = self.fitted;
+        let Planned { plan, tally, .. } = self.planned;
         // The messages as the input has them, and as the report counts them: pruned tokens are removed, too.
         let summarized = plan.summarized();
         let (messages, tokens) = (summarized.len(), tally.sum(&summarized));
-        Accepted { text: note(self.policy, self.fitted.transcript, messages, tokens), by: SummarySource::Note }
+        Accepted { text: note(self.policy, self.planned.transcript, messages, tokens), by: SummarySource::Note }
     }
 
     /// Returns the most tokens that the summary's message can have.
     fn most_tokens(&self) -> u64 {
         let smaller = self.replaced_tokens().saturating_sub(1);
-        self.fitted.fit.map_or(smaller, |fit| fit.room.min(smaller))
+        self.planned.fit.map_or(smaller, |fit| fit.room.min(smaller))
     }
 
     /// Asks the summarizer for the summary.
@@ -319,7 +322,7 @@ impl Summarization<'_, '_> {
 
     /// Checks that the result meets the limit of `--fit` with a summary.
     fn judge_room(&self, text: &str) -> Result<(), Refusal> {
-        match self.fitted.fit.map(|fit| (fit.most_room(), self.message_tokens(text))) {
+        match self.planned.fit.map(|fit| (fit.most_room(), self.message_tokens(text))) {
             Some((room, summary)) if summary > room => Err(Refusal::TooLong { summary, room }),
             _ => Ok(()),
         }
@@ -331,12 +334,12 @@ impl Summarization<'_, '_> {
 
     /// Returns the tokens of the messages that the summary replaces.
     pub(super) fn replaced_tokens(&self) -> u64 {
-        self.tally.sum(&self.fitted.plan.superseded())
+        self.tally.sum(&self.planned.plan.superseded())
     }
 
     /// Returns the tokens of the summary's message.
     pub(super) fn message_tokens(&self, text: &str) -> u64 {
-        message_tokens(self.fitted.transcript.format, self.policy.counter, &self.message(text))
+        message_tokens(self.planned.transcript.format, self.policy.counter, &self.message(text))
     }
 
     /// Returns the summary message, as the format writes it.
@@ -351,12 +354,12 @@ impl Summarization<'_, '_> {
             name: self.policy.cut.rules.carries.then_some(carried::NAME),
             marked: self.policy.habits.marks,
         };
-        self.fitted.transcript.format.summary(&summary, &self.place)
+        self.planned.transcript.format.summary(&summary, &self.place)
     }
 
     /// Returns the summary with the place where it is put.
     fn placed(&self, text: &str) -> Placed {
-        if self.policy.cut.rules.carries && carried::place(self.fitted.transcript).is_some() {
+        if self.policy.cut.rules.carries && carried::place(self.planned.transcript).is_some() {
             let named = self.archive.map(|place| place.introduce("", text));
             return Placed::Beside(named.unwrap_or_else(|| text.to_owned()));
         }
@@ -366,8 +369,8 @@ impl Summarization<'_, '_> {
     /// Returns the removed messages for the archive, where there is one.
     fn archived(&self) -> Archived {
         let Some(place) = self.archive else { return Archived::default() };
-        let transcript = self.fitted.transcript;
-        let removed = self.fitted.plan.removed();
+        let transcript = self.planned.transcript;
+        let removed = self.planned.plan.removed();
         let section = if is_lines(&place.file) {
             Section::Record(record(transcript, self.source, &removed))
         } else if self.policy.habits.files {

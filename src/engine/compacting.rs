@@ -111,26 +111,26 @@ impl Task<'_> {
             self.notify(Event::Compacting { source, what, reader });
         };
         let context = self.context(&listen);
-        let fitted = context.plan(transcript, arena).inspect_err(|error| {
+        let planned = context.plan(transcript, arena).inspect_err(|error| {
             result.rows.push(ReportRow::without_plan(source, Status::Failed, Some(error.to_string())));
         })?;
-        self.notify(Event::Planned { source, plan: &fitted, policy: self.policy });
-        if let Some(reason) = fitted.plan.reason.as_deref().filter(|_| fitted.plan.refused) {
+        self.notify(Event::Planned { source, plan: &planned, policy: self.policy });
+        if let Some(reason) = planned.plan.reason.as_deref().filter(|_| planned.plan.refused) {
             self.notify(Event::Refused { source, reason });
         }
-        self.warn_of_unknown_tools(source, &fitted);
+        self.warn_of_unknown_tools(source, &planned);
         let explain = self.explain(document);
-        let worth = explain.and_then(|_| economy::estimated(&fitted, self.policy));
-        let saving = self.explain_plan(explain, source, &fitted, worth.as_ref());
-        let mut compaction = match self.check_plan(source, &fitted) {
-            Ok(()) => context.carry_out(source, fitted),
-            Err(error) => context.refused(fitted, error),
+        let worth = explain.and_then(|_| economy::estimated(&planned, self.policy));
+        let saving = self.explain_plan(explain, source, &planned, worth.as_ref());
+        let mut compaction = match self.check_plan(source, &planned) {
+            Ok(()) => context.carry_out(source, planned),
+            Err(error) => context.refused(planned, error),
         };
         if compaction.failure.is_none() && !compaction.is_change() {
             self.note_unchanged(
                 document,
                 source,
-                &compaction.fitted,
+                &compaction.planned,
                 compaction.left.take(),
                 &mut result.totals.unchanged_reasons,
             );
@@ -182,7 +182,7 @@ impl Task<'_> {
             (false, None) => Status::Unchanged,
         };
         let keeps_rows = self.settings.output.keeps_rows();
-        let plan = if keeps_rows { DryRun::new(source, &compaction.fitted, policy).to_value() } else { Value::Null };
+        let plan = if keeps_rows { DryRun::new(source, &compaction.planned, policy).to_value() } else { Value::Null };
         ReportRow {
             status,
             skipped_lines: 0,

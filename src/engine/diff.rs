@@ -27,8 +27,8 @@ impl Task<'_> {
                 continue;
             }
             let masks = compaction.redactor.take();
-            let Compaction { plan, summary, edits, fitted, .. } = &compaction;
-            let pruned = &fitted.pruned;
+            let Compaction { plan, summary, edits, planned, .. } = &compaction;
+            let pruned = &planned.pruned;
             let summary = summary.as_ref().map(|summary| &summary.placed);
             result.note_compacted(summary.is_some() || compaction.is_pruned());
             let masked = self.policy.redact.then(|| page::mask_both(transcript, edits, masks, &arena)).transpose()?;

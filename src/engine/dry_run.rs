@@ -27,70 +27,70 @@ impl Task<'_> {
         for transcript in &document.transcripts {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
-            let fitted = self.context(&|_, _| ()).plan(transcript, &arena)?;
-            result.note_compacted(fitted.is_change());
-            if fitted.is_change() && fitted.plan.cutoff == 0 && !json {
-                let saved = fitted.tokens(self.policy).saturating_sub(fitted.tokens_without_summary(self.policy));
+            let planned = self.context(&|_, _| ()).plan(transcript, &arena)?;
+            result.note_compacted(planned.is_change());
+            if planned.is_change() && planned.plan.cutoff == 0 && !json {
+                let saved = planned.tokens(self.policy).saturating_sub(planned.tokens_without_summary(self.policy));
                 result.totals.pruned_only.join(&PrunedOnly::one(&source, saved));
             }
-            self.note_unchanged(document, &source, &fitted, None, &mut result.totals.unchanged_reasons);
+            self.note_unchanged(document, &source, &planned, None, &mut result.totals.unchanged_reasons);
             let explain = self.explain(document);
             let estimate = json || self.settings.stderr.volume == Volume::Verbose || explain.is_some();
-            let mut worth = estimate.then(|| economy::estimated(&fitted, self.policy)).flatten();
-            self.report_plan(&source, &fitted, worth.as_ref());
+            let mut worth = estimate.then(|| economy::estimated(&planned, self.policy)).flatten();
+            self.report_plan(&source, &planned, worth.as_ref());
             if explain.is_some() {
                 let mut row = ReportRow::without_plan(&source, Status::Unchanged, None);
-                row.saving = self.explain_plan(explain, &source, &fitted, worth.as_ref());
+                row.saving = self.explain_plan(explain, &source, &planned, worth.as_ref());
                 result.rows.push(row);
             }
-            fitted.check(&source, self.policy)?;
-            self.check_state(&source, &fitted)?;
-            let line = |fitted: &Planned<'_>, economy, summary: Option<&str>| {
+            planned.check(&source, self.policy)?;
+            self.check_state(&source, &planned)?;
+            let line = |planned: &Planned<'_>, economy, summary: Option<&str>| {
                 if json {
-                    DryRun::new(&source, fitted, self.policy).with(economy, summary).to_line()
+                    DryRun::new(&source, planned, self.policy).with(economy, summary).to_line()
                 } else {
-                    self.line(&source, transcript, fitted.plan.cutoff)
+                    self.line(&source, transcript, planned.plan.cutoff)
                 }
             };
             if !preview {
-                text.push_str(&line(&fitted, worth, None));
+                text.push_str(&line(&planned, worth, None));
                 continue;
             }
-            let compaction = self.preview(&source, fitted)?;
+            let compaction = self.preview(&source, planned)?;
             let summary = compaction.summary.as_ref().map(|summary| summary.text.as_str());
             if let Some(summary) = summary {
                 worth = compaction.economy.or(worth);
                 self.notify(Event::Previewed { source: &source, summary });
             }
-            text.push_str(&line(&compaction.fitted, worth, summary));
+            text.push_str(&line(&compaction.planned, worth, summary));
         }
         result.content = ResultContent::Text(text);
         Ok(())
     }
 
-    fn report_plan(&self, source: &str, fitted: &Planned<'_>, worth: Option<&Economy>) {
+    fn report_plan(&self, source: &str, planned: &Planned<'_>, worth: Option<&Economy>) {
         let reader = self.policy.reader_name();
-        self.notify(Event::Planned { source, plan: fitted, policy: self.policy });
+        self.notify(Event::Planned { source, plan: planned, policy: self.policy });
         if let Some(economy) = worth {
             self.notify(Event::Estimated { source, economy, reader });
         }
-        self.notify(Event::Split { source, plan: &fitted.plan, pairs: self.policy.cut.pairs });
+        self.notify(Event::Split { source, plan: &planned.plan, pairs: self.policy.cut.pairs });
         let notify = |what: CompactionEvent<'_>| self.notify(Event::Compacting { source, what, reader });
-        notify(CompactionEvent::Thinking(&fitted.thinking));
-        fitted.fit.and_then(|fit| fit.cap).into_iter().for_each(|tokens| notify(CompactionEvent::Capped(tokens)));
+        notify(CompactionEvent::Thinking(&planned.thinking));
+        planned.fit.and_then(|fit| fit.cap).into_iter().for_each(|tokens| notify(CompactionEvent::Capped(tokens)));
         if let Some(window) = self.policy.cut.context_window {
-            let tokens = fitted.tokens_without_summary(self.policy);
+            let tokens = planned.tokens_without_summary(self.policy);
             if tokens > window {
                 notify(CompactionEvent::TooLarge { tokens, window });
             }
         }
-        self.warn_of_unknown_tools(source, fitted);
+        self.warn_of_unknown_tools(source, planned);
     }
 
     /// Compacts a conversation as a real run would; writes nothing.
-    fn preview<'t>(&self, source: &str, fitted: Planned<'t>) -> Result<Compaction<'t>> {
+    fn preview<'t>(&self, source: &str, planned: Planned<'t>) -> Result<Compaction<'t>> {
         let reader = self.policy.reader_name();
-        let is_cut = fitted.plan.cutoff > 0;
+        let is_cut = planned.plan.cutoff > 0;
         let listen = |source: &str, what: CompactionEvent<'_>| {
             // `report_plan` has reported the thinking already.
             if !(is_cut && matches!(what, CompactionEvent::Thinking(_))) {
@@ -98,9 +98,9 @@ impl Task<'_> {
             }
         };
         if is_cut {
-            append::check_files(&certain_files(self.policy, &fitted))?;
+            append::check_files(&certain_files(self.policy, &planned))?;
         }
-        let mut compaction = self.context(&listen).carry_out(source, fitted);
+        let mut compaction = self.context(&listen).carry_out(source, planned);
         compaction.failure.take().map_or(Ok(compaction), Err)
     }
 }

@@ -28,7 +28,7 @@ use crate::engine::inputs::Inputs;
 /// Draws a conversation and its compaction, by the plan and the counts of the compaction; nothing if it cannot be read
 /// again with its secrets masked.
 pub(super) fn draw(policy: &CompactionPolicy, source: &str, compaction: &mut Compaction<'_>) -> Option<Arc<Drawn>> {
-    let transcript = compaction.fitted.transcript;
+    let transcript = compaction.planned.transcript;
     let mut masks = compaction.redactor.take().or_else(|| policy.redact.then(|| redactor(transcript)));
     let arena = Arena::default();
     let (before, after) = before_and_after(transcript, &compaction.edits, masks.as_mut(), &arena).ok()?;
@@ -86,15 +86,15 @@ fn draw_compaction(
     before: &Transcript<'_>,
     after: &Transcript<'_>,
 ) -> Drawn {
-    let Planned { transcript, tally, .. } = &compaction.fitted;
+    let Planned { transcript, tally, .. } = &compaction.planned;
     let plan = match compaction.summary {
         Some(_) => compaction.plan.clone(),
-        None => plan_without_summary(&compaction.fitted.plan, compaction.error.as_deref()),
+        None => plan_without_summary(&compaction.planned.plan, compaction.error.as_deref()),
     };
     let summary = compaction.summary.as_ref().map(|summary| &summary.placed);
     let archive = policy.archive.as_deref().filter(|_| !compaction.archived.sections.is_empty());
     let no_edits = &[][..];
-    let pruned = compaction.fitted.pruned_sizes();
+    let pruned = compaction.planned.pruned_sizes();
     let of_plan =
         Picture { source, transcript: before, tally, plan: &plan, pruned, policy: &policy.cut, archive, economy: None };
     let decision = of_plan.decision();

@@ -38,8 +38,8 @@ impl Task<'_> {
     }
 
     /// Refuses the update of messages that no `LangGraph` state accepts, before a summary is paid for.
-    pub(super) fn check_state(&self, source: &str, fitted: &Planned<'_>) -> Result<()> {
-        let refused = || langgraph::refused_by_state(fitted.view, &fitted.plan);
+    pub(super) fn check_state(&self, source: &str, planned: &Planned<'_>) -> Result<()> {
+        let refused = || langgraph::refused_by_state(planned.view, &planned.plan);
         let refused = (self.policy.emit == Emit::Update).then(refused).flatten();
         let Some((index, why)) = refused else { return Ok(()) };
         let advice = "no LangGraph state takes it; leave --emit update out";

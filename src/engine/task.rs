@@ -66,8 +66,8 @@ impl Task<'_> {
 
     /// Warns of protected tools that have no calls. Several inputs need not have the same tools, so there is no warning
     /// then.
-    pub(super) fn warn_of_unknown_tools(&self, source: &str, fitted: &Planned<'_>) {
-        let unknown = if self.many || self.input.as_lines { Vec::new() } else { fitted.unknown_tools(self.policy) };
+    pub(super) fn warn_of_unknown_tools(&self, source: &str, planned: &Planned<'_>) {
+        let unknown = if self.many || self.input.as_lines { Vec::new() } else { planned.unknown_tools(self.policy) };
         unknown.into_iter().for_each(|name| self.notify(Event::NoSuchTool { source, name }));
     }
 
@@ -77,21 +77,21 @@ impl Task<'_> {
         &self,
         document: &Document<'_>,
         source: &str,
-        fitted: &Planned<'_>,
+        planned: &Planned<'_>,
         left: Option<String>,
         reasons: &mut UnchangedReasons,
     ) {
-        let Plan { reason, refused, .. } = &fitted.plan;
+        let Plan { reason, refused, .. } = &planned.plan;
         let is_reported = self.policy.disabled.is_some() || self.policy.cut.never_triggers();
         let is_reported = is_reported || *refused && !self.settings.action.is_dry_run();
-        let planned = reason.clone().filter(|_| !is_reported && !fitted.is_change());
-        let Some(reason) = left.or(planned) else { return };
+        let of_plan = reason.clone().filter(|_| !is_reported && !planned.is_change());
+        let Some(reason) = left.or(of_plan) else { return };
         if self.is_one_of_several(document) || self.settings.stderr.volume == Volume::Quiet {
             return reasons.add(source, &reason, None);
         }
-        let advice = self.context(&|_, _| ()).advice(fitted);
-        let has_tokens = || format!("it has {} tokens, and ", fitted.tokens(self.policy));
-        let size = if fitted.plan.triggered { String::new() } else { has_tokens() };
+        let advice = self.context(&|_, _| ()).advice(planned);
+        let has_tokens = || format!("it has {} tokens, and ", planned.tokens(self.policy));
+        let size = if planned.plan.triggered { String::new() } else { has_tokens() };
         reasons.add(source, &format!("{size}{reason}"), advice);
     }
 
@@ -118,16 +118,16 @@ impl Task<'_> {
     }
 
     /// Refuses, before a summary is paid for, what could not be written or emitted afterwards.
-    pub(super) fn check_plan(&self, source: &str, fitted: &Planned<'_>) -> Result<()> {
-        if !fitted.is_change() {
-            return if fitted.edits.is_empty() { Ok(()) } else { self.check_places(false) };
+    pub(super) fn check_plan(&self, source: &str, planned: &Planned<'_>) -> Result<()> {
+        if !planned.is_change() {
+            return if planned.edits.is_empty() { Ok(()) } else { self.check_places(false) };
         }
-        if fitted.plan.cutoff > 0 {
-            self.notify(Event::Split { source, plan: &fitted.plan, pairs: self.policy.cut.pairs });
-            append::check_files(&certain_files(self.policy, fitted))?;
+        if planned.plan.cutoff > 0 {
+            self.notify(Event::Split { source, plan: &planned.plan, pairs: self.policy.cut.pairs });
+            append::check_files(&certain_files(self.policy, planned))?;
         }
         self.check_places(true)?;
-        self.check_state(source, fitted)
+        self.check_state(source, planned)
     }
 
     /// Refuses a result that could not be written, or an archive of a preset. One that the user chose is checked before

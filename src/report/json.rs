@@ -114,8 +114,8 @@ struct Removed {
 }
 
 impl Removed {
-    fn of(fitted: &Planned<'_>, counter: Counter) -> Option<Self> {
-        let Planned { transcript, thinking: removal, .. } = fitted;
+    fn of(planned: &Planned<'_>, counter: Counter) -> Option<Self> {
+        let Planned { transcript, thinking: removal, .. } = planned;
         (!removal.is_empty()).then(|| Removed {
             messages: removal.messages.len(),
             blocks: removal.blocks,
@@ -126,8 +126,8 @@ impl Removed {
 
 impl<'r> DryRun<'r> {
     /// Describes a plan.
-    pub(crate) fn new(source: &'r str, fitted: &'r Planned<'_>, policy: &CompactionPolicy) -> Self {
-        let Planned { view: transcript, plan, tally, .. } = fitted;
+    pub(crate) fn new(source: &'r str, planned: &'r Planned<'_>, policy: &CompactionPolicy) -> Self {
+        let Planned { view: transcript, plan, tally, .. } = planned;
         let messages = transcript.messages.len();
         let part = |indices: &[usize], empty: usize| RangeSize {
             from: indices.first().copied().unwrap_or(empty),
@@ -135,16 +135,16 @@ impl<'r> DryRun<'r> {
             tokens: tally.sum(indices),
         };
         let summarized = plan.summarized();
-        let kept: Vec<usize> = (fitted.kept_from..messages).collect();
-        let as_pruned = |indices: &[usize]| indices.iter().map(|&index| fitted.size(index)).sum();
-        let middle = fitted.middle();
+        let kept: Vec<usize> = (planned.kept_from..messages).collect();
+        let as_pruned = |indices: &[usize]| indices.iter().map(|&index| planned.size(index)).sum();
+        let middle = planned.middle();
         let by_rule = |one: RuleSavings| (one.rule, PrunedBy { messages: one.messages, tokens: one.tokens });
         DryRun {
             source,
             format: transcript.format.name(),
             counter: tally.counter().to_string(),
             messages,
-            tokens: fitted.tokens(policy),
+            tokens: planned.tokens(policy),
             context_window: policy.cut.context_window,
             triggered: plan.triggered,
             fired: plan.fired.as_deref().map(clause),
@@ -154,10 +154,10 @@ impl<'r> DryRun<'r> {
             pinned: &plan.pinned,
             compactions: Compacted::of(transcript, plan),
             summarize: RangeSize { to: plan.cutoff, ..part(&summarized, plan.cutoff) },
-            prune: fitted.savings().into_iter().map(by_rule).collect(),
-            middle: RangeSize { from: plan.cutoff, to: fitted.kept_from, tokens: as_pruned(&middle) },
+            prune: planned.savings().into_iter().map(by_rule).collect(),
+            middle: RangeSize { from: plan.cutoff, to: planned.kept_from, tokens: as_pruned(&middle) },
             keep: RangeSize { tokens: as_pruned(&kept), ..part(&kept, messages) },
-            thinking: Removed::of(fitted, policy.counter),
+            thinking: Removed::of(planned, policy.counter),
             economy: None,
             summary: None,
             reason: plan.reason.as_deref(),

@@ -262,9 +262,9 @@ fn counted_by_provider(billed: Billed) -> String {
 }
 
 /// Describes a plan.
-fn planned(source: &str, fitted: &Planned<'_>, policy: &CompactionPolicy) -> String {
-    let plan = &fitted.plan;
-    let dry_run = DryRun::new(source, fitted, policy);
+fn planned(source: &str, planned: &Planned<'_>, policy: &CompactionPolicy) -> String {
+    let plan = &planned.plan;
+    let dry_run = DryRun::new(source, planned, policy);
     let size = format!(
         "{}: {}, {} messages, {} tokens ({})",
         readable_source(source),
@@ -277,7 +277,7 @@ fn planned(source: &str, fitted: &Planned<'_>, policy: &CompactionPolicy) -> Str
     let decision = match &plan.reason {
         Some(reason) => format!("unchanged: {reason}"),
         None if plan.cutoff == 0 => {
-            let (kept, middle, keep) = (fitted.kept_from, dry_run.middle.tokens, dry_run.keep.tokens);
+            let (kept, middle, keep) = (planned.kept_from, dry_run.middle.tokens, dry_run.keep.tokens);
             format!("no cut; pruned before {kept}, {middle} tokens are left there and {keep} stay")
         }
         None => {
@@ -330,15 +330,15 @@ fn thinking(removal: &Removal) -> Vec<String> {
 }
 
 /// Draws a conversation and its plan. The user asked for it, so it is shown at any volume.
-fn picture(source: &str, fitted: &Planned<'_>, policy: &CompactionPolicy, economy: Option<&Economy>) {
-    let Planned { view, tally, plan, .. } = fitted;
+fn picture(source: &str, planned: &Planned<'_>, policy: &CompactionPolicy, economy: Option<&Economy>) {
+    let Planned { view, tally, plan, .. } = planned;
     let economy = economy.map(|economy| economy.sentence(true, policy.reader_name()));
     let arena = Arena::default();
     let mut masks = policy.redact.then(|| redactor(view));
     // A conversation that cannot be read with its secrets masked is not shown.
     let Ok(transcript) = masked(view, &[], masks.as_mut(), &arena) else { return };
     let (policy, archive) = (&policy.cut, policy.archive.as_deref());
-    let pruned = fitted.pruned_sizes();
+    let pruned = planned.pruned_sizes();
     let picture = Picture { source, transcript, tally, plan, pruned, policy, archive, economy };
     terminal::draw(&picture.draw(terminal::columns()));
 }

@@ -23,7 +23,7 @@ const LEAST_CAP: u64 = 100;
 
 /// The search for what makes a conversation fit a limit. All sizes are in tokens.
 pub(super) struct LimitSearch<'f, 't, 'p> {
-    fitted: &'f mut Planned<'t>,
+    planned: &'f mut Planned<'t>,
     policy: &'p CompactionPolicy,
     limit: u64,
     /// The size of the conversation as it is.
@@ -37,16 +37,16 @@ pub(super) struct LimitSearch<'f, 't, 'p> {
 
 impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     /// Returns a search of which only the limit is known.
-    pub(super) fn new(fitted: &'f mut Planned<'t>, policy: &'p CompactionPolicy, limit: u64) -> Self {
-        let total = fitted.tokens(policy);
+    pub(super) fn new(planned: &'f mut Planned<'t>, policy: &'p CompactionPolicy, limit: u64) -> Self {
+        let total = planned.tokens(policy);
         let goal = total.saturating_sub(limit).max(limit.div_ceil(10));
-        LimitSearch { fitted, policy, limit, total, goal, pinned: Vec::new() }
+        LimitSearch { planned, policy, limit, total, goal, pinned: Vec::new() }
     }
 
     /// Returns a search that goes on from a plan which meets the limit.
-    pub(super) fn resumed(fitted: &'f mut Planned<'t>, policy: &'p CompactionPolicy, limit: u64) -> Self {
-        let pinned = plan::pinned(fitted.transcript, &policy.cut, fitted.kept_from);
-        LimitSearch { pinned, ..LimitSearch::new(fitted, policy, limit) }
+    pub(super) fn resumed(planned: &'f mut Planned<'t>, policy: &'p CompactionPolicy, limit: u64) -> Self {
+        let pinned = plan::pinned(planned.transcript, &policy.cut, planned.kept_from);
+        LimitSearch { pinned, ..LimitSearch::new(planned, policy, limit) }
     }
 
     /// Makes the conversation fit the limit, or sets why that is impossible.
@@ -54,7 +54,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         let total = self.total;
         if total <= self.limit {
             let size = self.policy.fit.map(|size| size.to_string()).unwrap_or_default();
-            return self.fitted.leave_unchanged(format!("it has {total} tokens, within --fit {size}"));
+            return self.planned.leave_unchanged(format!("it has {total} tokens, within --fit {size}"));
         }
         match self.reach_limit_at_last() {
             Err(unmet) => self.settle(self.limit, 0, None, Some(unmet)),
@@ -69,15 +69,15 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     /// # Errors
     /// Why that is impossible.
     fn reach_limit_at_last(&mut self) -> Result<(), Unmet> {
-        let decided = self.fitted.plan.clone();
+        let decided = self.planned.plan.clone();
         let mut rules = for_fit(&self.policy.pruning.rules);
         let reached = self.reach_limit(&rules);
         let Some(rule) = last_resort(&self.policy.pruning.rules).filter(|_| reached.is_err()) else { return reached };
-        if reasoning::wanted_back(self.fitted.transcript, self.policy.reader_name()).is_none() {
+        if reasoning::wanted_back(self.planned.transcript, self.policy.reader_name()).is_none() {
             return reached;
         }
         rules.push(rule);
-        self.fitted.plan = decided;
+        self.planned.plan = decided;
         self.reach_limit(&rules)
     }
 
@@ -86,16 +86,16 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     /// # Errors
     /// Why that is impossible.
     fn reach_limit(&mut self, rules: &[Rule]) -> Result<(), Unmet> {
-        let kept_from = if self.policy.keep_is_given { self.fitted.plan.kept_from } else { self.half_limit_tail() };
-        self.pinned = plan::pinned(self.fitted.transcript, &self.policy.cut, kept_from);
-        self.fitted.plan = std::mem::take(&mut self.fitted.plan).without_cut();
-        (self.fitted.plan.wanted, self.fitted.kept_from) = (kept_from, kept_from);
+        let kept_from = if self.policy.keep_is_given { self.planned.plan.kept_from } else { self.half_limit_tail() };
+        self.pinned = plan::pinned(self.planned.transcript, &self.policy.cut, kept_from);
+        self.planned.plan = std::mem::take(&mut self.planned.plan).without_cut();
+        (self.planned.plan.wanted, self.planned.kept_from) = (kept_from, kept_from);
         let mut pruned = self.pruned_in(0..kept_from, rules, self.goal);
-        if self.fitted.leaves_foreign(self.policy, &self.fitted.plan, &pruned) {
+        if self.planned.leaves_foreign(self.policy, &self.planned.plan, &pruned) {
             pruned = Pruned::default();
         }
         let saved = pruned.saved();
-        self.fitted.pruned = pruned;
+        self.planned.pruned = pruned;
         let fits = self.total - saved <= self.limit;
         if fits && saved >= self.goal {
             self.settle(self.limit, 0, None, None);
@@ -103,7 +103,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         }
         let target = self.target();
         if let Some((plan, room)) = self.earliest_cut(target, None) {
-            self.fitted.pruned_alone = fits.then(|| (self.fitted.plan.clone(), self.fitted.pruned.clone()));
+            self.planned.pruned_alone = fits.then(|| (self.planned.plan.clone(), self.planned.pruned.clone()));
             self.settle_cut(target, plan, room, None);
             return Ok(());
         }
@@ -124,22 +124,22 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     }
 
     fn settle(&mut self, target: u64, room: u64, cap: Option<u64>, unmet: Option<Unmet>) {
-        self.fitted.fit = Some(Fit { limit: self.limit, target, room, cap, unmet });
+        self.planned.fit = Some(Fit { limit: self.limit, target, room, cap, unmet });
     }
 
     fn settle_cut(&mut self, target: u64, plan: Plan, room: u64, cap: Option<u64>) {
-        let before = &self.fitted.plan;
-        let moved_because = (plan.cutoff != self.fitted.kept_from)
+        let before = &self.planned.plan;
+        let moved_because = (plan.cutoff != self.planned.kept_from)
             .then(|| "the messages from there to the kept part fit once they are pruned".to_owned());
         let (triggered, fired, wanted) = (before.triggered, before.fired.clone(), before.wanted);
-        self.fitted.plan = Plan { triggered, fired, wanted, moved_because, kept_from: self.fitted.kept_from, ..plan };
+        self.planned.plan = Plan { triggered, fired, wanted, moved_because, kept_from: self.planned.kept_from, ..plan };
         self.settle(target, room, cap, None);
     }
 
     /// Returns the first message of the longest tail of at most half the limit. The last message is always in it, with
     /// all messages that belong to it.
     fn half_limit_tail(&self) -> usize {
-        let Planned { view, tally, .. } = &*self.fitted;
+        let Planned { view, tally, .. } = &*self.planned;
         let last = view.messages.len() - 1;
         let first = tally.suffix_within(self.limit / 2).min(last);
         let legal = plan::legal_cuts(view);
@@ -148,8 +148,8 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     }
 
     fn sizes(&self) -> Sizes {
-        let fitted = &*self.fitted;
-        Sizes::new(|index| fitted.pruned_size(index), fitted.kept_from, fitted.view.messages.len(), &self.pinned)
+        let planned = &*self.planned;
+        Sizes::new(|index| planned.pruned_size(index), planned.kept_from, planned.view.messages.len(), &self.pinned)
     }
 
     /// Returns the largest size of a result that saves at least a tenth of the limit.
@@ -160,7 +160,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     /// Returns the smallest and the largest size of the summary's message, where `room` is left beside the kept part. A
     /// summary holds more for its size than the pruned messages behind it, which get the room that the summary leaves.
     fn summary_range(&self, room: u64) -> (u64, u64) {
-        let (policy, transcript) = (self.policy, self.fitted.transcript);
+        let (policy, transcript) = (self.policy, self.planned.transcript);
         let summary = &policy.summary;
         let wrapper = summary_tokens(policy, transcript, "");
         let wanted = match summary.summarizer {
@@ -178,22 +178,22 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         if !self.may_cut() {
             return None;
         }
-        let kept_from = self.fitted.kept_from;
+        let kept_from = self.planned.kept_from;
         let sizes = self.sizes();
         let room = target.checked_sub(self.policy.cut.overhead_tokens + sizes.kept)?;
         let (least, share) = self.summary_range(room.saturating_sub(sizes.pinned_before(kept_from)));
         let most = summary.unwrap_or(share);
         let fits = |cut: usize, summary: u64| sizes.pinned_before(cut) + sizes.between(cut) + summary <= room;
-        let legal = plan::legal_cuts(self.fitted.view);
+        let legal = plan::legal_cuts(self.planned.view);
         let cuts: Vec<usize> = (1..=kept_from).filter(|&cut| legal[cut]).collect();
-        let smallest_summary = smallest_summary(self.fitted.view, self.policy);
+        let smallest_summary = smallest_summary(self.planned.view, self.policy);
         let plan_at = |cut: usize, summary: u64| {
-            let plan = plan::cut_at(self.fitted.view, &self.fitted.tally, &self.policy.cut, moved_cut, cut);
-            let plan = uncut_without_gain(plan, &self.fitted.tally, || smallest_summary);
-            let pinned: u64 = plan.pinned.iter().map(|&index| self.fitted.tally.message(index)).sum();
+            let plan = plan::cut_at(self.planned.view, &self.planned.tally, &self.policy.cut, moved_cut, cut);
+            let plan = uncut_without_gain(plan, &self.planned.tally, || smallest_summary);
+            let pinned: u64 = plan.pinned.iter().map(|&index| self.planned.tally.message(index)).sum();
             let left = room.checked_sub(pinned + sizes.between(plan.cutoff))?;
             let is_worth_it = plan.cutoff > 0 && plan.cutoff <= kept_from && left >= summary;
-            let is_readable = || !self.fitted.leaves_foreign(self.policy, &plan, &self.fitted.pruned);
+            let is_readable = || !self.planned.leaves_foreign(self.policy, &plan, &self.planned.pruned);
             (is_worth_it && is_readable()).then_some((plan, left))
         };
         let earliest = |summary: u64| {
@@ -214,21 +214,22 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     /// # Errors
     /// Why that is not enough.
     fn cap(&mut self, target: u64, summary: Option<u64>) -> Result<(), Unmet> {
-        let kept_from = self.fitted.kept_from;
+        let kept_from = self.planned.kept_from;
         let overhead = self.policy.cut.overhead_tokens;
         let plan = (kept_from > 0).then(|| self.plan_at(kept_from)).filter(|plan| plan.cutoff == kept_from);
         let sizes = self.sizes();
         let pinned = match &plan {
-            Some(plan) => plan.pinned.iter().map(|&index| self.fitted.tally.message(index)).sum(),
+            Some(plan) => plan.pinned.iter().map(|&index| self.planned.tally.message(index)).sum(),
             None => sizes.pinned_before(kept_from),
         };
         let before =
             |summary: u64| if plan.is_some() { summary } else { sizes.before - sizes.pinned_before(kept_from) };
         let (least, share) = self.summary_range(target.saturating_sub(overhead + pinned) / 5);
         // Pins are never cut, in the kept part either.
-        let all_pinned = plan::pinned(self.fitted.transcript, &self.policy.cut, self.fitted.transcript.messages.len());
+        let all_pinned =
+            plan::pinned(self.planned.transcript, &self.policy.cut, self.planned.transcript.messages.len());
         let may_cut = |index: usize| index >= kept_from && all_pinned.binary_search(&index).is_err();
-        let capped = |tokens: u64| self.fitted.pruned_where(self.policy, may_cut, &[capping(tokens)], None);
+        let capped = |tokens: u64| self.planned.pruned_where(self.policy, may_cut, &[capping(tokens)], None);
         let mut foreign = false;
         let tried = summary.map_or_else(|| vec![share, least], |summary| vec![summary]);
         for summary in tried {
@@ -241,12 +242,12 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
             };
             let left = room - sizes.kept.saturating_sub(pruned.saved());
             let cap = (!pruned.is_empty()).then_some(tokens);
-            let all_pruned = self.fitted.pruned.clone().and(pruned);
-            if self.fitted.leaves_foreign(self.policy, plan.as_ref().unwrap_or(&self.fitted.plan), &all_pruned) {
+            let all_pruned = self.planned.pruned.clone().and(pruned);
+            if self.planned.leaves_foreign(self.policy, plan.as_ref().unwrap_or(&self.planned.plan), &all_pruned) {
                 foreign = true;
                 continue;
             }
-            self.fitted.pruned = all_pruned;
+            self.planned.pruned = all_pruned;
             match plan {
                 Some(plan) => self.settle_cut(target, plan, summary + left, cap),
                 None => self.settle(target, 0, cap, None),
@@ -259,15 +260,15 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
 
     /// Uses the room that a summary of so many tokens leaves. Returns whether that changes the plan.
     pub(super) fn use_room_beside(&mut self, target: u64, summary: u64) -> bool {
-        if self.fitted.fit.is_some_and(|fit| fit.cap.is_some()) {
-            let capped = std::mem::take(&mut self.fitted.pruned);
+        if self.planned.fit.is_some_and(|fit| fit.cap.is_some()) {
+            let capped = std::mem::take(&mut self.planned.pruned);
             let is_capped_less = self.cap(target, Some(summary)).is_ok();
             if !is_capped_less {
-                self.fitted.pruned = capped;
+                self.planned.pruned = capped;
             }
             return is_capped_less;
         }
-        let cut = self.fitted.plan.cutoff;
+        let cut = self.planned.plan.cutoff;
         let earlier = self.earliest_cut(target, Some(summary)).filter(|(plan, _)| plan.cutoff < cut);
         let is_earlier = earlier.is_some();
         if let Some((plan, room)) = earlier {
@@ -296,9 +297,9 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     }
 
     fn fill_once(&mut self, summary: u64) -> bool {
-        let Some(Fit { room, cap: None, unmet: None, .. }) = self.fitted.fit else { return false };
-        let (cut, kept_from) = (self.fitted.plan.cutoff, self.fitted.kept_from);
-        let summary = summary.min(self.fitted.tally.sum(&self.fitted.plan.superseded()));
+        let Some(Fit { room, cap: None, unmet: None, .. }) = self.planned.fit else { return false };
+        let (cut, kept_from) = (self.planned.plan.cutoff, self.planned.kept_from);
+        let summary = summary.min(self.planned.tally.sum(&self.planned.plan.superseded()));
         let spare = room.saturating_sub(summary);
         if cut == 0 || !self.is_worth_it(spare) {
             return false;
@@ -316,7 +317,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
             }
             Some(plan) => {
                 let in_front = plan.cutoff..cut;
-                let size: u64 = self.free(in_front.clone()).map(|index| self.fitted.tally.message(index)).sum();
+                let size: u64 = self.free(in_front.clone()).map(|index| self.planned.tally.message(index)).sum();
                 let goal = size.saturating_sub(left);
                 let pruned = self.pruned_in(in_front, &self.rules_to_the_least(), goal);
                 let pruned = (pruned.saved() >= goal).then(|| pruned.and(behind.clone()));
@@ -326,7 +327,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
             }
             None => {}
         }
-        restores && self.apply(self.fitted.plan.clone(), behind, summary)
+        restores && self.apply(self.planned.plan.clone(), behind, summary)
     }
 
     /// Returns the plan with the next earlier cut, or the one without a cut where there is nothing to be summarized in
@@ -335,30 +336,30 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         if !self.is_worth_it(room) {
             return None;
         }
-        let legal = plan::legal_cuts(self.fitted.view);
-        let earlier = (1..self.fitted.plan.cutoff).rev().find(|&cut| legal[cut]);
+        let legal = plan::legal_cuts(self.planned.view);
+        let earlier = (1..self.planned.plan.cutoff).rev().find(|&cut| legal[cut]);
         let plan = earlier.map(|cut| self.plan_at(cut)).filter(|plan| Some(plan.cutoff) == earlier);
-        Some(plan.unwrap_or_else(|| self.fitted.plan.clone().without_cut()))
+        Some(plan.unwrap_or_else(|| self.planned.plan.clone().without_cut()))
     }
 
     /// Makes this the plan, with this pruning of the messages behind its cut, where the result can be read and has room
     /// for a summary of so many tokens. Returns whether it did.
     fn apply(&mut self, plan: Plan, pruned: Pruned, summary: u64) -> bool {
-        let Some(Fit { target, .. }) = self.fitted.fit else { return false };
+        let Some(Fit { target, .. }) = self.planned.fit else { return false };
         let pruned = self.pruned_history(plan.cutoff).and(pruned);
-        if self.fitted.leaves_foreign(self.policy, &plan, &pruned) {
+        if self.planned.leaves_foreign(self.policy, &plan, &pruned) {
             return false;
         }
-        let before = std::mem::replace(&mut self.fitted.pruned, pruned);
+        let before = std::mem::replace(&mut self.planned.pruned, pruned);
         if plan.cutoff == 0 {
-            (self.fitted.plan, self.fitted.pruned_alone) = (plan, None);
+            (self.planned.plan, self.planned.pruned_alone) = (plan, None);
             self.settle(self.limit, 0, None, None);
             return true;
         }
         let room = target.checked_sub(self.size_without_summary(&plan)).filter(|room| *room >= summary);
         match room {
             Some(room) => self.settle_cut(target, plan, room, None),
-            None => self.fitted.pruned = before,
+            None => self.planned.pruned = before,
         }
         room.is_some()
     }
@@ -380,17 +381,17 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
 
     /// Returns the tokens that the pruning saves in a message.
     fn saved(&self, index: usize) -> u64 {
-        self.fitted.tally.message(index).saturating_sub(self.fitted.pruned_size(index))
+        self.planned.tally.message(index).saturating_sub(self.planned.pruned_size(index))
     }
 
     /// Returns the tokens of a result without its summary and before thinking is removed.
     fn size_without_summary(&self, plan: &Plan) -> u64 {
-        let kept = plan.pinned.iter().copied().chain(plan.cutoff..self.fitted.view.messages.len());
-        self.policy.cut.overhead_tokens + kept.map(|index| self.fitted.pruned_size(index)).sum::<u64>()
+        let kept = plan.pinned.iter().copied().chain(plan.cutoff..self.planned.view.messages.len());
+        self.policy.cut.overhead_tokens + kept.map(|index| self.planned.pruned_size(index)).sum::<u64>()
     }
 
     fn pruned_in(&self, range: Range<usize>, rules: &[Rule], goal: u64) -> Pruned {
-        self.fitted.pruned_in(self.policy, range, &self.pinned, rules, Some(goal))
+        self.planned.pruned_in(self.policy, range, &self.pinned, rules, Some(goal))
     }
 
     /// Returns the pruning of the messages before a cut, which a model reads pruned.
@@ -403,7 +404,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
 
     /// Returns the plan with a cut at one place; without a cut where it would gain nothing.
     fn plan_at(&self, cut: usize) -> Plan {
-        let Planned { view, tally, .. } = &*self.fitted;
+        let Planned { view, tally, .. } = &*self.planned;
         let plan = plan::cut_at(view, tally, &self.policy.cut, moved_cut, cut);
         if self.may_cut() {
             uncut_without_gain(plan, tally, || smallest_summary(view, self.policy))

@@ -225,10 +225,10 @@ fn sizes_are_without_removed_thinking() {
         policy.thinking = Thinking::Drop;
         let context = context(&policy);
         let arena = Arena::default();
-        let fitted = context.plan(&document.transcripts[0], &arena).expect("a plan");
-        assert!(fitted.thinking_tokens() > 100, "{summarizer:?}");
-        let without_summary = fitted.tokens_without_summary(&policy);
-        let done = context.carry_out("", fitted);
+        let planned = context.plan(&document.transcripts[0], &arena).expect("a plan");
+        assert!(planned.thinking_tokens() > 100, "{summarizer:?}");
+        let without_summary = planned.tokens_without_summary(&policy);
+        let done = context.carry_out("", planned);
         let summary = done.summary.as_ref().map_or(0, |summary| summary.tokens);
         assert_eq!(done.tokens_after, Some(without_summary + summary), "{summarizer:?}");
     }

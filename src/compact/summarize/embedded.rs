@@ -20,7 +20,7 @@ impl Summarization<'_, '_> {
     /// # Errors
     /// Not even one character is so small, whatever `--accept` says; or the embedded summarizer has a fault.
     pub(super) fn extractive(&self, sent: &[&Message<'_>]) -> Result<Reply, NoSummary> {
-        match &self.fitted.draft {
+        match &self.planned.draft {
             Some(draft) => Ok(Reply { text: draft.clone(), ..Reply::default() }),
             None => fault::caught(ProgramPart::Extractive, || self.extract(sent))?,
         }
@@ -60,7 +60,7 @@ impl Summarization<'_, '_> {
             text.truncate(fitting.checked_sub(1).map_or(0, |last| ends[last]));
         }
         // A plan of `--fit` counts on a summary of one character at least: the mark of what is left out.
-        if text.trim_end().is_empty() && self.fitted.fit.is_some() && self.message_tokens(LEFT_OUT) <= most {
+        if text.trim_end().is_empty() && self.planned.fit.is_some() && self.message_tokens(LEFT_OUT) <= most {
             return Ok(Reply { text: LEFT_OUT.to_owned(), ..Reply::default() });
         }
         match text.trim_end() {

@@ -35,7 +35,7 @@ impl Summarization<'_, '_> {
         let is_known = failed.kind == Some(FailureKind::Stopped);
         if self.is_embedded() && failed.exit != Exit::SummarizerFailed {
             // That is not an error: some histories have nothing to summarize.
-            if self.fitted.pruned_alone.is_none() {
+            if self.planned.pruned_alone.is_none() {
                 return Ok(self.left(&failed.message));
             }
             self.report(CompactionEvent::PrunedAlone { message: &message });
