@@ -94,8 +94,16 @@ impl CompactionContext<'_> {
             Ok(edits) => (edits, None),
             Err(failure) => (Edits { plan: planned.plan.clone(), ..Edits::default() }, Some(failure)),
         };
-        let masks = self.count_masks(source, &planned, session.redactor, &edits);
+        let mut masks = self.count_masks(source, &planned, session.redactor, &edits);
         let redacted = masks.as_ref().map(|masks| masks.counts().clone());
+        let mut error = failure.as_ref().map(ToString::to_string).or(error);
+        if self.policy.redact {
+            // An error message of a server or a command can quote the conversation.
+            error = error.map(|error| {
+                let masks = masks.get_or_insert_with(|| redactor(planned.transcript));
+                masks.mask(&error).into_owned()
+            });
+        }
         let placed = summary.as_ref().map(|summary| &summary.placed);
         let is_change = failure.is_none() && (summary.is_some() || !edits.edits.is_empty());
         let result_tokens = || offload::result_tokens(self.policy, planned.transcript, &edits, placed);
@@ -105,7 +113,7 @@ impl CompactionContext<'_> {
         }
         archived.files.extend(edits.files);
         archived.sections.extend(edits.sections);
-        let mut done = Compaction {
+        let done = Compaction {
             plan: edits.plan,
             summary,
             edits: edits.edits,
@@ -116,20 +124,12 @@ impl CompactionContext<'_> {
             economy: None,
             redacted,
             left,
-            error: failure.as_ref().map(ToString::to_string).or(error),
+            error,
             redactor: masks,
             failure,
             planned,
         };
-        done.economy = self.economy(source, &done);
-        if self.policy.redact
-            && let Some(error) = &done.error
-        {
-            // An error message of a server or a command can quote the conversation.
-            let masks = done.redactor.get_or_insert_with(|| redactor(done.planned.transcript));
-            done.error = Some(masks.mask(error).into_owned());
-        }
-        done
+        Compaction { economy: self.economy(source, &done), ..done }
     }
 
     /// Counts the secrets that were masked: in the history, and in texts of the result that were cut.

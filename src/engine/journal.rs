@@ -63,6 +63,16 @@ pub(crate) struct Journal {
     has_replaced: AtomicBool,
 }
 
+/// A file whose result is written.
+pub(crate) struct FinishedFile<'f> {
+    /// Where the result is.
+    pub(crate) place: &'f Path,
+    /// The hash of what was read.
+    pub(crate) read: &'f str,
+    /// The hash of the result.
+    pub(crate) result: &'f str,
+}
+
 impl Journal {
     /// Opens the journal of a directory for a run with these rules. Creates both if they do not exist.
     ///
@@ -94,24 +104,16 @@ impl Journal {
         (is(output, &line.output) && (input == output || is(input, &line.input))).then_some(line)
     }
 
-    /// Notes that `output` is written, with the hashes of what was read and of the result, and the rows of its
-    /// conversations; with `certain`, that it is about to be replaced.
+    /// Notes that a file is written, with the rows of its conversations; with `certain`, that it is about to be replaced.
     ///
     /// # Errors
     /// The note cannot be written.
-    pub(crate) fn note(
-        &self,
-        output: &Path,
-        read: &str,
-        result: &str,
-        rows: Vec<FinishedRow>,
-        certain: bool,
-    ) -> io::Result<()> {
+    pub(crate) fn note(&self, file: &FinishedFile<'_>, rows: Vec<FinishedRow>, certain: bool) -> io::Result<()> {
         let line = Finished {
-            path: self.name(output),
-            input: read.to_owned(),
+            path: self.name(file.place),
+            input: file.read.to_owned(),
             rules: self.rules.clone(),
-            output: result.to_owned(),
+            output: file.result.to_owned(),
             rows,
         };
         let line = serde_json::to_string(&line).map_err(io::Error::other)? + "\n";

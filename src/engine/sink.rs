@@ -12,7 +12,7 @@ use anyhow::Result;
 
 use crate::compact::CompactionPolicy;
 use crate::engine::inputs::{Entry, Inputs, copy_of};
-use crate::engine::journal::Journal;
+use crate::engine::journal::{FinishedFile, Journal};
 use crate::engine::ordered_output::{FirstFailed, OrderedOutput};
 use crate::events::{Event, FinishedRow, Largest, Listener, ReportRow, Status, Totals, UnchangedReasons};
 use crate::exit::{Exit, Failure};
@@ -337,7 +337,8 @@ impl<'b> Sink<'b> {
             }
             (Destination::InPlace(_), Some((_, place))) => {
                 let hash = written.read_hash.as_ref().map(ReadHash::hash).unwrap_or_default();
-                self.note(written, place, &hash, &hash).map_err(|error| output::unwritable(place, &error))?;
+                let file = FinishedFile { place, read: &hash, result: &hash };
+                self.note(written, &file).map_err(|error| output::unwritable(place, &error))?;
             }
             _ => {
                 // A file without lines has a result too.
@@ -367,23 +368,26 @@ impl<'b> Sink<'b> {
             if is_copy && has_journal && result_hash != read {
                 return Err(io::Error::other(format!("{} was changed meanwhile; run again", path.display())));
             }
-            if in_place { self.note(written, place, &read, &result_hash) } else { Ok(()) }
+            let file = FinishedFile { place, read: &read, result: &result_hash };
+            if in_place { self.note(written, &file) } else { Ok(()) }
         };
         self.refuse_links()?;
         match output {
             Some(output) => output.end(like, before)?,
             None => output::copy(path, place, before)?,
         }
-        let noted = if in_place { Ok(()) } else { self.note(written, place, &read, &result_hash) };
+        let file = FinishedFile { place, read: &read, result: &result_hash };
+        let noted = if in_place { Ok(()) } else { self.note(written, &file) };
         Ok(noted.map_err(|error| output::unwritable(place, &error))?)
     }
 
     /// Notes in the journal that a file is finished. A file whose summarizer failed is not: the next run tries it
     /// again.
-    fn note(&self, written: &Written, place: &Path, read: &str, result: &str) -> io::Result<()> {
-        let certain = matches!(self.settings.output.destination, Destination::InPlace(_)) && read != result;
+    fn note(&self, written: &Written, file: &FinishedFile<'_>) -> io::Result<()> {
+        let in_place = matches!(self.settings.output.destination, Destination::InPlace(_));
+        let certain = in_place && file.read != file.result;
         match self.records.journal.as_ref().filter(|_| !written.passed_through) {
-            Some(journal) => journal.note(place, read, result, written.finished_rows(), certain),
+            Some(journal) => journal.note(file, written.finished_rows(), certain),
             None => Ok(()),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::engine::journal::Journal;
+use crate::engine::journal::{FinishedFile, Journal};
 use crate::hash::sha256;
 
 use crate::laws::choices::split;
@@ -30,7 +30,8 @@ pub(crate) fn journal(bytes: &[u8]) {
     let other = Journal::open(home.path(), "other rules").expect("a journal");
     assert!(other.find(&input, &output).is_none(), "of other rules");
     drop(other);
-    open().note(&output, &before, &after, vec![], choices.below(2) == 1).expect("noted");
+    let finished = FinishedFile { place: &output, read: &before, result: &after };
+    open().note(&finished, vec![], choices.below(2) == 1).expect("noted");
     assert!(open().find(&input, &output).is_some(), "what was noted is known: {text:?}");
     fs::write(&input, "something else").expect("written");
     assert!(open().find(&input, &output).is_none(), "of another input");
