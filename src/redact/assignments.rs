@@ -269,10 +269,21 @@ impl<'t> Assignment<'t> {
         }
         let line = self.value.line();
         let ends = [" #", " //", " &&", " ||", " | ", "; ", "\\n"];
-        let end = ends.iter().filter_map(|end| line.find(end)).min().unwrap_or(line.len());
-        let value = line[..end].trim_end();
+        let end = ends.iter().filter_map(|end| line.find(end)).chain(self.end_of_string(line)).min();
+        let value = line[..end.unwrap_or(line.len())].trim_end();
         let range = self.value.start..self.value.start + value.len();
         self.verdict(range, ValuePlace::Quotes).filter(|_| value.contains(' '))
+    }
+
+    /// Returns where the string of JSON ends that begins before the name, and the value with it.
+    fn end_of_string(&self, line: &str) -> Option<usize> {
+        let before = self.value.text[..self.name].trim_end_matches([' ', '\t', '-', '+', '>', '*']);
+        let is_end = |(at, _): &(usize, &str)| {
+            let rest = line[at + 1..].trim_start();
+            rest.is_empty() || rest.starts_with([',', '}', ']'])
+        };
+        let (at, _) = line.match_indices('"').filter(|_| before.ends_with('"')).find(is_end)?;
+        Some(line[..at].trim_end_matches('\\').len())
     }
 
     /// Whether the value is that of an environment variable or a flag, so that it is not code.

@@ -54,6 +54,18 @@ pub(super) fn skip_spaces(bytes: &[u8], at: usize) -> usize {
     at + bytes[at..].iter().take(MOST_SPACES).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
+/// Counts the characters from `first` on that belong to an escape which begins before it. A mask must leave them whole
+/// so that JSON stays valid.
+pub(super) fn escape_letters(before: &[u8], first: usize) -> usize {
+    let (outside, inside) = before.split_at(first);
+    match inside {
+        _ if !outside.ends_with(b"\\") => 0,
+        [b'u', digits @ ..] if digits.len() >= 4 && digits[..4].iter().all(u8::is_ascii_hexdigit) => 5,
+        [b'b' | b'f' | b'n' | b'r' | b't' | b'\\' | b'"' | b'/', ..] => 1,
+        _ => 0,
+    }
+}
+
 /// Returns the placeholder that contains a byte.
 fn placeholder_at(placeholders: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     let index = placeholders.partition_point(|range| range.end <= at);

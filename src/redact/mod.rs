@@ -38,6 +38,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::pattern::pattern;
+use crate::redact::extents::escape_letters;
 use crate::redact::members::{Member, tool_data};
 use crate::transcript::Transcript;
 use crate::transcript::edit::{Edit, apply};
@@ -140,11 +141,16 @@ impl Redactor {
         if member == Member::Sealed {
             return Cow::Borrowed(text);
         }
-        let json = if member == Member::Structural { None } else { self.mask_json(text, depth) };
-        let mut masked = json.map_or(Cow::Borrowed(text), Cow::Owned);
+        let mut masked = Cow::Borrowed(text);
         for _ in 0..=MOST_ROUNDS {
-            let Cow::Owned(again) = self.mask_once(&masked, member) else { break };
-            masked = Cow::Owned(again);
+            let json = if member == Member::Structural { None } else { self.mask_json(&masked, depth) };
+            let is_changed = json.is_some();
+            masked = json.map_or(masked, Cow::Owned);
+            match self.mask_once(&masked, member) {
+                Cow::Owned(again) => masked = Cow::Owned(again),
+                Cow::Borrowed(_) if is_changed => {}
+                Cow::Borrowed(_) => break,
+            }
         }
         masked
     }
@@ -169,6 +175,11 @@ impl Redactor {
                 found.extend(assignments::in_member(name, text));
             }
             assignments::find(text, &placeholders, &mut found);
+        }
+        for secret in &mut found {
+            // A mask that began with the letters of an escape would leave its backslash.
+            let escape = escape_letters(text.as_bytes(), secret.range.start);
+            secret.range.start = secret.range.end.min(secret.range.start + escape);
         }
         let found = merge(text, found, &placeholders);
         if found.is_empty() {

@@ -12,6 +12,7 @@ use regex::Regex;
 
 use crate::pattern::pattern;
 use crate::redact::classes::{CharRun, Class};
+use crate::redact::extents::escape_letters;
 use crate::redact::kinds::{Body, PRIVATE_KEY, SHAPES, Shape};
 use crate::redact::{SecretSpan, private_keys, values};
 
@@ -107,18 +108,6 @@ fn run_end(text: &str, body: usize, run: CharRun, needs: fn(&str) -> bool) -> Re
         return Err(body);
     }
     Ok(end)
-}
-
-/// Counts the characters from `first` on that belong to an escape which begins before it. A mask must leave them whole
-/// so that JSON stays valid.
-fn escape_letters(before: &[u8], first: usize) -> usize {
-    let (outside, inside) = before.split_at(first);
-    match inside {
-        _ if !outside.ends_with(b"\\") => 0,
-        [b'u', digits @ ..] if digits.len() >= 4 && digits[..4].iter().all(u8::is_ascii_hexdigit) => 5,
-        [b'b' | b'f' | b'n' | b'r' | b't', ..] => 1,
-        _ => 0,
-    }
 }
 
 fn parts_pattern(index: usize, parts: &str) -> &'static Regex {

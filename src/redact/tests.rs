@@ -388,6 +388,27 @@ fn a_private_key_goes_whole_behind_numbers_times_and_in_base64() {
 }
 
 #[test]
+fn words_end_with_the_string_that_they_are_in() {
+    for (value, kept) in [("strBearer b{", "strBearer b{"), ("correct horse battery", "[password-1]")] {
+        let json = |value: &str| serde_json::json!({"a": format!("password: {value}"), "b": 1}).to_string();
+        assert_eq!(masked(&json(value)), json(kept));
+    }
+    assert_eq!(masked("\"password: my \"quoted\" pass\""), "\"password: [password-1]\"");
+}
+
+/// A mask that began with the letter of an escape would leave its backslash.
+#[test]
+fn a_secret_begins_behind_an_escape() {
+    assert_eq!(masked(r#"{"a": "password: [a-\u00000\\\""}"#), r#"{"a": "password: [a-\u0000[password-1]\\\""}"#);
+    let key = "000000AA00a0A0A0\n-----END PRIVATE KEY-----";
+    for before in ["\n", "\t", "\u{1}"] {
+        let text = serde_json::json!({"command": format!("{before}{key}")}).to_string();
+        let masked = masked(&text);
+        assert!(serde_json::from_str::<Value>(&masked).is_ok() && !masked.contains("000000AA"), "{masked}");
+    }
+}
+
+#[test]
 fn a_seal_is_one_only_where_the_format_puts_it() {
     let token = format!("{}{}", "ghp_", random(36));
     let parts = |text: &str| {

@@ -38,7 +38,11 @@ pub(super) fn behind_flag(text: &str, flag: Range<usize>, placeholders: &[Range<
     let line = &before[before.rfind('\n').unwrap_or(0)..];
     let is_glued = !matches!(text.as_bytes().get(flag.end), Some(b' ' | b'='));
     let value = ValueStart::at(text, placeholders, flag.end + usize::from(!is_glued));
-    let quoted = value.quote.and_then(|quote| value.closing_quote(quote));
+    let quoted = value.quote.filter(|quote| quote.mark != b'`').and_then(|quote| value.closing_quote(quote));
+    // A quote of another string of JSON does not close this one.
+    let is_between = |c: char| c.is_whitespace() || matches!(c, ',' | '{' | '}' | '[' | ']');
+    let is_in_one = |value: &str| !value.contains('"') || !value.starts_with('"') && !value.contains(is_between);
+    let quoted = quoted.filter(|range| text.get(range.clone()).is_some_and(is_in_one));
     let mut range = quoted.unwrap_or_else(|| word_at(text, value.start));
     if text[flag].ends_with("-p") {
         let is_mysql = is_glued && line.contains("mysql");
