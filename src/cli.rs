@@ -194,7 +194,8 @@ pub(crate) struct CliArguments {
     #[arg(long, value_name = "OBJECT", help_heading = "Summaries")]
     pub(crate) request_json: Option<RequestJson>,
 
-    /// Run CMD with `sh -c` (on Windows `cmd /C`) for a summary: the prompt on its standard input, the summary from its standard output.
+    /// Run CMD with `sh -c` (on Windows `cmd /C`) for a summary: the prompt on its standard input, the summary from its
+    /// standard output.
     #[arg(
         long, value_name = "CMD", value_parser = shell_command, conflicts_with = "model", value_hint = ValueHint::CommandString,
         help_heading = "Summaries"

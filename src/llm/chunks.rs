@@ -1,4 +1,5 @@
-//! Reads on a thread of its own, so that the receiver can stop waiting.
+//! Reads on a thread of its own, so that the receiver can stop waiting. What was not received stays in memory: a reader
+//! has a limit.
 
 use std::io::{self, ErrorKind, Read};
 use std::sync::mpsc::{Receiver, channel};

@@ -4,6 +4,7 @@
 //! redirects, so a key is sent only to its own address. It uses the proxies of the environment, except for a server on this
 //! machine.
 
+use std::io::Read;
 use std::net::IpAddr;
 use std::sync::OnceLock;
 use std::sync::mpsc::RecvTimeoutError;
@@ -245,7 +246,8 @@ impl HttpClient {
         let failed = |kind, what: &str| FailedAttempt::new(kind, format!("no whole answer from {url}: {what}"));
         let interrupted = |what: &str| Err(failed(FailureKind::Interrupted, what));
         // The client has only one timeout for the first byte and all others.
-        let chunks = chunks(answer).map_err(|error| failed(FailureKind::Setup, &error.to_string()))?;
+        let chunks = chunks(answer.take(LARGEST_ANSWER as u64 + 1))
+            .map_err(|error| failed(FailureKind::Setup, &error.to_string()))?;
         let mut body = Vec::new();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -306,7 +308,7 @@ fn causes(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
+    use std::io::Write;
     use std::net::TcpListener;
 
     use serde_json::Map;
