@@ -2,11 +2,11 @@
 //! them that begin with two spaces. What is read keeps its section, and so its speaker.
 
 use crate::digest::Digest;
-use crate::digest::clip::GAP;
 use crate::digest::files::FileNote;
 use crate::digest::grammar::{
-    ARROW, ASKED, EARLIER, FAILED_BEFORE, FAILED_EDIT, FOLDER, HEADINGS, LAST, LAST_EDIT, LEFT_OUT, LOADED, MISSING,
-    Place, RUNS, SAID, STATE, THE_ASSISTANT, THE_USER, THOUGHT, UNCHECKED, USER, is_heading,
+    ARROW, ASKED, EARLIER, EARLIER_AMONG, FAILED_BEFORE, FAILED_EDIT, FOLDER, HEADINGS, LAST, LAST_EDIT, LEFT_OUT,
+    LOADED, MISSING, Place, RUNS, SAID, STATE, THE_ASSISTANT, THE_USER, THOUGHT, UNCHECKED, USER, is_heading,
+    read_more, split_alike,
 };
 use crate::digest::outcome::Ended;
 use crate::digest::plan::TodoItem;
@@ -31,7 +31,7 @@ pub(super) fn read_into<'a>(digest: &mut Digest<'a>, place: Place, summary: &str
         return false;
     };
     if !of_model.trim().is_empty() {
-        digest.earlier = Some((place, LazyText::Owned(of_model.trim().into())));
+        digest.earlier.push((place, of_model.trim().to_owned()));
     }
     let mut items: Vec<(&str, String)> = Vec::new();
     let mut section = "";
@@ -43,12 +43,21 @@ pub(super) fn read_into<'a>(digest: &mut Digest<'a>, place: Place, summary: &str
         }
     }
     let mut asked = None;
+    let mut unknown: Vec<&str> = Vec::new();
     for (section, item) in items.iter().filter(|(section, _)| *section != STATE) {
-        read_item(digest, section, item.trim_start_matches('\n'), &mut asked);
+        if read_item(digest, section, item.trim_start_matches('\n'), &mut asked).is_none() {
+            unknown.push(item);
+        }
     }
     // The state has what is newest first.
     for (_, item) in items.iter().rev().filter(|(section, _)| *section == STATE) {
-        read_state(digest, item);
+        if read_state(digest, item).is_none() {
+            unknown.push(item);
+        }
+    }
+    // Somebody else wrote these into it.
+    if !unknown.is_empty() {
+        digest.earlier.push((place, unknown.join("\n")));
     }
     // The last text may be a report; the others are taken as steps.
     if let Some(last) = digest.said.last_mut().filter(|said| said.place.is_carried()) {
@@ -57,81 +66,107 @@ pub(super) fn read_into<'a>(digest: &mut Digest<'a>, place: Place, summary: &str
     true
 }
 
-/// Reads an item of a section.
-fn read_item<'a>(digest: &mut Digest<'a>, section: &str, item: &str, asked: &mut Option<(Place, Box<str>)>) {
-    let count = item.strip_prefix(LEFT_OUT).and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
-    let placed = split_place(digest, item);
-    match (section, count, placed) {
-        (USER | LAST, Some(count), _) => digest.left_out += count,
-        (RUNS, Some(count), _) => digest.runs_left_out += count,
-        (EARLIER, _, Some((place, text))) => digest.earlier = Some((place, LazyText::Owned(text.into()))),
-        (USER, _, Some((place, text))) => match text.strip_prefix(ASKED) {
+/// Reads an item of a section; `None` if it is not one that a digest has there.
+fn read_item<'a>(
+    digest: &mut Digest<'a>,
+    section: &str,
+    item: &str,
+    asked: &mut Option<(Place, Box<str>)>,
+) -> Option<()> {
+    if let Some(count) = item.strip_prefix(LEFT_OUT).and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok()) {
+        *match section {
+            USER | LAST => &mut digest.left_out.user,
+            RUNS => &mut digest.left_out.runs,
+            EARLIER | EARLIER_AMONG => &mut digest.left_out.earlier,
+            SAID => &mut digest.left_out.said,
+            _ => return None,
+        } += count;
+        return Some(());
+    }
+    let Some((place, text)) = split_place(digest, item) else {
+        return if section == MISSING { read_state(digest, item) } else { None };
+    };
+    match section {
+        EARLIER | EARLIER_AMONG => digest.earlier.push((place, text.to_owned())),
+        USER => match text.strip_prefix(ASKED) {
             Some(question) => *asked = Some((place, question.into())),
             None => add_user(digest, place, text, asked.take()),
         },
-        (LAST, _, Some((place, text))) if text.starts_with(THE_ASSISTANT) => {
-            let text = LazyText::Owned(text[THE_ASSISTANT.len()..].into());
-            digest.said.push(Said { place, text, kind: SaidKind::Step });
-        }
-        (MISSING | LAST, _, Some((place, text))) => match text.strip_prefix(THE_USER) {
+        LAST if text.starts_with(THE_ASSISTANT) => add_said(digest, place, &text[THE_ASSISTANT.len()..]),
+        MISSING | LAST => match text.strip_prefix(THE_USER) {
             Some(words) => add_user(digest, place, words, None),
-            None if text.starts_with(FAILED_EDIT) => read_state(digest, item),
-            None => add_run(digest, place, text),
+            None if text.starts_with(FAILED_EDIT) => return read_state(digest, item),
+            None => return add_run(digest, place, text),
         },
-        (MISSING, _, None) => read_state(digest, item),
-        (RUNS, _, Some((place, text))) => add_run(digest, place, text),
+        RUNS => return add_run(digest, place, text),
         // What was thought then is not thought now.
-        (SAID, _, Some((place, text))) if !text.starts_with(THOUGHT) => {
-            let text = LazyText::Owned(text.trim_start_matches('\n').into());
-            digest.said.push(Said { place, text, kind: SaidKind::Step });
-        }
-        _ => {}
+        SAID if text.starts_with(THOUGHT) => digest.left_out.said += 1,
+        SAID => add_said(digest, place, text.trim_start_matches('\n')),
+        _ => return None,
     }
+    Some(())
+}
+
+fn add_said<'a>(digest: &mut Digest<'a>, place: Place, text: &str) {
+    digest.said.push(Said { place, text: LazyText::Owned(text.into()), kind: SaidKind::Step });
 }
 
 fn add_user<'a>(digest: &mut Digest<'a>, place: Place, text: &str, asked: Option<(Place, Box<str>)>) {
+    let (alike, text) = split_alike(text);
     let text = text.trim_start_matches('\n');
-    digest.user.push(UserMessage::new(place, LazyText::Owned(text.into()), text, asked));
+    digest.user.push(UserMessage::new(place, LazyText::Owned(text.into()), text, asked).standing_for(alike));
 }
 
-/// Reads a line of the state.
-fn read_state(digest: &mut Digest<'_>, item: &str) {
+/// Reads a line of the state; `None` if a digest has no such line there.
+fn read_state(digest: &mut Digest<'_>, item: &str) -> Option<()> {
+    if let Some(count) = item.strip_prefix(LEFT_OUT) {
+        digest.left_out.state += count.split(' ').next()?.parse::<usize>().ok()?;
+        return Some(());
+    }
     let Some((place, text)) = split_place(digest, item) else {
         if let Some(folder) = item.strip_prefix(FOLDER) {
             digest.folder = Some(folder.to_owned());
+            return Some(());
         }
-        for action in FileAction::ALL {
-            let paths = item.strip_prefix(&format!("{action:?}: "));
-            for path in paths.into_iter().flat_map(|paths| paths.rsplit(", ")) {
-                if let Some((path, index)) = path.strip_suffix(']').and_then(|path| path.rsplit_once(" [")) {
-                    let place = next_place(digest, index);
-                    digest.files.add(path.to_owned(), action, place);
-                }
+        let action = FileAction::ALL.into_iter().find(|action| item.starts_with(&format!("{action:?}: ")))?;
+        for path in item[format!("{action:?}: ").len()..].rsplit(", ") {
+            if let Some((path, index)) = path.strip_suffix(']').and_then(|path| path.rsplit_once(" [")) {
+                let place = next_place(digest, index);
+                digest.files.add(path.to_owned(), action, place);
+            } else {
+                digest.files.left_out[action as usize] += read_more(path)?;
             }
         }
-        return;
+        return Some(());
     };
     if let Some(items) = text.strip_prefix("Plan:\n") {
+        digest.plan.left_out =
+            items.split('\n').next_back().into_iter().flat_map(|end| end.split(", ")).filter_map(read_more).sum();
         digest.plan.items = items.split('\n').filter_map(TodoItem::parse).collect();
         digest.plan.place = Some(place);
-        return;
+        return Some(());
     }
     if let Some(names) = text.strip_prefix(LOADED) {
-        return digest.loaded.add(place, names.split(", ").filter(|name| !name.starts_with(GAP)).map(str::to_owned));
+        let (more, names): (Vec<&str>, Vec<&str>) = names.split(", ").partition(|name| read_more(name).is_some());
+        digest.loaded.left_out += more.into_iter().filter_map(read_more).sum::<usize>();
+        digest.loaded.add(place, names.into_iter().map(str::to_owned));
+        return Some(());
     }
     let note = |opening, separator| {
         let (path, text) = text.strip_prefix(opening)?.split_once(separator)?;
         Some(FileNote { path: path.to_owned(), place, text: text.to_owned() })
     };
-    digest.files.failed.extend(note(FAILED_EDIT, ": "));
-    if let Some(edit) = note(LAST_EDIT, ":\n") {
-        digest.files.add_edit(edit);
+    if let Some(failed) = note(FAILED_EDIT, ": ") {
+        digest.files.failed.push(failed);
+        return Some(());
     }
+    digest.files.add_edit(note(LAST_EDIT, ":\n")?);
+    Some(())
 }
 
-/// Reads the line of a call.
-fn add_run<'a>(digest: &mut Digest<'a>, place: Place, text: &str) {
-    let Some((label, outcome)) = text.split_once(ARROW) else { return };
+/// Reads the line of a call; `None` if it is not one.
+fn add_run<'a>(digest: &mut Digest<'a>, place: Place, text: &str) -> Option<()> {
+    let (label, outcome) = text.split_once(ARROW)?;
     // What was not run then may have been run since, and an index was one of that source.
     let outcome = outcome.split_once(UNCHECKED).map_or(outcome, |(outcome, _)| outcome);
     let outcome =
@@ -142,6 +177,7 @@ fn add_run<'a>(digest: &mut Digest<'a>, place: Place, text: &str) {
     let ended = if outcome.starts_with("failed") { Ended::Failed(None) } else { Ended::Unknown };
     let carried = Some((label.to_owned(), outcome.to_owned()));
     digest.runs.push(CallRun { purpose, carried, ..CallRun::new(place, ended) });
+    Some(())
 }
 
 /// Splits the index of a message from the beginning of an item.

@@ -30,21 +30,33 @@ pub(super) struct ClipPiece {
     pub(super) kind: PieceKind,
 }
 
+/// Most bytes of a piece.
+pub(super) const LONGEST: usize = 320;
+
 /// Cuts a text into pieces, in order. The middle of a very long text has none.
 pub(super) fn pieces(text: &str) -> Vec<ClipPiece> {
+    pieces_up_to(text, LONGEST)
+}
+
+/// Cuts a text into pieces of at most `longest` bytes.
+pub(super) fn pieces_up_to(text: &str, longest: usize) -> Vec<ClipPiece> {
     const MOST_BYTES: usize = 1 << 16;
     let mut found = Vec::new();
     if text.len() <= MOST_BYTES {
-        add_pieces(text, 0..text.len(), &mut found);
+        add_pieces(text, 0..text.len(), longest, &mut found);
     } else {
-        add_pieces(text, 0..cut_before(text, MOST_BYTES / 2), &mut found);
-        add_pieces(text, cut_behind(text, text.len() - MOST_BYTES / 2)..text.len(), &mut found);
+        add_pieces(text, 0..cut_before(text, MOST_BYTES / 2), longest, &mut found);
+        add_pieces(text, cut_behind(text, text.len() - MOST_BYTES / 2)..text.len(), longest, &mut found);
     }
     found.retain(|piece| !piece.range.is_empty());
     found
 }
 
-fn add_pieces(text: &str, part: Range<usize>, found: &mut Vec<ClipPiece>) {
+/// Adds the pieces of a part of a text.
+pub(super) fn add_pieces(text: &str, part: Range<usize>, longest: usize, found: &mut Vec<ClipPiece>) {
+    let add = |range: Range<usize>, kind: PieceKind, found: &mut Vec<ClipPiece>| {
+        found.extend(chunks(text, range, longest).into_iter().map(|range| ClipPiece { range, kind }));
+    };
     let (mut at, mut is_code) = (part.start, false);
     for line in text[part].split_inclusive('\n') {
         let range = trimmed(text, at..at + line.len());
@@ -53,39 +65,35 @@ fn add_pieces(text: &str, part: Range<usize>, found: &mut Vec<ClipPiece>) {
         let is_fence = shown.starts_with("```");
         if is_fence || is_code {
             // Lines of code that are not a piece of their own belong to the one before.
-            match found.last_mut().filter(|before| is_code && range.end - before.range.start <= LONGEST) {
+            match found.last_mut().filter(|before| is_code && range.end - before.range.start <= longest) {
                 Some(before) => before.range.end = before.range.end.max(range.end),
                 None => found.push(ClipPiece { range, kind: PieceKind::Code }),
             }
             is_code ^= is_fence;
         } else if is_heading(shown) {
-            add_chunks(text, range, PieceKind::Heading, found);
+            add(range, PieceKind::Heading, found);
         } else if is_item(shown) {
-            add_chunks(text, range, PieceKind::Item, found);
+            add(range, PieceKind::Item, found);
         } else {
-            sentences(text, range).into_iter().for_each(|one| add_chunks(text, one, PieceKind::Sentence, found));
+            sentences(text, range).into_iter().for_each(|one| add(one, PieceKind::Sentence, found));
         }
     }
 }
 
-/// Most bytes of a piece.
-const LONGEST: usize = 320;
-
-/// Adds a piece, or the parts of one that is too long, cut between words.
-fn add_chunks(text: &str, range: Range<usize>, kind: PieceKind, found: &mut Vec<ClipPiece>) {
-    // The mark of a gap in an earlier digest is not words.
-    if text[range.clone()].chars().all(|c| c == GAP || c.is_whitespace()) {
-        return;
+/// Cuts a part of a text that is too long between words. Marks of gaps at its ends are not words of it.
+pub(super) fn chunks(text: &str, part: Range<usize>, longest: usize) -> Vec<Range<usize>> {
+    let part = trimmed(text, part);
+    let (mut found, mut start) = (Vec::new(), part.start);
+    while part.end.saturating_sub(start) > longest {
+        let most = cut_before(text, start + longest);
+        let blank = text[start..most].rfind(char::is_whitespace).filter(|cut| *cut > longest / 2);
+        let end = blank.map_or(most, |cut| start + cut).max(start + 1);
+        found.push(trimmed(text, start..text.ceil_char_boundary(end)));
+        start = text.ceil_char_boundary(end);
     }
-    let mut start = range.start;
-    while range.end - start > LONGEST {
-        let most = cut_before(text, start + LONGEST);
-        let blank = text[start..most].rfind(char::is_whitespace).filter(|cut| *cut > LONGEST / 2);
-        let end = blank.map_or(most, |cut| start + cut);
-        found.push(ClipPiece { range: trimmed(text, start..end), kind });
-        start = end;
-    }
-    found.push(ClipPiece { range: trimmed(text, start..range.end), kind });
+    found.push(trimmed(text, start..part.end));
+    found.retain(|range| !range.is_empty());
+    found
 }
 
 /// Cuts a text into pieces, with a short list and the line that announces it as one.
@@ -135,14 +143,14 @@ fn ends_sentence(before: &str, behind: &str) -> bool {
 }
 
 /// Whether a line is a list item or a row of a table.
-fn is_item(line: &str) -> bool {
+pub(super) fn is_item(line: &str) -> bool {
     let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let numbered = (1..=3).contains(&digits) && line[digits..].starts_with(['.', ')', '、']);
     numbered || ["- ", "* ", "+ ", "• ", "|"].iter().any(|bullet| line.starts_with(bullet))
 }
 
 /// Whether a line is a heading: marked, bold as a whole, or a tag alone.
-fn is_heading(line: &str) -> bool {
+pub(super) fn is_heading(line: &str) -> bool {
     let title = line.trim_end_matches([':', '：']).strip_prefix("**").and_then(|rest| rest.strip_suffix("**"));
     let tag = line.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
     line.starts_with('#')
@@ -150,24 +158,28 @@ fn is_heading(line: &str) -> bool {
         || tag.is_some_and(|tag| !tag.contains(['<', ' ']))
 }
 
-/// Returns a range without white space at its ends.
+/// Returns a range without white space and marks of gaps at its ends.
 fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
+    let is_blank = |c: char| c == GAP || c.is_whitespace();
     let shown = &text[range.clone()];
-    let start = range.start + (shown.len() - shown.trim_start().len());
-    start..(start + shown.trim().len())
+    let start = range.start + (shown.len() - shown.trim_start_matches(is_blank).len());
+    start..(start + shown.trim_matches(is_blank).len())
 }
 
-/// Returns the chosen ranges of a text, with marks where something is left out.
+/// Returns the chosen ranges of a text, with marks where something is left out. What stood on a line of its own still does,
+/// so that the pieces are the same when they are read back.
 pub(super) fn shown(text: &str, mut ranges: Vec<Range<usize>>) -> String {
     ranges.sort_by_key(|range| range.start);
     let (mut out, mut end) = (String::new(), 0);
     for range in ranges {
         let between = &text[end..range.start];
+        let (is_gap, is_line) = (!between.trim().is_empty(), between.contains('\n'));
         out.push_str(match end {
-            0 if between.trim().is_empty() => "",
-            0 => "… ",
-            _ if !between.trim().is_empty() => " … ",
-            _ if between.contains('\n') => "\n",
+            0 if is_gap => "… ",
+            0 => "",
+            _ if is_gap && is_line => " …\n",
+            _ if is_gap => " … ",
+            _ if is_line => "\n",
             _ if between.is_empty() => "",
             _ => " ",
         });

@@ -38,6 +38,8 @@ pub(super) struct Files {
     /// The last edit of each file, in order.
     pub(super) edits: Vec<FileNote>,
     scripts: ScriptWrites,
+    /// How many files of each action earlier digests had left out.
+    pub(super) left_out: [usize; FileAction::ALL.len()],
 }
 
 /// Edits whose text is kept, and failures.

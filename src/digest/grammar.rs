@@ -1,8 +1,13 @@
 //! The form of a digest: its headings and labels, and the places of messages. Every line is a heading, an item that begins
 //! with `- `, or the continuation of an item, which begins with two spaces.
 
-/// The headings, in order.
+use crate::digest::clip::GAP;
+use crate::wording::counted;
+
+/// The headings, in order. That of an earlier summary has two forms: messages before it can be told behind it.
 pub(super) const EARLIER: &str = "## Earlier summary; what follows is later and holds where the two differ";
+pub(super) const EARLIER_AMONG: &str =
+    "## Earlier summary; what has a higher index is later and holds where the two differ";
 pub(super) const USER: &str = "## The user, in order; later words hold where two disagree";
 pub(super) const STATE: &str = "## State";
 pub(super) const RUNS: &str = "## Commands and calls, the last run of each";
@@ -14,11 +19,18 @@ pub(super) const THE_USER: &str = "The user: ";
 pub(super) const THE_ASSISTANT: &str = "The assistant: ";
 /// The heading where nothing else has room than the beginning of what was said last.
 pub(super) const LAST: &str = "## Last words";
-pub(super) const HEADINGS: [&str; 6] = [LAST, EARLIER, USER, STATE, RUNS, SAID];
+/// The last line of a digest with places of earlier sources.
+pub(super) const LEGEND: &str = "## [~12] is message 12 of what an earlier summary replaced";
+pub(super) const HEADINGS: [&str; 8] = [LAST, EARLIER, EARLIER_AMONG, USER, STATE, RUNS, SAID, LEGEND];
 
 /// The label of what a short answer answers, and the openings of lines that count what is left out.
 pub(super) const ASKED: &str = "The assistant asked: ";
 pub(super) const LEFT_OUT: &str = "Left out: ";
+/// The words behind the numbers at the end of a list.
+const MORE: &str = " more";
+const EARLIER_MORE: &str = " left out earlier";
+/// The end of the label of a message that stands for several.
+const ALIKE: &str = " like this, but for digits) ";
 /// The opening of the line that names the folder of commands and paths.
 pub(super) const FOLDER: &str = "Paths and commands are in ";
 /// The opening of the line with the tools that results have loaded.
@@ -75,7 +87,39 @@ pub(super) type Lines = Vec<(Place, String)>;
 /// Keeps text of others from looking like a label of the digest: it begins on the next line then.
 pub(super) fn unlabelled(text: &str) -> String {
     let is_label = [ASKED, LEFT_OUT, THOUGHT, THE_USER, THE_ASSISTANT, "["].iter().any(|label| text.starts_with(label));
-    if is_label { format!("\n  {text}") } else { text.to_owned() }
+    if is_label || split_alike(text).0 > 1 { format!("\n  {text}") } else { text.to_owned() }
+}
+
+/// Returns the label of a message that stands for several which are equal but for digits.
+pub(super) fn alike_label(number: usize) -> String {
+    if number > 1 { format!("({number}{ALIKE}") } else { String::new() }
+}
+
+/// Splits that label from a message, as the number of messages.
+pub(super) fn split_alike(text: &str) -> (usize, &str) {
+    let label = text.strip_prefix('(').and_then(|rest| rest.split_once(ALIKE));
+    label.and_then(|(number, rest)| Some((number.parse().ok()?, rest))).unwrap_or((1, text))
+}
+
+/// Returns the end of a list that counts what it leaves out, and what earlier digests left out.
+pub(super) fn more(now: usize, earlier: usize) -> Option<String> {
+    match (now, earlier) {
+        (0, 0) => None,
+        (0, earlier) => Some(format!("{GAP} {earlier}{EARLIER_MORE}")),
+        (now, 0) => Some(format!("{GAP} {now}{MORE}")),
+        (now, earlier) => Some(format!("{GAP} {now}{MORE}, and {earlier}{EARLIER_MORE}")),
+    }
+}
+
+/// Reads one of the two numbers of such an end.
+pub(super) fn read_more(part: &str) -> Option<usize> {
+    let part = part.trim_start().trim_start_matches([GAP, ' ']).trim_start_matches("and ");
+    part.strip_suffix(MORE).or_else(|| part.strip_suffix(EARLIER_MORE))?.parse().ok()
+}
+
+/// Returns the line that counts what is left out.
+pub(super) fn left_out_line(number: usize, noun: &str, of: &str) -> Option<String> {
+    (number > 0).then(|| format!("- {LEFT_OUT}{}{of}.", counted(number, noun)))
 }
 
 /// Prepares a summary that somebody else wrote: none of its lines is a heading of a digest.

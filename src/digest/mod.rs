@@ -13,11 +13,14 @@
 //! - `reader`: the one pass over the messages.
 //! - `files`, `plan`, `state`: the state of the work. `runs`, `outcome`, `values`: calls and how they ended.
 //! - `user`, `said`: what was said, and which pieces of it come first. `clip`: texts cut at sentences and list items.
+//! - `cues`: the words that make a sentence a rule. `earlier`: a summary that somebody else wrote.
 //! - `grammar`: the form of a digest. `write`: the shares of the room, and the sections. `carried`: a digest read back.
 //!   `missing`: what stands beside a summary.
 
 mod carried;
 mod clip;
+mod cues;
+mod earlier;
 mod files;
 mod grammar;
 mod missing;
@@ -41,8 +44,6 @@ use runs::CallRun;
 use said::Said;
 use user::UserMessage;
 
-use crate::transcript::lazy_text::LazyText;
-
 pub(crate) use grammar::without_own_headings;
 pub(crate) use reader::read;
 pub(crate) use words::words_of;
@@ -50,18 +51,15 @@ pub(crate) use words::words_of;
 /// What code can say of a history.
 #[derive(Debug, Default)]
 pub(crate) struct Digest<'a> {
-    /// A summary that somebody else wrote.
-    earlier: Option<(Place, LazyText<'a>)>,
+    /// Summaries that others wrote, in order.
+    earlier: Vec<(Place, String)>,
     /// The messages of the user, in order.
     user: Vec<UserMessage<'a>>,
-    /// Messages of the user that an earlier digest had left out.
-    left_out: usize,
+    left_out: LeftOut,
     plan: TodoList,
     files: Files,
     /// The last run of each command and call, in order.
     runs: Vec<CallRun<'a>>,
-    /// Calls that an earlier digest had left out.
-    runs_left_out: usize,
     /// The folder that most commands and paths are in; both are told without it.
     folder: Option<String>,
     loaded: Loaded,
@@ -73,6 +71,17 @@ pub(crate) struct Digest<'a> {
     messages: usize,
 }
 
+/// What earlier digests had left out: messages of the user, lines of the state, calls, texts of the assistant, and lines of
+/// earlier summaries.
+#[derive(Debug, Default)]
+struct LeftOut {
+    user: usize,
+    state: usize,
+    runs: usize,
+    said: usize,
+    earlier: usize,
+}
+
 /// The tools that results have loaded.
 #[derive(Debug, Default)]
 struct Loaded {
@@ -81,6 +90,8 @@ struct Loaded {
     known: HashSet<String>,
     /// The place of the last such result.
     place: Option<Place>,
+    /// The number of those that an earlier digest had left out.
+    left_out: usize,
 }
 
 impl Loaded {

@@ -14,6 +14,8 @@ pub(super) struct TodoList {
     /// The message that changed it last.
     pub(super) place: Option<Place>,
     pub(super) items: Vec<TodoItem>,
+    /// The number of items that an earlier digest had left out.
+    pub(super) left_out: usize,
 }
 
 /// An item of a plan: its status, and its text with the number by which later calls name it, `#3 Run the tests`.
@@ -92,6 +94,7 @@ impl TodoList {
         if items.is_empty() && !list.is_empty() {
             return false;
         }
+        self.left_out = list.len().saturating_sub(MOST_ITEMS);
         self.items = items.into_iter().flatten().map(|(status, text)| TodoItem::new(&text, status)).collect();
         true
     }

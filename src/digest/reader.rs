@@ -5,13 +5,14 @@ use std::hash::{Hash, Hasher};
 
 use serde_json::Value;
 
+use crate::digest::earlier::without_frame;
 use crate::digest::files::CallText;
 use crate::digest::grammar::Place;
 use crate::digest::outcome::{Ended, ended, reads_as_error};
 use crate::digest::runs::{CallRun, folder_of_command};
 use crate::digest::said::{Said, SaidKind};
 use crate::digest::user::UserMessage;
-use crate::digest::{Digest, carried, words};
+use crate::digest::{Digest, carried};
 use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::fence;
 use crate::transcript::lazy_text::{LazyText, texts_of};
@@ -120,8 +121,7 @@ impl<'a> HistoryReader<'a, '_> {
     fn read_earlier(&mut self, place: Place, text: &str, ours: bool) {
         let inside = if ours { fence::opened(text.strip_prefix(self.prefix.trim_end()).unwrap_or(text)) } else { text };
         if !ours || !carried::read_into(&mut self.digest, place, inside) {
-            let inside = without_frame(inside);
-            self.digest.earlier = (!inside.is_empty()).then(|| (place, LazyText::Owned(inside.into())));
+            self.digest.earlier.push((place, without_frame(inside).to_owned()));
         }
     }
 
@@ -312,14 +312,6 @@ impl<'a> HistoryReader<'a, '_> {
         }
         digest
     }
-}
-
-/// Returns a summary of another agent without the model's analysis and the words around it.
-fn without_frame(summary: &str) -> String {
-    const FRAME: &str = "this session is being continued|the conversation is summarized below|the summary below covers|please continue the conversation|if you need specific details|continue the conversation from|<summary>|</summary>";
-    let behind = |mark| summary.rsplit_once(mark).map(|(_, rest)| rest);
-    let inside = behind("</analysis>").or_else(|| behind("\nSummary:\n")).unwrap_or(summary);
-    inside.lines().filter(|line| !words::opens_with(line, FRAME)).collect::<Vec<_>>().join("\n").trim().to_owned()
 }
 
 /// Names what a result holds that is not text.

@@ -1,8 +1,8 @@
 //! The lines of the state: the plan, the files with their last edits, edits that failed, calls without a result.
 
-use crate::digest::clip::{GAP, cut, indented};
+use crate::digest::clip::{cut, indented};
 use crate::digest::files::{FileNote, Files};
-use crate::digest::grammar::{FAILED_EDIT, FOLDER, LAST_EDIT, LOADED};
+use crate::digest::grammar::{FAILED_EDIT, FOLDER, LAST_EDIT, LOADED, more};
 use crate::digest::outcome::Ended;
 use crate::digest::plan::{TodoList, TodoStatus};
 use crate::digest::{Digest, Loaded};
@@ -14,6 +14,8 @@ use crate::transcript::tools::actions::FileAction;
 struct Room {
     counter: Counter,
     left: Option<u64>,
+    /// How many lines had none.
+    refused: usize,
 }
 
 impl Room {
@@ -23,25 +25,32 @@ impl Room {
         self.left = self.left.and_then(|left| left.checked_sub(cost));
         self.left.is_some()
     }
+
+    /// Takes the room of a line, and counts it where there is not enough.
+    fn take_line(&mut self, line: &str) -> bool {
+        let has_room = self.take(line);
+        self.refused += usize::from(!has_room);
+        has_room
+    }
 }
 
-/// Returns the lines of the state, as many as have room, the most important first.
-pub(super) fn lines(digest: &Digest<'_>, counter: Counter, most: u64) -> Vec<String> {
+/// Returns the lines of the state, as many as have room, the most important first, and the number of those left out.
+pub(super) fn lines(digest: &Digest<'_>, counter: Counter, most: u64) -> (Vec<String>, usize) {
     /// Bytes of an edit that are told before more of it is.
     const SHORT_EDIT: usize = 420;
     let Digest { plan, files, runs, folder, .. } = digest;
-    let mut room = Room { counter, left: Some(most) };
+    let mut room = Room { counter, left: Some(most), refused: 0 };
     // All that follows is told without the folder.
     let folder = folder.as_deref().filter(|_| !runs.is_empty() || files.newest_first().len() > 1);
     let mut lines: Vec<String> = folder.map(|folder| format!("{FOLDER}{folder}")).into_iter().collect();
     let open = runs.iter().filter(|run| run.ended == Ended::NoResult);
     lines.extend(open.map(|run| format!("{} No result yet: {}", run.place, run.label(folder))));
     lines.extend(loaded_line(digest));
-    lines.retain(|line| room.take(line));
+    lines.retain(|line| room.take_line(line));
     lines.extend(plan_line(plan, &mut room));
     let failed =
         files.failed.iter().rev().map(|edit| format!("{} {FAILED_EDIT}{}: {}", edit.place, edit.path, edit.text));
-    lines.extend(failed.filter(|line| room.take(line)));
+    lines.extend(failed.filter(|line| room.take_line(line)));
     lines.extend(files_lines(files, &mut room, |action| action != FileAction::Read));
     // Edits of files that were there before come first.
     let mut edits: Vec<&FileNote> = files.edits.iter().rev().collect();
@@ -49,29 +58,29 @@ pub(super) fn lines(digest: &Digest<'_>, counter: Counter, most: u64) -> Vec<Str
     let line = |edit: &FileNote, most| {
         indented(&format!("{} {LAST_EDIT}{}:\n{}", edit.place, edit.path, cut(&edit.text, most)))
     };
-    edits.retain(|edit| room.take(&line(edit, SHORT_EDIT)));
+    edits.retain(|edit| room.take_line(&line(edit, SHORT_EDIT)));
     let read = files_lines(files, &mut room, |action| action == FileAction::Read);
     let mut whole = |edit: &FileNote| {
         edit.text.len() > SHORT_EDIT && room.take(&edit.text[edit.text.floor_char_boundary(SHORT_EDIT / 2)..])
     };
     lines.extend(edits.into_iter().map(|edit| line(edit, if whole(edit) { usize::MAX } else { SHORT_EDIT })));
     lines.extend(read);
-    lines
+    (lines, room.refused + digest.left_out.state)
 }
 
 /// Returns the line with the tools that results have loaded, the last ones where they are many.
 fn loaded_line(digest: &Digest<'_>) -> Option<String> {
     const MOST: usize = 12;
-    let Loaded { names, place, .. } = &digest.loaded;
+    let Loaded { names, place, left_out: earlier, .. } = &digest.loaded;
     let left_out = names.len().saturating_sub(MOST);
-    let more = (left_out > 0).then(|| format!("{GAP} {left_out} more"));
-    let shown: Vec<String> = names[left_out..].iter().cloned().chain(more).collect();
+    let shown: Vec<String> = names[left_out..].iter().cloned().chain(more(left_out, *earlier)).collect();
     place.map(|place| format!("{place} {LOADED}{}", shown.join(", ")))
 }
 
 /// Returns the plan with the items that have room, open ones first.
 fn plan_line(plan: &TodoList, room: &mut Room) -> Option<String> {
-    let place = plan.place.filter(|place| !plan.items.is_empty() && room.take(&format!("- {place} Plan:")))?;
+    let place = plan.place.filter(|_| !plan.items.is_empty())?;
+    let has_room = room.take(&format!("- {place} Plan:"));
     let mut shown = vec![false; plan.items.len()];
     for wanted in [TodoStatus::Going, TodoStatus::Open, TodoStatus::Done] {
         for (at, item) in plan.items.iter().enumerate().filter(|(_, item)| item.status == wanted) {
@@ -79,13 +88,13 @@ fn plan_line(plan: &TodoList, room: &mut Room) -> Option<String> {
         }
     }
     let left_out = shown.iter().filter(|shown| !**shown).count();
-    let items =
-        plan.items.iter().zip(shown).filter(|(_, shown)| *shown).map(|(item, _)| format!("\n  {}", item.line()));
-    let mut items = items.collect::<String>();
-    if !items.is_empty() && left_out > 0 {
-        items.push_str(&format!("\n  {GAP} {left_out} more"));
+    if !has_room || left_out == shown.len() {
+        room.refused += 1;
+        return None;
     }
-    (!items.is_empty()).then(|| format!("{place} Plan:{items}"))
+    let items = plan.items.iter().zip(shown).filter(|(_, shown)| *shown).map(|(item, _)| item.line());
+    let items: String = items.chain(more(left_out, plan.left_out)).map(|item| format!("\n  {item}")).collect();
+    Some(format!("{place} Plan:{items}"))
 }
 
 /// Returns a line for each action with the files that have room, those used last first.
@@ -100,10 +109,16 @@ fn files_lines(files: &Files, room: &mut Room, wanted: impl Fn(FileAction) -> bo
             *left_out += 1;
         }
     }
-    let line = |(action, (mut paths, left_out)): (FileAction, (Vec<String>, usize))| {
-        let has_paths = !paths.is_empty();
-        paths.extend((left_out > 0).then(|| format!("{GAP} {left_out} more")));
-        has_paths.then(|| format!("{action:?}: {}", paths.join(", ")))
-    };
-    FileAction::ALL.into_iter().zip(paths).filter_map(line).collect()
+    let mut lines = Vec::new();
+    for (action, (mut paths, left_out)) in FileAction::ALL.into_iter().zip(paths).filter(|(action, _)| wanted(*action))
+    {
+        let earlier = files.left_out[action as usize];
+        if paths.is_empty() {
+            room.refused += left_out + earlier;
+        } else {
+            paths.extend(more(left_out, earlier));
+            lines.push(format!("{action:?}: {}", paths.join(", ")));
+        }
+    }
+    lines
 }

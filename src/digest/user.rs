@@ -1,17 +1,18 @@
 //! The messages of the user, and which of their pieces are told where not all have room.
 //!
-//! The order does not depend on the room, so that more room never loses what less room held. Short messages come whole
-//! and first; of long ones their opening, what commands or forbids, and their end come before the rest.
+//! There are two ranks. The first has the opening of the first message, the last message, sentences that command, forbid,
+//! limit or correct, and numbered steps and code of messages with such a sentence. Pieces of the second rank go first, and
+//! of each rank the oldest. The order does not depend on the room, so that more room never loses what less room held.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 use crate::digest::clip::{self, ClipPiece, PieceKind, clipped, indented};
-use crate::digest::grammar::{ASKED, Lines, Place, unlabelled};
-use crate::digest::words::{has_label, has_word};
+use crate::digest::cues::has_cue;
+use crate::digest::grammar::{ASKED, Lines, Place, alike_label, unlabelled};
 use crate::tokens::Counter;
 use crate::transcript::lazy_text::LazyText;
-use crate::transcript::speaker::words_of_person;
+use crate::transcript::speaker::{notes_interruption, words_of_person};
 
 /// A message of the user.
 #[derive(Debug)]
@@ -22,24 +23,19 @@ pub(super) struct UserMessage<'a> {
     asked: Option<(Place, Box<str>)>,
     /// The bytes of the words.
     pub(super) bytes: usize,
-}
-
-/// Most bytes of a message that is one piece.
-const SHORT: usize = 280;
-
-/// Words that command or forbid, strictly or not.
-const STRICT: &str =
-    "never|must|only|do not|don't|don’t|exact|require|critical|important|不要|必须|只能|务必|禁止|不得|一律|别";
-const MILD: &str = "always|not more|at most|at least|make sure|ensure|should|avoid|keep|instead|prefer|without|from now on|stop |只用|至少|最多";
-
-fn commands(text: &str) -> bool {
-    has_word(text, STRICT) || has_word(text, MILD)
+    /// How many messages it stands for: an earlier digest told only the last of some that were equal but for digits.
+    pub(super) alike: usize,
 }
 
 impl<'a> UserMessage<'a> {
     /// Creates one; `words` are those of the text that a person wrote.
     pub(super) fn new(place: Place, text: LazyText<'a>, words: &str, asked: Option<(Place, Box<str>)>) -> Self {
-        UserMessage { place, text, asked, bytes: words.trim().len() }
+        UserMessage { place, text, asked, bytes: words.trim().len(), alike: 1 }
+    }
+
+    /// Returns it as one that stands for `alike` messages.
+    pub(super) fn standing_for(self, alike: usize) -> Self {
+        UserMessage { alike, ..self }
     }
 
     /// Returns what messages share that say the same, in answer to the same.
@@ -54,7 +50,8 @@ impl<'a> UserMessage<'a> {
 
     /// Whether it is short, and commands or forbids.
     pub(super) fn is_short_command(&self) -> bool {
-        self.bytes <= SHORT && commands(&self.words())
+        const SHORT: usize = 280;
+        self.bytes <= SHORT && has_cue(&self.words())
     }
 
     /// Returns what a short answer answers, by the message before it: its end, from the paragraph or list that its question
@@ -77,170 +74,260 @@ impl<'a> UserMessage<'a> {
     }
 }
 
+/// The order in which pieces yield, the last first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum PieceRank {
+    /// The beginning of each of a few messages: none of these vanishes.
+    Beginning,
+    /// Of the last message, or the opening of the first.
+    Frame,
+    /// A sentence with a cue, and what belongs to it.
+    Rule,
+    /// All else, by how many times [`LEVEL`] bytes of its message come before it: of long messages the end goes first.
+    Rest(usize),
+}
+
+const LEVEL: usize = 160;
+
 /// A piece of a message of the user, or the question that it answers.
-pub(super) struct UserPiece {
-    rank: UserRank,
+#[derive(Debug)]
+struct UserPiece {
+    rank: PieceRank,
     /// The place of the message in the list.
     at: usize,
     /// The bytes of its words; none for the question.
     range: Option<Range<usize>>,
 }
 
-/// The rank of a piece: what has a smaller one comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum UserRank {
-    /// Of the last message or the first.
-    Frame,
-    /// A short message that commands, forbids, or holds a number, a name or a label.
-    Weighty,
-    /// The opening or the end of a long message.
-    Opening,
-    Short,
-    Question,
-    /// A sentence that commands or forbids, strictly or not.
-    Strict,
-    Mild,
-    /// What else long messages have. It gets less of the room.
-    Rest,
+/// The messages of the user with their pieces in order.
+pub(super) struct RankedUser<'d, 'a> {
+    user: &'d [UserMessage<'a>],
+    pieces: Vec<UserPiece>,
+    /// Of three or more messages that are equal but for digits: the last, with the number of all, and the others.
+    alike: HashMap<usize, usize>,
+    hidden: HashSet<usize>,
 }
 
-impl UserRank {
-    /// Returns the share of the room that the pieces up to this rank have.
-    fn share(self) -> f64 {
-        match self {
-            UserRank::Frame | UserRank::Weighty | UserRank::Opening | UserRank::Short | UserRank::Question => 0.6,
-            UserRank::Strict => 0.5,
-            UserRank::Mild => 0.4,
-            UserRank::Rest => 0.3,
+impl<'d, 'a> RankedUser<'d, 'a> {
+    /// Puts the pieces in order: at least those that `limit` tokens have room for.
+    pub(super) fn new(user: &'d [UserMessage<'a>], limit: u64) -> Self {
+        /// So many messages keep at least a beginning, of so many bytes.
+        const FEW: usize = 10;
+        const BEGINNING: usize = 100;
+        /// A token has at most so many bytes.
+        const MOST_BYTES: u64 = 16;
+        let last = user.len().saturating_sub(1);
+        let mut pieces: Vec<UserPiece> = Vec::new();
+        let mut alike: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut rules = 0;
+        for (at, message) in user.iter().enumerate().rev() {
+            // Where newer rules fill the room, older messages need not be read.
+            if rules > limit && at > 0 {
+                continue;
+            }
+            let words = message.words();
+            let interrupted = user.get(at.wrapping_sub(1)).filter(|_| notes_interruption(&words));
+            let follows = interrupted.map(UserMessage::words);
+            let is_first = at == 0 || at == 1 && follows.is_some();
+            let mut of_message = pieces_of(&words, is_first, at == last, follows.as_deref());
+            if user.len() <= FEW {
+                begin(&words, &mut of_message, BEGINNING);
+            }
+            let is_rule = |rank: PieceRank| rank <= PieceRank::Rule;
+            rules +=
+                of_message.iter().filter(|(rank, _)| is_rule(*rank)).map(|(_, range)| range.len() as u64).sum::<u64>()
+                    / MOST_BYTES;
+            let first = of_message.iter().map(|(rank, _)| *rank).min();
+            if message.asked.is_some() {
+                let rank = first.filter(|rank| is_rule(*rank)).unwrap_or(PieceRank::Rest(1));
+                pieces.push(UserPiece { rank, at, range: None });
+            } else if first == Some(PieceRank::Rest(0)) && of_message.len() == 1 {
+                alike.entry(without_digits(&words)).or_default().push(at);
+            }
+            let piece = |(rank, range)| UserPiece { rank, at, range: Some(range) };
+            pieces.extend(of_message.into_iter().map(piece));
         }
+        // Of like ones the newer come first, and in a message what it begins with.
+        pieces.sort_by_key(|piece| {
+            (piece.rank, last - piece.at, piece.range.is_none(), piece.range.as_ref().map(|range| range.start))
+        });
+        let number = |group: &[usize]| group.iter().map(|&at| user[at].alike).sum::<usize>();
+        alike.retain(|_, group| group.len() > 1 && number(group) > 2);
+        let hidden = alike.values().flat_map(|group| &group[1..]).copied().collect();
+        let alike = alike.values().map(|group| (group[0], number(group))).collect();
+        RankedUser { user, pieces, alike, hidden }
     }
-}
 
-/// Returns the user's messages, as far as they have room. `most` gives the most tokens for a share of the room.
-pub(super) fn lines(
-    user: &[UserMessage<'_>],
-    ranked: &[UserPiece],
-    counter: Counter,
-    most: impl Fn(f64) -> u64,
-) -> Lines {
-    let mut used = 0;
-    let mut words: BTreeMap<usize, String> = BTreeMap::new();
-    let mut chosen: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
-    let mut questions: HashSet<usize> = HashSet::new();
-    for UserPiece { rank, at, range } in ranked {
-        let message = &user[*at];
-        let words = words.entry(*at).or_insert_with(|| message.words());
-        let shown = range.as_ref().map(|range| indented(&words[range.clone()]));
-        let text = match (&shown, &message.asked) {
-            (Some(shown), _) if chosen.contains_key(at) => format!(" … {shown}"),
-            (Some(shown), _) if shown.len() == message.bytes => format!("- {} {shown}\n", message.place),
-            (Some(shown), _) => format!("- {} … {shown} …\n", message.place),
-            (None, Some((place, question))) => format!("- {place} {ASKED}{}\n", indented(question)),
-            (None, None) => continue,
-        };
-        used += counter.count_text(&text);
-        if used > most(rank.share()) {
-            break;
+    /// Returns the lines of the messages within `most` tokens, and the number of messages that they tell.
+    pub(super) fn lines(&self, counter: Counter, most: u64) -> (Lines, usize) {
+        let mut words: BTreeMap<usize, String> = BTreeMap::new();
+        let all: Vec<&UserPiece> = self.pieces.iter().collect();
+        let (mut chosen, fits) = self.choose(&all, &mut words, counter, most);
+        // Only where room lacks, messages that are equal but for digits stand once.
+        let is_collapsed = !fits && !self.alike.is_empty();
+        if is_collapsed {
+            let different = all.into_iter().filter(|piece| !self.hidden.contains(&piece.at)).collect::<Vec<_>>();
+            chosen = self.choose(&different, &mut words, counter, most).0;
         }
-        match range {
-            Some(range) => chosen.entry(*at).or_default().push(range.clone()),
-            None => drop(questions.insert(*at)),
+        let mut lines = Lines::new();
+        let mut told = 0;
+        for (at, ranges) in chosen {
+            let message = &self.user[at];
+            let number = self.alike.get(&at).copied().filter(|_| is_collapsed).unwrap_or(message.alike);
+            let (questions, ranges): (Vec<_>, Vec<_>) = ranges.into_iter().partition(Option::is_none);
+            if ranges.is_empty() {
+                continue;
+            }
+            told += number;
+            if let Some((place, question)) = message.asked.as_ref().filter(|_| !questions.is_empty()) {
+                lines.push((*place, format!("{ASKED}{}", indented(question))));
+            }
+            let shown = clip::shown(&words[&at], ranges.into_iter().flatten().collect());
+            lines.push((message.place, format!("{}{}", alike_label(number), unlabelled(&indented(&shown)))));
         }
+        (lines, told)
     }
-    let mut lines = Lines::new();
-    for (at, ranges) in chosen {
-        if let Some((place, text)) = user[at].asked.as_ref().filter(|_| questions.contains(&at)) {
-            lines.push((*place, format!("{ASKED}{}", indented(text))));
-        }
-        lines.push((user[at].place, unlabelled(&indented(&clip::shown(&words[&at], ranges)))));
-    }
-    lines
-}
 
-/// Returns the most important piece of all messages, with a mark where it is not the whole message.
-pub(super) fn first_piece(user: &[UserMessage<'_>], ranked: &[UserPiece]) -> Option<(Place, String)> {
-    let (at, range) = ranked.iter().find_map(|piece| Some((piece.at, piece.range.clone()?)))?;
-    Some((user[at].place, clip::shown(&user[at].words(), vec![range])))
-}
-
-/// Returns the pieces of the messages, the most important first: at least those that `limit` tokens have room for.
-pub(super) fn pieces_by_rank(user: &[UserMessage<'_>], limit: u64) -> Vec<UserPiece> {
-    /// A token has at most so many bytes, and a message at least so many tokens.
-    const MOST_BYTES: u64 = 16;
-    const LEAST_TOKENS: u64 = 3;
-    let last = user.len().saturating_sub(1);
-    let mut found: Vec<UserPiece> = Vec::new();
-    // The tokens of newer pieces of the ranks that a short and a long message can have at best.
-    let (mut weighty, mut opening) = (0, 0);
-    for (at, message) in user.iter().enumerate().rev() {
-        let is_frame = at == last || at == 0;
-        let is_short = message.bytes <= SHORT;
-        // Where newer pieces fill the room, older ones need not be read.
-        if !is_frame && (weighty > limit || !is_short && opening > limit) {
-            continue;
-        }
-        if message.asked.is_some() {
-            let rank = if at == last { UserRank::Frame } else { UserRank::Question };
-            found.push(UserPiece { rank, at, range: None });
-        }
-        let words = message.words();
-        if is_short {
-            let rank = if is_frame {
-                UserRank::Frame
-            } else if has_label(&words) || has_name(&words) || commands(&words) {
-                UserRank::Weighty
-            } else {
-                UserRank::Short
+    /// Chooses pieces in order until one has no room. Returns these, and whether all had room.
+    fn choose(
+        &self,
+        pieces: &[&UserPiece],
+        words: &mut BTreeMap<usize, String>,
+        counter: Counter,
+        most: u64,
+    ) -> (BTreeMap<usize, Vec<Option<Range<usize>>>>, bool) {
+        let mut used = 0;
+        let mut chosen: BTreeMap<usize, Vec<Option<Range<usize>>>> = BTreeMap::new();
+        for UserPiece { at, range, .. } in pieces {
+            let message = &self.user[*at];
+            let words = words.entry(*at).or_insert_with(|| message.words());
+            let label = alike_label(self.alike.get(at).copied().unwrap_or(message.alike));
+            let text = match (range, &message.asked) {
+                (Some(range), _) => {
+                    let shown = indented(&words[range.clone()]);
+                    if chosen.get(at).is_some_and(|ranges| ranges.iter().any(Option::is_some)) {
+                        format!(" …\n  {shown}")
+                    } else if range.len() == message.bytes {
+                        format!("- {} {label}{shown}\n", message.place)
+                    } else {
+                        format!("- {} {label}… {shown} …\n", message.place)
+                    }
+                }
+                (None, Some((place, question))) => format!("- {place} {ASKED}{}\n", indented(question)),
+                (None, None) => continue,
             };
-            if rank == UserRank::Weighty {
-                weighty += words.len() as u64 / MOST_BYTES + LEAST_TOKENS;
+            used += counter.count_text(&text);
+            if used > most {
+                return (chosen, false);
             }
-            found.push(UserPiece { rank, at, range: Some(0..words.len()) });
-            continue;
+            chosen.entry(*at).or_default().push(range.clone());
         }
-        let pieces = clip::pieces(&words);
-        let mut announced = UserRank::Rest;
-        for (order, ClipPiece { range, kind }) in pieces.iter().enumerate() {
-            let mut rank = rank_in_message(&words, &pieces, order, is_frame);
-            if *kind == PieceKind::Item {
-                // The items of a list are of the rank of the line that announces them.
-                rank = rank.min(announced);
-            } else {
-                announced = if words[range.clone()].ends_with([':', '：']) { rank } else { UserRank::Rest };
-            }
-            if rank == UserRank::Opening {
-                opening += range.len() as u64 / MOST_BYTES + LEAST_TOKENS;
-            }
-            found.push(UserPiece { rank, at, range: Some(range.clone()) });
-        }
+        (chosen, true)
     }
-    // Of like ones the newer come first.
-    found.sort_by_key(|piece| {
-        (piece.rank, last - piece.at, piece.range.is_none(), piece.range.as_ref().map(|range| range.start))
-    });
-    found
+
+    /// Returns the piece of all messages that yields last, with a mark where it is not the whole message.
+    pub(super) fn first_piece(&self) -> Option<(Place, String)> {
+        let (at, range) = self.pieces.iter().find_map(|piece| Some((piece.at, piece.range.clone()?)))?;
+        Some((self.user[at].place, clip::shown(&self.user[at].words(), vec![range])))
+    }
+
+    /// Returns the number of messages, with those that they stand for.
+    pub(super) fn number(&self) -> usize {
+        self.user.iter().map(|message| message.alike).sum()
+    }
 }
 
-/// Whether a word behind the first begins with a capital letter.
-fn has_name(words: &str) -> bool {
-    words.split_whitespace().skip(1).any(|word| word.len() > 1 && word.starts_with(char::is_uppercase))
-}
-
-/// Returns the rank of a piece of a long message.
-fn rank_in_message(words: &str, pieces: &[ClipPiece], at: usize, is_frame: bool) -> UserRank {
-    /// Bytes of an opening: that of the first message and of the last tells what the work is about.
+/// Cuts a message into pieces with their ranks. What the agent's program says of an interruption has the rank of the wish
+/// that it `follows`: neither stands without the other.
+fn pieces_of(words: &str, is_first: bool, is_last: bool, follows: Option<&str>) -> Vec<(PieceRank, Range<usize>)> {
+    /// Bytes of the opening of the first message and of the last one.
     const OPENING: usize = 240;
-    const OPENING_OF_FRAME: usize = 640;
-    let (opening, rank) = if is_frame { (OPENING_OF_FRAME, UserRank::Frame) } else { (OPENING, UserRank::Opening) };
-    let shown = |at: usize| &words[pieces[at].range.clone()];
-    // A short block behind a line that commands is an exact command; other code is not read for words.
-    let is_block = || at > 0 && shown(at).starts_with("```") && shown(at).len() < SHORT;
-    match pieces[at].kind {
-        _ if at == 0 || at + 1 == pieces.len() || pieces[at].range.end <= opening => rank,
-        PieceKind::Code if is_block() && commands(shown(at - 1)) => UserRank::Strict,
-        PieceKind::Code => UserRank::Rest,
-        _ if has_word(shown(at), STRICT) => UserRank::Strict,
-        _ if has_word(shown(at), MILD) || shown(at).ends_with(['?', '？']) => UserRank::Mild,
-        _ => UserRank::Rest,
+    const OPENING_OF_LAST: usize = 640;
+    /// Bytes of a rule, a step or a block of code that stands whole or goes.
+    const WHOLE: usize = 1_000;
+    let opening = if is_last { OPENING_OF_LAST } else { OPENING };
+    let is_frame = is_first || is_last;
+    let rank_of = |is_rule: bool| if is_rule { PieceRank::Rule } else { PieceRank::Rest(0) };
+    if is_short(words) {
+        let rank = if is_frame { PieceRank::Frame } else { rank_of(has_cue(follows.unwrap_or(words))) };
+        return vec![(rank, 0..words.len())];
     }
+    let pieces = clip::pieces_up_to(words, WHOLE);
+    let rules = rules(words, &pieces);
+    let mut ranked: Vec<(PieceRank, Range<usize>)> = Vec::new();
+    let mut depth = 0;
+    for (piece, is_rule) in pieces.iter().zip(rules) {
+        let longest = if is_rule { WHOLE } else { clip::LONGEST };
+        for range in clip::chunks(words, piece.range.clone(), longest) {
+            let opens = ranked.is_empty() || range.end <= opening || is_last && range.end == words.len();
+            let rank = match rank_of(is_rule) {
+                _ if is_frame && opens && range.len() <= opening.max(clip::LONGEST) => PieceRank::Frame,
+                PieceRank::Rest(_) => PieceRank::Rest(depth / LEVEL),
+                rank => rank,
+            };
+            depth += if matches!(rank, PieceRank::Rest(_)) { range.len() } else { 0 };
+            ranked.push((rank, range));
+        }
+    }
+    // The end of a long message stands before its middle.
+    if let [_, .., (rank @ PieceRank::Rest(_), _)] = &mut ranked[..] {
+        *rank = (*rank).min(PieceRank::Rest(1));
+    }
+    ranked
+}
+
+/// Tells which pieces of a long message are of the first rank.
+fn rules(words: &str, pieces: &[ClipPiece]) -> Vec<bool> {
+    let shown = |piece: &ClipPiece| &words[piece.range.clone()];
+    let mut rules: Vec<bool> =
+        pieces.iter().map(|piece| piece.kind != PieceKind::Code && has_cue(shown(piece))).collect();
+    if !rules.contains(&true) {
+        return rules;
+    }
+    // The line that announces the items which follow.
+    let mut announcing = None;
+    for (at, piece) in pieces.iter().enumerate() {
+        match piece.kind {
+            PieceKind::Code => rules[at] = true,
+            PieceKind::Item => {
+                let is_numbered = shown(piece).starts_with(|c: char| c.is_ascii_digit());
+                rules[at] |= is_numbered || announcing.is_some_and(|at: usize| has_cue(shown(&pieces[at])));
+                if let Some(announcing) = announcing.filter(|_| rules[at]) {
+                    rules[announcing] = true;
+                }
+            }
+            PieceKind::Heading | PieceKind::Sentence => {
+                let announces = piece.kind == PieceKind::Heading || shown(piece).ends_with([':', '：']);
+                announcing = announces.then_some(at);
+            }
+        }
+    }
+    rules
+}
+
+/// Gives the first of a message's pieces in order the rank of a beginning, or a part of it if it is long.
+fn begin(words: &str, pieces: &mut Vec<(PieceRank, Range<usize>)>, most: usize) {
+    let Some(at) = (0..pieces.len()).min_by_key(|&at| pieces[at].0) else { return };
+    let (rank, range) = pieces[at].clone();
+    if range.len() <= most || is_short(words) {
+        pieces[at].0 = PieceRank::Beginning;
+        return;
+    }
+    let Some(head) = clip::chunks(words, range.clone(), most).into_iter().next() else { return };
+    pieces[at] = (rank, head.end..range.end);
+    pieces.insert(at, (PieceRank::Beginning, head));
+}
+
+/// Whether a message is so short that it stands whole or goes. Two characters of a script without blanks are a word.
+fn is_short(words: &str) -> bool {
+    const MOST_WORDS: usize = 20;
+    const MOST_BYTES: usize = 1_000;
+    let wide = words.chars().filter(|c| *c >= '\u{2e80}').count();
+    words.len() <= MOST_BYTES && words.split_whitespace().count() + wide / 2 <= MOST_WORDS
+}
+
+/// Returns a text with one mark for each number.
+fn without_digits(text: &str) -> String {
+    let parts = text.split(|c: char| c.is_ascii_digit()).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("0")
 }

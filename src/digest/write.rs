@@ -1,18 +1,20 @@
 //! Writes a digest within a number of tokens.
 //!
-//! The user's words come first: three fifths of the room, or more where the rest needs less. The state of the work has a
-//! fifth. Both are taken in a fixed order until their share is used up, so that more room never loses a line of them.
-//! Calls and the assistant's words share what is left; calls that only read come last.
+//! The user's words yield last: they may take four fifths of the room where they need them, and all that the rest leaves.
+//! What is left of the state and of the last step has the other fifth. Both are taken in a fixed order until their share is
+//! used up, so that more room never loses a line of them. Calls and the assistant's words share what is left; calls that
+//! only read come last. Summaries of others have a quarter of the room, and what nobody else uses.
 
-use crate::digest::clip::{beginning, clipped, indented};
+use crate::digest::clip::{beginning, indented};
 use crate::digest::grammar::{
-    ASKED, EARLIER, FOLDER, LAST, LEFT_OUT, Lines, Place, RUNS, SAID, STATE, THE_ASSISTANT, THE_USER, USER,
+    EARLIER, EARLIER_AMONG, FOLDER, LAST, LEFT_OUT, LEGEND, Lines, Place, RUNS, SAID, STATE, THE_ASSISTANT, THE_USER,
+    USER, left_out_line,
 };
 use crate::digest::outcome::Ended;
 use crate::digest::runs::CallRun;
 use crate::digest::said::SaidKind;
-use crate::digest::user::UserPiece;
-use crate::digest::{Digest, runs, said, state, user};
+use crate::digest::user::RankedUser;
+use crate::digest::{Digest, earlier, runs, said, state};
 use crate::tokens::Counter;
 use crate::transcript::tools::purpose::Purpose;
 use crate::wording::counted;
@@ -20,7 +22,7 @@ use crate::wording::counted;
 impl Digest<'_> {
     /// Writes the digest in at most `limit` tokens. It is empty only where not even a word has room.
     pub(crate) fn write(&self, counter: Counter, limit: u64) -> String {
-        let writer = DigestWriter { digest: self, counter, user: user::pieces_by_rank(&self.user, limit) };
+        let writer = DigestWriter { digest: self, counter, user: RankedUser::new(&self.user, limit) };
         let mut room = limit;
         loop {
             let text = writer.sections(room);
@@ -37,11 +39,11 @@ impl Digest<'_> {
     }
 
     /// Returns a beginning of the user's last words, or else of any words, or how many messages there were.
-    fn least(&self, pieces: &[UserPiece], counter: Counter, limit: u64) -> String {
-        let of_user = user::first_piece(&self.user, pieces).map(|(place, words)| (place, THE_USER, words));
+    fn least(&self, user: &RankedUser<'_, '_>, counter: Counter, limit: u64) -> String {
+        let of_user = user.first_piece().map(|(place, words)| (place, THE_USER, words));
         let of_others = || self.said.last().map(|said| (said.place, THE_ASSISTANT, said.text.read().trim().to_owned()));
         let of_runs = || self.runs.last().map(|run| (run.place, "", run.label(None)));
-        let others = (self.user.len() + self.left_out).saturating_sub(1);
+        let others = (user.number() + self.left_out.user).saturating_sub(1);
         let count = left_out_line(others, "message", " of the user").map(|line| format!("\n{line}"));
         // Where there is room for little more, the words are worth more than the count.
         let count = count.filter(|count| counter.count_text(count).saturating_mul(3) <= limit).unwrap_or_default();
@@ -62,62 +64,101 @@ impl Digest<'_> {
 struct DigestWriter<'w, 'a> {
     digest: &'w Digest<'a>,
     counter: Counter,
-    /// The pieces of the user's messages, the most important first.
-    user: Vec<UserPiece>,
+    user: RankedUser<'w, 'a>,
 }
 
 impl DigestWriter<'_, '_> {
-    /// Writes the sections for so many tokens.
+    /// Writes all sections in `room` tokens.
     fn sections(&self, room: u64) -> String {
-        /// Shares of the room: of an earlier summary, the state, the calls, and the last report. The user's words have
-        /// shares by rank.
+        /// The share of the room that summaries of others have at least, as far as they need it.
         const EARLIER_SHARE: f64 = 0.25;
-        const STATE_SHARE: f64 = 0.2;
+        let earlier = self.earlier(share(room, EARLIER_SHARE));
+        let rest = self.rest(room.saturating_sub(self.tokens(&earlier)));
+        if rest.is_empty() {
+            return String::new();
+        }
+        let mut out = self.earlier(room.saturating_sub(self.tokens(&rest) + 1));
+        add_line(&mut out, &rest);
+        out
+    }
+
+    /// Writes the summaries of others, in front of what was told after them or beside them.
+    fn earlier(&self, room: u64) -> String {
+        let Digest { earlier, left_out, .. } = self.digest;
+        let (mut lines, mut not_told) = (Lines::new(), left_out.earlier);
+        let count = self.tokens(&format!("\n- {LEFT_OUT}999999 lines of an earlier summary.\n"));
+        let mut left = room.saturating_sub(self.tokens(EARLIER_AMONG) + count);
+        // The last one knows most.
+        for (place, text) in earlier.iter().rev() {
+            let (shown, more) =
+                earlier::told(text, self.counter, left.saturating_sub(self.tokens(&format!("- {place} "))));
+            not_told += more;
+            if !shown.is_empty() {
+                left = left.saturating_sub(self.tokens(&format!("- {place} {shown}\n")));
+                lines.push((*place, shown));
+            }
+        }
+        lines.reverse();
+        let is_among = lines.iter().any(|(place, _)| self.digest.user.iter().any(|message| message.place < *place));
+        let mut out = String::new();
+        let heading = if is_among { EARLIER_AMONG } else { EARLIER };
+        add_section(&mut out, heading, &lines, left_out_line(not_told, "line", " of an earlier summary"));
+        out
+    }
+
+    /// Writes all but the summaries of others.
+    fn rest(&self, room: u64) -> String {
+        /// Shares of the room: of the user's words, of the state where they need theirs and where they do not, of the calls,
+        /// and of the last report.
+        const USER_SHARE: f64 = 0.8;
+        const STATE_SHARES: (f64, f64) = (0.1, 0.2);
         const RUNS_SHARES: (f64, f64) = (0.45, 0.65);
         const REPORT_SHARE: f64 = 0.25;
-        let Digest { earlier, user, files, runs, said, .. } = self.digest;
+        let Digest { user, files, runs, said, left_out, .. } = self.digest;
         let (of_user, of_state, of_runs, of_said) = self.needs();
-        let of = |room: u64, share: f64| (room as f64 * share) as u64;
-        let share = |room: u64, least: f64, others: u64| of(room, least).max(room.saturating_sub(others));
-        let others = of_state + of_runs + of_said;
+        let least = |room: u64, least: f64, others: u64| share(room, least).max(room.saturating_sub(others));
         let count = self.tokens(&format!("\n- {LEFT_OUT}999999 messages of the user.\n"));
+        let legend = if self.digest.carried > 0 { LEGEND } else { "" };
+        let room = room.saturating_sub(self.tokens(legend));
         let mut out = String::new();
-        if let Some((place, text)) = earlier {
-            let shown = self.clipped_to(&text.read(), of(room, EARLIER_SHARE));
-            add_section(&mut out, EARLIER, &[(*place, shown)], None);
-        }
-        let base = room.saturating_sub(self.tokens(&out));
-        let most = |least| share(base, least, others).saturating_sub(self.tokens(USER) + count);
-        let lines = user::lines(user, &self.user, self.counter, most);
+        let most = least(room, USER_SHARE, of_state + of_runs + of_said);
+        let (lines, told) = self.user.lines(self.counter, most.saturating_sub(self.tokens(USER) + count));
         // Where not a piece of the user's words has room, a beginning of them is worth more than all else.
         if lines.is_empty() && !user.is_empty() {
             return String::new();
         }
-        let told = lines.iter().filter(|(_, text)| !text.starts_with(ASKED)).count();
-        let left_out = self.digest.left_out + user.len() - told;
-        add_section(&mut out, USER, &lines, left_out_line(left_out, "message", " of the user"));
-        let most = share(base, STATE_SHARE, of_user + of_runs + of_said);
-        let state = state::lines(self.digest, self.counter, most.saturating_sub(self.tokens(STATE) + 1));
-        if !state.is_empty() {
+        let not_told = left_out.user + self.user.number() - told;
+        add_section(&mut out, USER, &lines, left_out_line(not_told, "message", " of the user"));
+        let most = share(room, STATE_SHARES.1).min(room.saturating_sub(of_user));
+        let most = most.max(least(room, STATE_SHARES.0, of_user + of_runs + of_said));
+        let (state, not_told) =
+            state::lines(self.digest, self.counter, most.saturating_sub(self.tokens(STATE) + count));
+        let not_told = left_out_line(not_told, "line", " of the state");
+        if !state.is_empty() || not_told.is_some() {
             add_line(&mut out, STATE);
             state.iter().for_each(|line| add_line(&mut out, &format!("- {line}")));
+            not_told.iter().for_each(|line| add_line(&mut out, line));
         }
         let folder = state.iter().find_map(|line| line.strip_prefix(FOLDER));
         let told: Vec<&CallRun<'_>> = runs.iter().filter(|run| run.ended != Ended::NoResult).collect();
         let last = told.last().map(|run| run.place);
         let only_reads = |run: &&&CallRun<'_>| run.purpose == Purpose::Reads && Some(run.place) != last;
         let (reads, acts): (Vec<&CallRun<'_>>, Vec<&CallRun<'_>>) = told.iter().partition(only_reads);
-        let left = room.saturating_sub(self.tokens(&out) + self.tokens(RUNS) + self.tokens(SAID) + count);
-        let least = if files.changes().next().is_some() { RUNS_SHARES.0 } else { RUNS_SHARES.1 };
+        let left = room.saturating_sub(self.tokens(&out) + self.tokens(RUNS) + self.tokens(SAID) + 2 * count);
+        let of_acts = if files.changes().next().is_some() { RUNS_SHARES.0 } else { RUNS_SHARES.1 };
         let lines_of = |runs: &[&CallRun<'_>], room| runs::lines(runs, files, self.counter, room, folder);
-        let mut runs = lines_of(&acts, share(left, least, of_said));
+        let mut runs = lines_of(&acts, least(left, of_acts, of_said));
         let left = left.saturating_sub(self.cost(&runs));
-        let said = said::lines(said, self.counter, left, of(room, REPORT_SHARE));
-        runs.extend(lines_of(&reads, left.saturating_sub(self.cost(&said))));
+        let said_lines = said::lines(said, self.counter, left, share(room, REPORT_SHARE));
+        runs.extend(lines_of(&reads, left.saturating_sub(self.cost(&said_lines))));
         runs.sort_by_key(|(place, _)| *place);
-        let left_out = told.len() - runs.len() + self.digest.runs_left_out;
-        add_section(&mut out, RUNS, &runs, left_out_line(left_out, "call", "").filter(|_| !runs.is_empty()));
-        add_section(&mut out, SAID, &said, None);
+        let not_told = told.len() - runs.len() + left_out.runs;
+        add_section(&mut out, RUNS, &runs, left_out_line(not_told, "call", ""));
+        let not_told = (said.len() + left_out.said).saturating_sub(said_lines.len());
+        add_section(&mut out, SAID, &said_lines, left_out_line(not_told, "text", " of the assistant"));
+        if out.contains("[~") {
+            add_line(&mut out, legend);
+        }
         out
     }
 
@@ -147,22 +188,10 @@ impl DigestWriter<'_, '_> {
             tokens(said.iter().map(|said| said.text.bytes().min(most(said.kind)) + LINE).sum()),
         )
     }
-
-    /// Returns as much of a text as so many tokens allow.
-    fn clipped_to(&self, text: &str, most: u64) -> String {
-        const LEAST: usize = 8;
-        let mut bytes = usize::try_from(most).unwrap_or(usize::MAX).saturating_mul(4);
-        let mut shown = indented(&clipped(text, bytes));
-        while self.tokens(&shown) > most && bytes >= LEAST {
-            bytes = bytes / 5 * 4;
-            shown = indented(&clipped(text, bytes));
-        }
-        shown
-    }
 }
 
-fn left_out_line(number: usize, noun: &str, of: &str) -> Option<String> {
-    (number > 0).then(|| format!("- {LEFT_OUT}{}{of}.", counted(number, noun)))
+fn share(room: u64, part: f64) -> u64 {
+    (room as f64 * part) as u64
 }
 
 /// Adds a section, with the line that counts what it leaves out.

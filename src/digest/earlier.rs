@@ -1,0 +1,224 @@
+//! A summary that somebody else wrote: its text without the frame of its agent, and which of its lines are told.
+//!
+//! Lines with a cue come first, then the first line below each heading, the second, and so on. They are shown in their
+//! order, each below its own headings.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::digest::clip::{self, add_pieces, indented};
+use crate::digest::cues::has_cue;
+use crate::tokens::Counter;
+
+/// The sentences of Claude Code before and behind its summaries, each a paragraph.
+const OPENINGS: [&str; 2] =
+    ["This session is being continued from a previous conversation that ran out of context.", "Summary:"];
+const CLOSINGS: [&str; 4] = [
+    "Please continue the conversation from where we left it off without asking the user any further questions.",
+    "Please continue the conversation from where we left off without asking the user any further questions.",
+    "Continue the conversation from where it left off without asking the user any further questions.",
+    "If you need specific details from before compaction",
+];
+
+/// Returns a summary without the frame of its agent: the model's analysis before it, the tags around it, and Claude Code's
+/// sentences. What stands elsewhere in the text is of the summary.
+pub(super) fn without_frame(summary: &str) -> &str {
+    let mut rest = summary.trim();
+    if rest.starts_with(OPENINGS[0]) {
+        let opening = rest.find('\n').map_or(rest, |end| &rest[..end]);
+        rest = rest[opening.len()..].trim_start();
+        while let Some((before, last)) = rest.rsplit_once("\n\n").or_else(|| rest.rsplit_once('\n')) {
+            if !CLOSINGS.iter().any(|closing| last.trim().starts_with(closing)) {
+                break;
+            }
+            rest = before.trim_end();
+        }
+        rest = without_analysis(rest);
+        rest = rest
+            .strip_prefix("Analysis:")
+            .and_then(|rest| rest.split_once("\nSummary:\n"))
+            .map_or(rest, |(_, rest)| rest);
+        rest = rest.strip_prefix(OPENINGS[1]).unwrap_or(rest).trim_start();
+    }
+    rest = without_analysis(rest);
+    let inside = rest.strip_prefix("<summary>").and_then(|rest| rest.strip_suffix("</summary>"));
+    inside.unwrap_or(rest).trim()
+}
+
+fn without_analysis(text: &str) -> &str {
+    let behind = text.strip_prefix("<analysis>").and_then(|rest| rest.split_once("</analysis>"));
+    behind.map(|(_, rest)| rest.trim()).filter(|rest| !rest.is_empty()).unwrap_or(text)
+}
+
+/// A line, or a sentence of a long one.
+struct SummaryPiece {
+    range: Range<usize>,
+    /// The number of the line.
+    line: usize,
+    /// What it stands below: a heading, or an item with a smaller indentation.
+    parent: Option<usize>,
+    is_heading: bool,
+}
+
+/// Returns what is told of a summary in at most `most` tokens, and how many of its lines are left out.
+pub(super) fn told(text: &str, counter: Counter, most: u64) -> (String, usize) {
+    let pieces = pieces(text);
+    let mut left = most;
+    let mut shown: BTreeSet<usize> = BTreeSet::new();
+    for at in order(text, &pieces) {
+        let above = std::iter::successors(Some(at), |&at| pieces[at].parent);
+        let new: Vec<usize> = above.take_while(|at| !shown.contains(at)).collect();
+        let cost = |&at: &usize| counter.count_text(&indented(&text[pieces[at].range.clone()])) + 2;
+        let cost = new.iter().map(cost).sum();
+        if let Some(less) = left.checked_sub(cost) {
+            left = less;
+            shown.extend(new);
+        }
+    }
+    let lines: BTreeSet<usize> = pieces.iter().map(|piece| piece.line).collect();
+    let told: BTreeSet<usize> = shown.iter().map(|&at| pieces[at].line).collect();
+    let ranges: Vec<Range<usize>> = shown.iter().map(|&at| pieces[at].range.clone()).collect();
+    let shown = if ranges.is_empty() { String::new() } else { indented(&clip::shown(text, ranges)) };
+    (shown, lines.len() - told.len())
+}
+
+/// Returns the pieces that are not headings, in the order in which they are chosen.
+fn order(text: &str, pieces: &[SummaryPiece]) -> Vec<usize> {
+    // How many lines stand below each heading so far.
+    let mut below = vec![0_usize; pieces.len() + 1];
+    let mut order: Vec<(bool, usize, usize)> = Vec::new();
+    for (at, piece) in pieces.iter().enumerate().filter(|(_, piece)| !piece.is_heading) {
+        let heading = std::iter::successors(piece.parent, |&at| pieces[at].parent).find(|&at| pieces[at].is_heading);
+        let below = &mut below[heading.unwrap_or(pieces.len())];
+        *below += 1;
+        let is_rule = has_cue(&text[piece.range.clone()]);
+        order.push((!is_rule, if is_rule { 0 } else { *below }, at));
+    }
+    order.sort_unstable();
+    order.into_iter().map(|(_, _, at)| at).collect()
+}
+
+/// Cuts a summary into pieces, in order.
+fn pieces(text: &str) -> Vec<SummaryPiece> {
+    /// Levels: of a heading without a number of marks, and of lines, which have two for each column of indentation.
+    const HEADING: usize = 7;
+    const LINE: usize = 20;
+    let mut pieces: Vec<SummaryPiece> = Vec::new();
+    // What the next line can stand below, with their levels.
+    let mut above: Vec<(usize, usize)> = Vec::new();
+    let (mut at, mut is_code, mut is_behind_blank) = (0, false, false);
+    for (line, shown) in text.split_inclusive('\n').enumerate() {
+        let start = at;
+        at += shown.len();
+        let content = shown.trim();
+        if content.is_empty() || content.chars().all(|c| c == clip::GAP) {
+            is_behind_blank |= content.is_empty();
+            continue;
+        }
+        let is_fence = content.starts_with("```");
+        let in_code = is_code || is_fence;
+        is_code ^= is_fence;
+        let indent = shown.len() - shown.trim_start().len();
+        let announces = content.ends_with([':', '：']) || content.ends_with(":**");
+        let is_heading = !in_code && (announces || clip::is_heading(content));
+        let level = match content.len() - content.trim_start_matches('#').len() {
+            _ if in_code => LINE + 2 * indent + 1,
+            marks @ 1.. if is_heading => marks.min(HEADING),
+            _ if is_heading && !announces => HEADING,
+            _ => LINE + 2 * indent + usize::from(!is_heading),
+        };
+        // A paragraph ends a list and its announcement.
+        let ends_list = is_behind_blank && indent == 0 && !in_code && !clip::is_item(content);
+        above.retain(|(known, _)| *known < level && !(ends_list && *known >= LINE));
+        is_behind_blank = false;
+        let parent = above.last().map(|(_, at)| *at);
+        above.push((level, pieces.len()));
+        let whole = start..start + shown.trim_end().len();
+        let mut parts = Vec::new();
+        if content.len() > clip::LONGEST && !is_heading {
+            add_pieces(text, whole.clone(), clip::LONGEST, &mut parts);
+        }
+        let ranges = parts.into_iter().map(|part| part.range).filter(|range| !range.is_empty());
+        let mut ranges: Vec<Range<usize>> = ranges.collect();
+        if ranges.is_empty() {
+            ranges.push(whole);
+        }
+        pieces.extend(ranges.into_iter().map(|range| SummaryPiece { range, line, parent, is_heading }));
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLAUDE: &str = "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below:";
+    const GO_ON: &str = "Please continue the conversation from where we left it off without asking the user any further questions. Continue with the last task.";
+
+    #[test]
+    fn a_frame_is_cut_where_its_agent_writes_it() {
+        for (text, inside) in [
+            ("<summary>Never water bed 9.</summary>".to_owned(), "Never water bed 9."),
+            ("<summary>\na\nb\n</summary>\n".to_owned(), "a\nb"),
+            ("<analysis>hm</analysis>\n\n<summary>a</summary>".to_owned(), "a"),
+            (format!("{CLAUDE}\n<analysis>\nhm\n</analysis>\n\nSummary:\n1. a\n\n{GO_ON}"), "1. a"),
+            (format!("{CLAUDE}\nAnalysis:\nhm\n\nSummary:\n1. a\n{GO_ON}"), "1. a"),
+            (format!("{CLAUDE}\n\n<summary>a</summary>"), "a"),
+        ] {
+            assert_eq!(without_frame(&text), inside, "{text}");
+        }
+    }
+
+    #[test]
+    fn elsewhere_the_same_words_are_of_the_summary() {
+        for text in [
+            "a\n\nSummary:\nb",
+            "The parser reads </analysis> tags.\nb",
+            "Continue the conversation from the list.\nb",
+            "Please continue the conversation with Mia.",
+            "This session is being continued.\n- a",
+            "a\n<summary>b</summary>\nc",
+            "<analysis>only this</analysis>",
+            "a <summary>b</summary>",
+        ] {
+            assert_eq!(without_frame(text), text);
+        }
+    }
+
+    #[test]
+    fn rules_come_first_below_their_headings() {
+        let filler = |name: &str| format!("## {name}\n- one of {name}\n- two of {name}\n\n");
+        let text = format!(
+            "{}## Rules\n### Of Mia\n- never push\n{}Done:\n  - it was read\n  - Sub:\n    - only at night\n",
+            filler("A"),
+            filler("B")
+        );
+        let (shown, left_out) = told(&text, Counter::DEFAULT, 34);
+        assert_eq!(shown, "… ## Rules\n  ### Of Mia\n  - never push …\n  Done: …\n    - Sub:\n      - only at night");
+        assert_eq!(left_out, 7);
+        let (shown, left_out) = told(&text, Counter::DEFAULT, 1_000);
+        assert_eq!((shown.matches('…').count(), left_out), (0, 0), "{shown}");
+    }
+
+    #[test]
+    fn a_heading_stands_neither_alone_nor_over_others() {
+        let text = "## A\n\n## B\n- b is a long line of the summary\n\n**C**\n\nIt is c and as long as the other.\n";
+        for most in 0..60 {
+            let (shown, _) = told(text, Counter::DEFAULT, most);
+            assert!(!shown.contains("## A"), "{shown}");
+            assert_eq!(shown.contains("## B"), shown.contains("b is"), "{shown}");
+            assert_eq!(shown.contains("**C**"), shown.contains("It is c"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn long_lines_are_told_by_their_sentences() {
+        let text = format!(
+            "{}You must never deploy on Fridays. {}",
+            "It went well today. ".repeat(40),
+            "So did that. ".repeat(30)
+        );
+        let (shown, left_out) = told(&text, Counter::DEFAULT, 20);
+        assert_eq!((shown.as_str(), left_out), ("… You must never deploy on Fridays. …", 0));
+    }
+}
