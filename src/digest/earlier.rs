@@ -11,8 +11,7 @@ use crate::digest::cues::has_cue;
 use crate::tokens::Counter;
 
 /// The sentences of Claude Code before and behind its summaries, each a paragraph.
-const OPENINGS: [&str; 2] =
-    ["This session is being continued from a previous conversation that ran out of context.", "Summary:"];
+const OPENING: &str = "This session is being continued from a previous conversation that ran out of context.";
 const CLOSINGS: [&str; 4] = [
     "Please continue the conversation from where we left it off without asking the user any further questions.",
     "Please continue the conversation from where we left off without asking the user any further questions.",
@@ -24,10 +23,10 @@ const CLOSINGS: [&str; 4] = [
 /// sentences. What stands elsewhere in the text is of the summary.
 pub(super) fn without_frame(summary: &str) -> &str {
     let mut rest = summary.trim();
-    if rest.starts_with(OPENINGS[0]) {
+    if rest.starts_with(OPENING) {
         let opening = rest.find('\n').map_or(rest, |end| &rest[..end]);
         rest = rest[opening.len()..].trim_start();
-        while let Some((before, last)) = rest.rsplit_once("\n\n").or_else(|| rest.rsplit_once('\n')) {
+        while let Some((before, last)) = rest.rsplit_once('\n') {
             if !CLOSINGS.iter().any(|closing| last.trim().starts_with(closing)) {
                 break;
             }
@@ -38,7 +37,7 @@ pub(super) fn without_frame(summary: &str) -> &str {
             .strip_prefix("Analysis:")
             .and_then(|rest| rest.split_once("\nSummary:\n"))
             .map_or(rest, |(_, rest)| rest);
-        rest = rest.strip_prefix(OPENINGS[1]).unwrap_or(rest).trim_start();
+        rest = rest.strip_prefix("Summary:\n").unwrap_or(rest).trim_start();
     }
     rest = without_analysis(rest);
     let inside = rest.strip_prefix("<summary>").and_then(|rest| rest.strip_suffix("</summary>"));
@@ -194,8 +193,11 @@ mod tests {
             filler("B")
         );
         let (shown, left_out) = told(&text, Counter::DEFAULT, 34);
-        assert_eq!(shown, "… ## Rules\n  ### Of Mia\n  - never push …\n  Done: …\n    - Sub:\n      - only at night");
-        assert_eq!(left_out, 7);
+        assert_eq!(
+            shown,
+            "… ## Rules\n  ### Of Mia\n  - never push\n  ## B …\n  Done: …\n    - Sub:\n      - only at night"
+        );
+        assert_eq!(left_out, 6);
         let (shown, left_out) = told(&text, Counter::DEFAULT, 1_000);
         assert_eq!((shown.matches('…').count(), left_out), (0, 0), "{shown}");
     }
@@ -218,7 +220,7 @@ mod tests {
             "It went well today. ".repeat(40),
             "So did that. ".repeat(30)
         );
-        let (shown, left_out) = told(&text, Counter::DEFAULT, 20);
+        let (shown, left_out) = told(&text, Counter::DEFAULT, 12);
         assert_eq!((shown.as_str(), left_out), ("… You must never deploy on Fridays. …", 0));
     }
 }

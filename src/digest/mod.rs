@@ -44,6 +44,8 @@ use runs::CallRun;
 use said::Said;
 use user::UserMessage;
 
+#[cfg(test)]
+pub(crate) use cues::patterns;
 pub(crate) use grammar::without_own_headings;
 pub(crate) use reader::read;
 pub(crate) use words::words_of;
@@ -69,6 +71,25 @@ pub(crate) struct Digest<'a> {
     carried: usize,
     /// The number of messages.
     messages: usize,
+}
+
+impl Digest<'_> {
+    /// Of equal messages of the user the last stands. Messages that are equal where they were clipped count as left out.
+    fn keep_last_of_equal_messages(&mut self) {
+        let mut known = HashSet::new();
+        let mut kept = Vec::new();
+        for message in std::mem::take(&mut self.user).into_iter().rev() {
+            let key = message.key();
+            let is_clipped = message.alike > 1 || key.0.contains(clip::GAP);
+            if known.insert(key) {
+                kept.push(message);
+            } else if is_clipped {
+                self.left_out.user += message.alike;
+            }
+        }
+        kept.reverse();
+        self.user = kept;
+    }
 }
 
 /// What earlier digests had left out: messages of the user, lines of the state, calls, texts of the assistant, and lines of

@@ -1,6 +1,6 @@
 //! Reads a history in one pass: who speaks, what was said and done.
 
-use std::collections::{HashMap, HashSet, VecDeque, hash_map::DefaultHasher};
+use std::collections::{HashMap, VecDeque, hash_map::DefaultHasher};
 use std::hash::{Hash, Hasher};
 
 use serde_json::Value;
@@ -297,10 +297,7 @@ impl<'a> HistoryReader<'a, '_> {
         }
         let mut digest = self.digest;
         digest.runs.retain(|run| !run.is_superseded);
-        // Of equal messages the last stands.
-        let mut known = HashSet::new();
-        digest.user = digest.user.into_iter().rev().filter(|message| known.insert(message.key())).collect();
-        digest.user.reverse();
+        digest.keep_last_of_equal_messages();
         digest.runs.extend(self.last_of_files);
         digest.messages = messages;
         let of_commands = self.folders.into_iter().filter(|(folder, times)| *times > 1 && folder.starts_with('/'));

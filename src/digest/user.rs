@@ -77,8 +77,8 @@ impl<'a> UserMessage<'a> {
 /// The order in which pieces yield, the last first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum PieceRank {
-    /// The beginning of each of a few messages: none of these vanishes.
-    Beginning,
+    /// The beginning of each of a few messages, those with a rule first: none of these vanishes.
+    Beginning { is_rest: bool },
     /// Of the last message, or the opening of the first.
     Frame,
     /// A sentence with a cue, and what belongs to it.
@@ -122,7 +122,7 @@ impl<'d, 'a> RankedUser<'d, 'a> {
         let mut rules = 0;
         for (at, message) in user.iter().enumerate().rev() {
             // Where newer rules fill the room, older messages need not be read.
-            if rules > limit && at > 0 {
+            if rules > limit && at > 0 && user.len() > FEW {
                 continue;
             }
             let words = message.words();
@@ -147,9 +147,11 @@ impl<'d, 'a> RankedUser<'d, 'a> {
             let piece = |(rank, range)| UserPiece { rank, at, range: Some(range) };
             pieces.extend(of_message.into_iter().map(piece));
         }
-        // Of like ones the newer come first, and in a message what it begins with.
+        // Of like ones the newer come first, and in a message what it begins with. The first message does not vanish.
         pieces.sort_by_key(|piece| {
-            (piece.rank, last - piece.at, piece.range.is_none(), piece.range.as_ref().map(|range| range.start))
+            let is_beginning = matches!(piece.rank, PieceRank::Beginning { .. });
+            let age = if is_beginning && piece.at == 0 { 0 } else { last - piece.at };
+            (piece.rank, age, piece.range.is_none(), piece.range.as_ref().map(|range| range.start))
         });
         let number = |group: &[usize]| group.iter().map(|&at| user[at].alike).sum::<usize>();
         alike.retain(|_, group| group.len() > 1 && number(group) > 2);
@@ -309,13 +311,14 @@ fn rules(words: &str, pieces: &[ClipPiece]) -> Vec<bool> {
 fn begin(words: &str, pieces: &mut Vec<(PieceRank, Range<usize>)>, most: usize) {
     let Some(at) = (0..pieces.len()).min_by_key(|&at| pieces[at].0) else { return };
     let (rank, range) = pieces[at].clone();
+    let beginning = PieceRank::Beginning { is_rest: matches!(rank, PieceRank::Rest(_)) };
     if range.len() <= most || is_short(words) {
-        pieces[at].0 = PieceRank::Beginning;
+        pieces[at].0 = beginning;
         return;
     }
     let Some(head) = clip::chunks(words, range.clone(), most).into_iter().next() else { return };
     pieces[at] = (rank, head.end..range.end);
-    pieces.insert(at, (PieceRank::Beginning, head));
+    pieces.insert(at, (beginning, head));
 }
 
 /// Whether a message is so short that it stands whole or goes. Two characters of a script without blanks are a word.

@@ -118,8 +118,7 @@ impl DigestWriter<'_, '_> {
         let (of_user, of_state, of_runs, of_said) = self.needs();
         let least = |room: u64, least: f64, others: u64| share(room, least).max(room.saturating_sub(others));
         let count = self.tokens(&format!("\n- {LEFT_OUT}999999 messages of the user.\n"));
-        let legend = if self.digest.carried > 0 { LEGEND } else { "" };
-        let room = room.saturating_sub(self.tokens(legend));
+        let legend = if self.digest.carried > 0 { self.tokens(LEGEND) + 1 } else { 0 };
         let mut out = String::new();
         let most = least(room, USER_SHARE, of_state + of_runs + of_said);
         let (lines, told) = self.user.lines(self.counter, most.saturating_sub(self.tokens(USER) + count));
@@ -144,7 +143,7 @@ impl DigestWriter<'_, '_> {
         let last = told.last().map(|run| run.place);
         let only_reads = |run: &&&CallRun<'_>| run.purpose == Purpose::Reads && Some(run.place) != last;
         let (reads, acts): (Vec<&CallRun<'_>>, Vec<&CallRun<'_>>) = told.iter().partition(only_reads);
-        let left = room.saturating_sub(self.tokens(&out) + self.tokens(RUNS) + self.tokens(SAID) + 2 * count);
+        let left = room.saturating_sub(self.tokens(&out) + self.tokens(RUNS) + self.tokens(SAID) + 2 * count + legend);
         let of_acts = if files.changes().next().is_some() { RUNS_SHARES.0 } else { RUNS_SHARES.1 };
         let lines_of = |runs: &[&CallRun<'_>], room| runs::lines(runs, files, self.counter, room, folder);
         let mut runs = lines_of(&acts, least(left, of_acts, of_said));
@@ -156,8 +155,8 @@ impl DigestWriter<'_, '_> {
         add_section(&mut out, RUNS, &runs, left_out_line(not_told, "call", ""));
         let not_told = (said.len() + left_out.said).saturating_sub(said_lines.len());
         add_section(&mut out, SAID, &said_lines, left_out_line(not_told, "text", " of the assistant"));
-        if out.contains("[~") {
-            add_line(&mut out, legend);
+        if out.contains("[~") && self.tokens(&out) + legend <= room {
+            add_line(&mut out, LEGEND);
         }
         out
     }
@@ -174,10 +173,14 @@ impl DigestWriter<'_, '_> {
     fn needs(&self) -> (u64, u64, u64, u64) {
         /// Bytes of a token: a low figure, so that the estimate is high. Bytes around each line, and of a text that is told.
         const BYTES_PER_TOKEN: usize = 3;
+        const SAMPLE: &str = "The last run of each call, as told in order.";
         const LINE: usize = 60;
         const LONGEST: usize = 300;
         let Digest { user, files, runs, said, plan, .. } = self.digest;
-        let tokens = |bytes: usize| (bytes / BYTES_PER_TOKEN) as u64;
+        // A counter can count bytes.
+        let of_sample = usize::try_from(self.tokens(SAMPLE)).unwrap_or(usize::MAX).max(1);
+        let bytes_per_token = (SAMPLE.len() / of_sample).clamp(1, BYTES_PER_TOKEN);
+        let tokens = |bytes: usize| (bytes / bytes_per_token) as u64;
         let most = |kind| if kind == SaidKind::Report { 6 * LONGEST } else { LONGEST };
         let notes = files.edits.iter().chain(&files.failed).map(|note| note.text.len() + 2 * LINE);
         let state = notes.chain(files.newest_first().iter().map(|file| file.path.len() + 12)).sum::<usize>();

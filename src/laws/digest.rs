@@ -166,8 +166,12 @@ impl History {
         let persons = self.0[..count].iter().filter(|heard| heard.is_person).filter_map(|heard| heard.user.as_ref());
         let lacking: Vec<&str> = persons.map(|said| said.trim()).filter(|said| !shown.contains(said)).collect();
         let left_out: usize = items.iter().filter_map(Item::left_out).sum();
+        let alike: usize = items.iter().map(|item| item.stands_for - 1).sum();
         let different = lacking.iter().enumerate().filter(|(at, said)| !lacking[..*at].contains(said)).count();
-        assert!(different <= left_out, "{left_out} are left out, and these are not there: {lacking:?}\n{digest}");
+        assert!(
+            different <= left_out + alike,
+            "{left_out} are left out, and these are not there: {lacking:?}\n{digest}"
+        );
         let all = self.0.iter().filter(|heard| heard.user.is_some()).count();
         assert!(self.has_earlier() || left_out + shown.len() <= all, "{left_out} are left out of {all}: {digest}");
     }
@@ -239,7 +243,8 @@ impl History {
 
 /// Whether it is the end of a list of files, which says how many are not there.
 fn counts_the_rest(file: &str) -> bool {
-    file.trim_start_matches(", ").strip_prefix("… ").is_some_and(|rest| rest.ends_with(" more"))
+    let ends = |rest: &str| rest.ends_with(" more") || rest.ends_with(" left out earlier");
+    file.trim_start_matches(", ").strip_prefix(['…', 'a']).is_some_and(ends)
 }
 
 /// Returns the words of a line.

@@ -12,14 +12,18 @@ pub(crate) enum Section {
     Missing,
 }
 
-const HEADINGS: [(&str, Section); 6] = [
+const HEADINGS: [(&str, Section); 7] = [
     ("## Earlier summary; what follows is later and holds where the two differ", Section::Earlier),
+    ("## Earlier summary; what has a higher index is later and holds where the two differ", Section::Earlier),
     ("## The user, in order; later words hold where two disagree", Section::User),
     ("## State", Section::State),
     ("## Commands and calls, the last run of each", Section::Calls),
     ("## What the assistant said, in order", Section::Assistant),
     ("## Not in the summary above", Section::Missing),
 ];
+
+/// The last line of a digest with places of earlier sources.
+const LEGEND: &str = "## [~12] is message 12 of what an earlier summary replaced";
 
 /// What a line says before words of a message.
 const ASKED: &str = "The assistant asked:";
@@ -32,7 +36,7 @@ pub(super) const STALE: &str = "; nothing was run since the change of ";
 /// The lines of the state without an index of their own.
 pub(super) const FILES: [&str; 6] = ["Changed:", "Created:", "Deleted:", "Renamed:", "Restored:", "Read:"];
 /// The words of the lines of the state and of calls that are not from a message.
-pub(super) const OWN_WORDS: [&str; 36] = [
+pub(super) const OWN_WORDS: [&str; 40] = [
     "Plan",
     "x",
     "Failed",
@@ -69,6 +73,10 @@ pub(super) const OWN_WORDS: [&str; 36] = [
     "lines",
     "of",
     "in",
+    "and",
+    "left",
+    "out",
+    "earlier",
 ];
 
 /// An item of a digest: its index, or the one under the mark of carried lines, and its text without the marks.
@@ -78,6 +86,8 @@ pub(crate) struct Item {
     pub(crate) index: Option<usize>,
     pub(crate) is_carried: bool,
     pub(crate) text: String,
+    /// How many messages of the user it stands for.
+    pub(crate) stands_for: usize,
 }
 
 impl Item {
@@ -89,7 +99,10 @@ impl Item {
         });
         let (index, is_carried, text) =
             label.map_or((None, false, line), |(index, carried, text)| (Some(index), carried, text));
-        Item { section, index, is_carried, text: text.to_owned() }
+        let alike = text.strip_prefix('(').and_then(|rest| rest.split_once(" like this, but for digits) "));
+        let alike = alike.and_then(|(number, rest)| Some((number.parse().ok()?, rest)));
+        let (stands_for, text) = alike.filter(|_| section == Section::User).unwrap_or((1, text));
+        Item { section, index, is_carried, text: text.to_owned(), stands_for }
     }
 
     /// Returns the words of the assistant that a message of the user answers, if it is a line with these.
@@ -131,6 +144,7 @@ pub(crate) fn parse(digest: &str) -> Vec<Item> {
         }
         return items;
     }
+    let digest = digest.strip_suffix(LEGEND).map_or(digest, str::trim_end);
     for line in digest.lines() {
         assert!(!line.contains('\r') && !line.trim().is_empty(), "{line:?} of {digest}");
         if let Some(text) = line.strip_prefix("  ") {

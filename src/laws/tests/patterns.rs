@@ -17,6 +17,7 @@ fn every_pattern_of_the_program_compiles() {
         crate::redact::patterns(),
         crate::summary::acceptance::patterns(),
         crate::summary::inline_data::patterns(),
+        crate::digest::patterns(),
         crate::llm::patterns(),
     ];
     let built: usize = rooms.iter().map(Vec::len).sum();

@@ -3,6 +3,7 @@
 mod beside;
 mod limits;
 mod rounds;
+mod rules;
 mod speakers;
 mod statuses;
 
