@@ -11,6 +11,7 @@ use crate::transcript::Transcript;
 
 use crate::compact::archive::{Archived, ChangedConversation, Files, Section};
 use crate::compact::decide::Planned;
+use crate::compact::earlier::EarlierSummary;
 use crate::compact::summarize::Summary;
 
 /// The compaction of a conversation, done or planned.
@@ -23,6 +24,8 @@ pub(crate) struct Compaction<'t> {
     pub(crate) summary: Option<Summary>,
     /// The edits of messages that stay, in order.
     pub(crate) edits: Vec<Edit>,
+    /// The earlier summaries that the summary replaces.
+    pub(crate) earlier: Vec<EarlierSummary>,
     /// The removed content, for the archive.
     pub(crate) archived: Archived,
     /// The requests, and what they cost.

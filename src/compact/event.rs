@@ -8,6 +8,7 @@ use crate::prune::RuleSavings;
 use crate::rewrite::thinking::Removal;
 use crate::summary::acceptance::Refusal;
 
+use crate::compact::earlier::EarlierSummary;
 use crate::compact::policy::OnError;
 
 /// An event of a compaction.
@@ -64,6 +65,8 @@ pub(crate) enum CompactionEvent<'h> {
         /// Whether nobody summarizes, and it only says how much was removed.
         is_note: bool,
     },
+    /// Earlier summaries were replaced.
+    Earlier(&'h [EarlierSummary]),
     /// Secrets were masked: the number of each kind.
     Redacted(&'h BTreeMap<&'static str, u64>),
     /// Thinking that was signed for another history is removed, or stays and can be refused.

@@ -14,6 +14,7 @@ mod compaction;
 mod compactor;
 mod context;
 mod decide;
+mod earlier;
 pub(crate) mod economy;
 mod event;
 mod fit;
@@ -40,6 +41,7 @@ pub(crate) use compaction::Compaction;
 pub use compactor::{CompactedText, Compactor, restore};
 pub(crate) use context::CompactionContext;
 pub(crate) use decide::{Planned, decide};
+pub(crate) use earlier::EarlierSummary;
 pub(crate) use event::CompactionEvent;
 pub(crate) use fit::fit;
 pub(crate) use masking::{masked, redactor};
@@ -50,6 +52,7 @@ pub(crate) use reading::read;
 pub(crate) use summarize::{Summary, SummarySource};
 
 use compaction::Edits;
+use earlier::earlier_summaries;
 use summarize::{SummaryAttempt, summarize};
 
 impl CompactionContext<'_> {
@@ -111,12 +114,18 @@ impl CompactionContext<'_> {
         if failure.is_none() {
             self.check_window(source, &planned, tokens_after, result_tokens);
         }
+        let earlier = summary.as_ref().map_or(Vec::new(), |summary| {
+            let is_by_model = summary.by == SummarySource::Summarizer && !self.policy.summary.is_embedded();
+            earlier_summaries(self.policy, &planned, (!is_by_model).then_some(&summary.text))
+        });
+        self.report(source, CompactionEvent::Earlier(&earlier));
         archived.files.extend(edits.files);
         archived.sections.extend(edits.sections);
         let done = Compaction {
             plan: edits.plan,
             summary,
             edits: edits.edits,
+            earlier,
             archived,
             bill: session.bill,
             tokens_before: self.counts.then(|| planned.tokens(self.policy)),

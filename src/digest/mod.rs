@@ -15,7 +15,7 @@
 //! - `user`, `said`: what was said, and which pieces of it come first. `clip`: texts cut at sentences and list items.
 //! - `cues`: the words that make a sentence a rule. `earlier`: a summary that somebody else wrote.
 //! - `grammar`: the form of a digest. `write`: the shares of the room, and the sections. `carried`: a digest read back.
-//!   `missing`: what stands beside a summary.
+//!   `missing`: what stands beside a summary. `standing`: which lines of one stand in the next.
 
 mod carried;
 mod clip;
@@ -29,6 +29,7 @@ mod plan;
 mod reader;
 mod runs;
 mod said;
+mod standing;
 mod state;
 mod user;
 mod values;
@@ -48,6 +49,7 @@ use user::UserMessage;
 pub(crate) use cues::patterns;
 pub(crate) use grammar::without_own_headings;
 pub(crate) use reader::read;
+pub(crate) use standing::lines_standing;
 pub(crate) use words::words_of;
 
 /// What code can say of a history.

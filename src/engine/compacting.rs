@@ -121,7 +121,8 @@ impl Task<'_> {
         self.warn_of_unknown_tools(source, &planned);
         let explain = self.explain(document);
         let worth = explain.and_then(|_| economy::estimated(&planned, self.policy));
-        let saving = self.explain_plan(explain, source, &planned, worth.as_ref());
+        let earlier = if explain.is_some() { context.earlier_of_plan(transcript, &planned) } else { Vec::new() };
+        let saving = self.explain_plan(explain, source, &planned, &earlier, worth.as_ref());
         let mut compaction = match self.check_plan(source, &planned) {
             Ok(()) => context.carry_out(source, planned),
             Err(error) => context.refused(planned, error),
@@ -182,7 +183,11 @@ impl Task<'_> {
             (false, None) => Status::Unchanged,
         };
         let keeps_rows = self.settings.output.keeps_rows();
-        let plan = if keeps_rows { DryRun::new(source, &compaction.planned, policy).to_value() } else { Value::Null };
+        let plan = if keeps_rows {
+            DryRun::new(source, &compaction.planned, policy).with_earlier(&compaction.earlier).to_value()
+        } else {
+            Value::Null
+        };
         ReportRow {
             status,
             skipped_lines: 0,

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::compact::{Compaction, CompactionEvent, Planned, certain_files, economy};
+use crate::compact::{Compaction, CompactionEvent, EarlierSummary, Planned, certain_files, economy};
 use crate::engine::read::source_name;
 use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::task::Task;
@@ -38,22 +38,24 @@ impl Task<'_> {
             let estimate = json || self.settings.stderr.volume == Volume::Verbose || explain.is_some();
             let mut worth = estimate.then(|| economy::estimated(&planned, self.policy)).flatten();
             self.report_plan(&source, &planned, worth.as_ref());
+            let mut earlier = Vec::new();
             if explain.is_some() {
+                earlier = self.context(&|_, _| ()).earlier_of_plan(transcript, &planned);
                 let mut row = ReportRow::without_plan(&source, Status::Unchanged, None);
-                row.saving = self.explain_plan(explain, &source, &planned, worth.as_ref());
+                row.saving = self.explain_plan(explain, &source, &planned, &earlier, worth.as_ref());
                 result.rows.push(row);
             }
             planned.check(&source, self.policy)?;
             self.check_state(&source, &planned)?;
-            let line = |planned: &Planned<'_>, economy, summary: Option<&str>| {
+            let line = |planned: &Planned<'_>, earlier: &[EarlierSummary], economy, summary: Option<&str>| {
                 if json {
-                    DryRun::new(&source, planned, self.policy).with(economy, summary).to_line()
+                    DryRun::new(&source, planned, self.policy).with_earlier(earlier).with(economy, summary).to_line()
                 } else {
                     self.line(&source, transcript, planned.plan.cutoff)
                 }
             };
             if !preview {
-                text.push_str(&line(&planned, worth, None));
+                text.push_str(&line(&planned, &earlier, worth, None));
                 continue;
             }
             let compaction = self.preview(&source, planned)?;
@@ -62,7 +64,7 @@ impl Task<'_> {
                 worth = compaction.economy.or(worth);
                 self.notify(Event::Previewed { source: &source, summary });
             }
-            text.push_str(&line(&compaction.planned, worth, summary));
+            text.push_str(&line(&compaction.planned, &compaction.earlier, worth, summary));
         }
         result.content = ResultContent::Text(text);
         Ok(())

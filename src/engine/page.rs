@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
-use crate::compact::{Compaction, CompactionPolicy, Planned, masked, redactor};
+use crate::compact::{Compaction, CompactionPolicy, EarlierSummary, Planned, masked, redactor};
 use crate::events::Drawn;
 use crate::exit::Failure;
 use crate::files::output::{self, OutputFile};
@@ -95,9 +95,19 @@ fn draw_compaction(
     let archive = policy.archive.as_deref().filter(|_| !compaction.archived.sections.is_empty());
     let no_edits = &[][..];
     let pruned = compaction.planned.pruned_sizes();
-    let of_plan =
-        Picture { source, transcript: before, tally, plan: &plan, pruned, policy: &policy.cut, archive, economy: None };
-    let decision = of_plan.decision();
+    let of_plan = Picture {
+        source,
+        transcript: before,
+        tally,
+        plan: &plan,
+        pruned,
+        policy: &policy.cut,
+        archive,
+        earlier: &compaction.earlier,
+        economy: None,
+    };
+    let earlier = compaction.earlier.iter().map(EarlierSummary::sentence);
+    let decision = std::iter::once(of_plan.decision()).chain(earlier).collect::<Vec<_>>().join("; ");
     Drawn {
         messages: remaining(transcript, &plan, summary, no_edits).len(),
         decision,

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use anyhow::Result;
 
-use crate::compact::{CompactionContext, CompactionEvent, CompactionPolicy, Planned, certain_files};
+use crate::compact::{CompactionContext, CompactionEvent, CompactionPolicy, EarlierSummary, Planned, certain_files};
 use crate::events::{Event, Listener, Saving, UnchangedReasons};
 use crate::files::append;
 use crate::files::input::Input;
@@ -101,11 +101,12 @@ impl Task<'_> {
         explain: Option<Explain>,
         source: &str,
         plan: &Planned<'_>,
+        earlier: &[EarlierSummary],
         economy: Option<&Economy>,
     ) -> Option<Saving> {
         match explain? {
             Explain::Picture => {
-                self.notify(Event::Explained { source, plan, policy: self.policy, economy });
+                self.notify(Event::Explained { source, plan, policy: self.policy, earlier, economy });
                 None
             }
             Explain::Table => Some(Saving {

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::compact::{CompactionEvent, CompactionPolicy, Planned};
+use crate::compact::{CompactionEvent, CompactionPolicy, EarlierSummary, Planned};
 use crate::fault::Fault;
 use crate::plan::Plan;
 use crate::plan::breaches::Breach;
@@ -53,7 +53,13 @@ pub(crate) enum Event<'e> {
     /// The estimated savings and costs of a compaction.
     Estimated { source: &'e str, economy: &'e Economy, reader: Option<&'e str> },
     /// `--explain` draws a conversation.
-    Explained { source: &'e str, plan: &'e Planned<'e>, policy: &'e CompactionPolicy, economy: Option<&'e Economy> },
+    Explained {
+        source: &'e str,
+        plan: &'e Planned<'e>,
+        policy: &'e CompactionPolicy,
+        earlier: &'e [EarlierSummary],
+        economy: Option<&'e Economy>,
+    },
     /// The cut splits a call from its result, which `--pairs` allows.
     Split { source: &'e str, plan: &'e Plan, pairs: Pairs },
     /// `--prune-except` names a tool that has no calls.

@@ -10,7 +10,7 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::compact::{CompactionPolicy, Planned, Summary};
+use crate::compact::{CompactionPolicy, EarlierSummary, Planned, Summary};
 use crate::events::{Event, Listener, ReportRow};
 use crate::exit::Failure;
 use crate::plan::Plan;
@@ -45,6 +45,9 @@ pub(crate) struct DryRun<'r> {
     /// What happens to the provider's own compactions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     compactions: Vec<Compacted>,
+    /// The earlier summaries that the new one replaces, and what it has of them.
+    #[serde(skip_serializing_if = "<[EarlierSummary]>::is_empty")]
+    earlier: &'r [EarlierSummary],
     /// The effect of each rule of `--prune`.
     prune: BTreeMap<&'static str, PrunedBy>,
     pub(super) summarize: RangeSize,
@@ -153,6 +156,7 @@ impl<'r> DryRun<'r> {
             moved_because: plan.moved_because.as_deref(),
             pinned: &plan.pinned,
             compactions: Compacted::of(transcript, plan),
+            earlier: &[],
             summarize: RangeSize { to: plan.cutoff, ..part(&summarized, plan.cutoff) },
             prune: planned.savings().into_iter().map(by_rule).collect(),
             middle: RangeSize { from: plan.cutoff, to: planned.kept_from, tokens: as_pruned(&middle) },
@@ -168,6 +172,12 @@ impl<'r> DryRun<'r> {
     #[must_use]
     pub(crate) fn with(self, economy: Option<Economy>, summary: Option<&'r str>) -> Self {
         DryRun { economy, summary, ..self }
+    }
+
+    /// Adds what becomes of earlier summaries.
+    #[must_use]
+    pub(crate) fn with_earlier(self, earlier: &'r [EarlierSummary]) -> Self {
+        DryRun { earlier, ..self }
     }
 
     /// Returns the object.

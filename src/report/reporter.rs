@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::compact::{CompactionEvent, CompactionPolicy, OnError, Planned, masked, redactor};
+use crate::compact::{CompactionEvent, CompactionPolicy, EarlierSummary, OnError, Planned, masked, redactor};
 use crate::events::{Counted, Event, Listener, PrunedOnly};
 use crate::llm::http::Between;
 use crate::llm::limiter::MOST_IN_A_ROW;
@@ -44,7 +44,9 @@ impl Reporter {
 impl Listener for Reporter {
     fn handle(&self, event: &Event<'_>) -> Result<()> {
         match *event {
-            Event::Explained { source, plan, policy, economy } => picture(source, plan, policy, economy),
+            Event::Explained { source, plan, policy, earlier, economy } => {
+                picture(source, plan, policy, earlier, economy)
+            }
             Event::LargestLosses { largest, looked } => {
                 let table = savings::draw(largest, terminal::columns(), looked);
                 if !table.is_empty() {
@@ -208,6 +210,10 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
             let places: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
             (Verbose, format!("secrets were masked: {}", places.join(", ")))
         }
+        CompactionEvent::Earlier([]) => return None,
+        CompactionEvent::Earlier(earlier) => {
+            (Verbose, earlier.iter().map(EarlierSummary::sentence).collect::<Vec<_>>().join("; "))
+        }
         CompactionEvent::NotSummarized { arguments, results } => (Usual, not_summarized(arguments, results)?),
         CompactionEvent::Pruned([]) => return None,
         CompactionEvent::Pruned(savings) => (Verbose, pruned(savings)),
@@ -330,7 +336,13 @@ fn thinking(removal: &Removal) -> Vec<String> {
 }
 
 /// Draws a conversation and its plan. The user asked for it, so it is shown at any volume.
-fn picture(source: &str, planned: &Planned<'_>, policy: &CompactionPolicy, economy: Option<&Economy>) {
+fn picture(
+    source: &str,
+    planned: &Planned<'_>,
+    policy: &CompactionPolicy,
+    earlier: &[EarlierSummary],
+    economy: Option<&Economy>,
+) {
     let Planned { view, tally, plan, .. } = planned;
     let economy = economy.map(|economy| economy.sentence(true, policy.reader_name()));
     let arena = Arena::default();
@@ -339,7 +351,7 @@ fn picture(source: &str, planned: &Planned<'_>, policy: &CompactionPolicy, econo
     let Ok(transcript) = masked(view, &[], masks.as_mut(), &arena) else { return };
     let (policy, archive) = (&policy.cut, policy.archive.as_deref());
     let pruned = planned.pruned_sizes();
-    let picture = Picture { source, transcript, tally, plan, pruned, policy, archive, economy };
+    let picture = Picture { source, transcript, tally, plan, pruned, policy, archive, earlier, economy };
     terminal::draw(&picture.draw(terminal::columns()));
 }
 

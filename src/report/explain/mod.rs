@@ -13,6 +13,7 @@ use std::path::Path;
 
 use clap::builder::styling::{AnsiColor, Style};
 
+use crate::compact::EarlierSummary;
 use crate::plan::{CutPolicy, Plan, total};
 use crate::sanitize::sanitize;
 use crate::tokens::{Categories, Tally};
@@ -50,6 +51,8 @@ pub(crate) struct Picture<'p, 'a> {
     pub(crate) policy: &'p CutPolicy,
     /// The file for removed messages.
     pub(crate) archive: Option<&'p Path>,
+    /// What becomes of earlier summaries.
+    pub(crate) earlier: &'p [EarlierSummary],
     /// What the plan saves and costs, in a sentence.
     pub(crate) economy: Option<String>,
 }
@@ -159,7 +162,7 @@ impl Picture<'_, '_> {
 
     /// Draws the head: the conversation, the decision and its reason.
     fn head(&self, columns: usize, out: &mut String) {
-        let Picture { transcript, tally, plan, policy, .. } = self;
+        let Picture { transcript, tally, policy, .. } = self;
         let mut first = StyledLine::default();
         let window = policy.context_window.map(|window| format!(", a window of {window}")).unwrap_or_default();
         let size = format!(
@@ -180,10 +183,7 @@ impl Picture<'_, '_> {
             wrapped(&size, columns, out);
         }
         wrapped(&sanitize(&self.decision()), columns, out);
-        if let Some(carried) = plan.carried {
-            let text = format!("the earlier summary, message {carried}, is carried on by the new one");
-            wrapped(&text, columns, out);
-        }
+        self.earlier.iter().for_each(|earlier| wrapped(&earlier.sentence(), columns, out));
         if let Some(compaction) = self.compaction() {
             wrapped(&compaction, columns, out);
         }
@@ -195,12 +195,14 @@ impl Picture<'_, '_> {
     /// Describes what happens to the provider's own compactions, where there are any.
     pub(crate) fn compaction(&self) -> Option<String> {
         let Picture { transcript, plan, .. } = self;
+        let is_carried = |index: usize| self.earlier.iter().any(|earlier| earlier.index == Some(index));
         let stays = |index: &usize| *index >= plan.cutoff || plan.pinned.binary_search(index).is_ok();
-        let clauses = transcript.compactions.iter().filter(|&&index| index >= plan.start).map(|index| {
+        let compactions = transcript.compactions.iter().filter(|&&index| index >= plan.start && !is_carried(index));
+        let clauses = compactions.map(|index| {
             let message = &transcript.messages[*index];
             let what = match message.compaction() {
                 Some(ProviderCompaction::Readable(_)) if stays(index) => "stays",
-                Some(ProviderCompaction::Readable(_)) => "is an earlier summary, and the new one carries it on",
+                Some(ProviderCompaction::Readable(_)) => "is an earlier summary",
                 Some(ProviderCompaction::Failed) => "failed, and stays as it is",
                 _ => "can only be read by its provider, and stays as it is",
             };

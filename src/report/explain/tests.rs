@@ -37,6 +37,7 @@ fn coloured(messages: &[String], policy: &CutPolicy, columns: usize) -> String {
     let plan = plan(transcript, &tally, policy, moved_cut);
     let (archive, economy) = (None, None);
     Picture {
+        earlier: &[],
         source: "chat.json",
         transcript,
         tally: &tally,

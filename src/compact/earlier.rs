@@ -1,0 +1,92 @@
+//! Earlier summaries that a compaction replaces, and what becomes of them.
+
+use serde::Serialize;
+
+use crate::digest;
+use crate::plan::carried::carried;
+use crate::transcript::compaction::ProviderCompaction;
+use crate::transcript::view::Arena;
+use crate::transcript::{Message, Transcript};
+
+use crate::compact::context::CompactionContext;
+use crate::compact::decide::Planned;
+use crate::compact::policy::{CompactionPolicy, SummarizerKind};
+
+/// An earlier summary that a compaction replaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct EarlierSummary {
+    /// The index of its message; none where it stands beside the messages.
+    pub(crate) index: Option<usize>,
+    /// Its lines that are not blank.
+    pub(crate) lines: usize,
+    /// How many of them stand in the new summary; none where a model wrote that.
+    pub(crate) carried: Option<usize>,
+}
+
+impl EarlierSummary {
+    /// Says what becomes of it.
+    pub(crate) fn sentence(&self) -> String {
+        let place = self.index.map_or("beside the messages".to_owned(), |index| format!("in message {index}"));
+        let end = match self.carried {
+            None => "is sent to the model".to_owned(),
+            Some(0) => "is not carried on".to_owned(),
+            Some(carried) if carried == self.lines => "is carried on".to_owned(),
+            Some(carried) => format!("is carried on in part ({carried} of {} lines)", self.lines),
+        };
+        format!("the earlier summary {place} {end}")
+    }
+}
+
+impl CompactionContext<'_> {
+    /// Tells what will become of the earlier summaries that a plan replaces, without asking a model.
+    pub(crate) fn earlier_of_plan<'t>(
+        &self,
+        transcript: &'t Transcript<'t>,
+        planned: &Planned<'_>,
+    ) -> Vec<EarlierSummary> {
+        if planned.plan.cutoff == 0 || texts(self.policy, planned).is_empty() {
+            return Vec::new();
+        }
+        match self.policy.summary.summarizer {
+            SummarizerKind::Model | SummarizerKind::Command => earlier_summaries(self.policy, planned, None),
+            SummarizerKind::Off => earlier_summaries(self.policy, planned, Some("")),
+            SummarizerKind::Embedded => {
+                let silent = CompactionContext { listen: &|_, _| (), ..*self };
+                let arena = Arena::default();
+                let again = silent.plan(transcript, &arena);
+                again.map(|planned| silent.carry_out("", planned).earlier).unwrap_or_default()
+            }
+        }
+    }
+}
+
+/// Returns the earlier summaries that a plan replaces, and what the new summary has of them; that is not known of one that
+/// a model wrote.
+pub(super) fn earlier_summaries(
+    policy: &CompactionPolicy,
+    planned: &Planned<'_>,
+    summary: Option<&str>,
+) -> Vec<EarlierSummary> {
+    let earlier = |(index, text): (Option<usize>, String)| {
+        let (lines, standing) = digest::lines_standing(&text, &policy.cut.summary_prefix, summary.unwrap_or(""));
+        EarlierSummary { index, lines, carried: summary.map(|_| standing) }
+    };
+    texts(policy, planned).into_iter().map(earlier).collect()
+}
+
+/// Returns the texts of the earlier summaries that a plan replaces, with the indices of those that are messages.
+fn texts(policy: &CompactionPolicy, planned: &Planned<'_>) -> Vec<(Option<usize>, String)> {
+    let beside = carried(planned.transcript, &policy.cut).map(|one| (one.index, one.text.into_owned()));
+    let summarized = planned.plan.summarized().into_iter();
+    let among = summarized.filter_map(|index| Some((Some(index), text_of(&planned.transcript.messages[index])?)));
+    beside.into_iter().chain(among).collect()
+}
+
+/// Returns the text of a message that is an earlier summary.
+fn text_of(message: &Message<'_>) -> Option<String> {
+    if let Some(ProviderCompaction::Readable(text)) = message.compaction() {
+        return Some(text.decode().into_owned());
+    }
+    let texts = || message.content.texts().iter().map(|text| text.decode().into_owned()).collect::<Vec<_>>();
+    message.earlier.then(|| texts().join("\n"))
+}
