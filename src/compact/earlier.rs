@@ -4,13 +4,11 @@ use serde::Serialize;
 
 use crate::digest;
 use crate::plan::carried::carried;
+use crate::transcript::Message;
 use crate::transcript::compaction::ProviderCompaction;
-use crate::transcript::view::Arena;
-use crate::transcript::{Message, Transcript};
 
-use crate::compact::context::CompactionContext;
 use crate::compact::decide::Planned;
-use crate::compact::policy::{CompactionPolicy, SummarizerKind};
+use crate::compact::policy::CompactionPolicy;
 
 /// An earlier summary that a compaction replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -37,32 +35,9 @@ impl EarlierSummary {
     }
 }
 
-impl CompactionContext<'_> {
-    /// Tells what will become of the earlier summaries that a plan replaces, without asking a model.
-    pub(crate) fn earlier_of_plan<'t>(
-        &self,
-        transcript: &'t Transcript<'t>,
-        planned: &Planned<'_>,
-    ) -> Vec<EarlierSummary> {
-        if planned.plan.cutoff == 0 || texts(self.policy, planned).is_empty() {
-            return Vec::new();
-        }
-        match self.policy.summary.summarizer {
-            SummarizerKind::Model | SummarizerKind::Command => earlier_summaries(self.policy, planned, None),
-            SummarizerKind::Off => earlier_summaries(self.policy, planned, Some("")),
-            SummarizerKind::Embedded => {
-                let silent = CompactionContext { listen: &|_, _| (), ..*self };
-                let arena = Arena::default();
-                let again = silent.plan(transcript, &arena);
-                again.map(|planned| silent.carry_out("", planned).earlier).unwrap_or_default()
-            }
-        }
-    }
-}
-
 /// Returns the earlier summaries that a plan replaces, and what the new summary has of them; that is not known of one that
 /// a model wrote.
-pub(super) fn earlier_summaries(
+pub(crate) fn earlier_summaries(
     policy: &CompactionPolicy,
     planned: &Planned<'_>,
     summary: Option<&str>,

@@ -84,6 +84,27 @@ impl CompactionContext<'_> {
         self.finish(source, if has_none { planned.pruned_alone(self.policy) } else { planned }, attempt)
     }
 
+    /// Tells what will become of the earlier summaries that a plan replaces, without asking a model.
+    pub(crate) fn earlier_of_plan<'t>(
+        &self,
+        transcript: &'t Transcript<'t>,
+        planned: &Planned<'_>,
+    ) -> Vec<EarlierSummary> {
+        if planned.plan.cutoff == 0 || earlier_summaries(self.policy, planned, None).is_empty() {
+            return Vec::new();
+        }
+        match self.policy.summary.summarizer {
+            SummarizerKind::Model | SummarizerKind::Command => earlier_summaries(self.policy, planned, None),
+            SummarizerKind::Off => earlier_summaries(self.policy, planned, Some("")),
+            SummarizerKind::Embedded => {
+                let silent = CompactionContext { listen: &|_, _| (), ..*self };
+                let arena = Arena::default();
+                let again = silent.plan(transcript, &arena);
+                again.map(|planned| silent.carry_out("", planned).earlier).unwrap_or_default()
+            }
+        }
+    }
+
     /// Returns the compaction of a plan that is not carried out, because of a failure.
     pub(crate) fn refused<'t>(&self, planned: Planned<'t>, failure: anyhow::Error) -> Compaction<'t> {
         self.finish("", planned, SummaryAttempt { failure: Some(failure), ..SummaryAttempt::default() })

@@ -108,20 +108,22 @@ impl DigestWriter<'_, '_> {
 
     /// Writes all but the summaries of others.
     fn rest(&self, room: u64) -> String {
-        /// Shares of the room: of the user's words, of the state where they need theirs and where they do not, of the calls,
-        /// and of the last report.
+        /// Shares of the room: of the user's words, of the state where they need theirs and where they do not, and of the last
+        /// report.
         const USER_SHARE: f64 = 0.8;
         const STATE_SHARES: (f64, f64) = (0.1, 0.2);
-        const RUNS_SHARES: (f64, f64) = (0.45, 0.65);
         const REPORT_SHARE: f64 = 0.25;
-        let Digest { user, files, runs, said, left_out, .. } = self.digest;
+        let Digest { user, left_out, .. } = self.digest;
         let (of_user, of_state, of_runs, of_said) = self.needs();
         let least = |room: u64, least: f64, others: u64| share(room, least).max(room.saturating_sub(others));
         let count = self.tokens(&format!("\n- {LEFT_OUT}999999 messages of the user.\n"));
         let legend = if self.digest.carried > 0 { self.tokens(LEGEND) + 1 } else { 0 };
         let mut out = String::new();
-        let most = least(room, USER_SHARE, of_state + of_runs + of_said);
-        let (lines, told) = self.user.lines(self.counter, most.saturating_sub(self.tokens(USER) + count));
+        let most = least(room, USER_SHARE, of_state + of_runs + of_said).saturating_sub(self.tokens(USER));
+        let of = |reserved: u64| self.user.lines(self.counter, most.saturating_sub(reserved));
+        // Room for a count is kept only where one is needed.
+        let whole = Some(of(0)).filter(|(_, told)| left_out.user == 0 && *told == self.user.number());
+        let (lines, told) = whole.unwrap_or_else(|| of(count));
         // Where not a piece of the user's words has room, a beginning of them is worth more than all else.
         if lines.is_empty() && !user.is_empty() {
             return String::new();
@@ -129,9 +131,11 @@ impl DigestWriter<'_, '_> {
         let not_told = left_out.user + self.user.number() - told;
         add_section(&mut out, USER, &lines, left_out_line(not_told, "message", " of the user"));
         let most = share(room, STATE_SHARES.1).min(room.saturating_sub(of_user));
-        let most = most.max(least(room, STATE_SHARES.0, of_user + of_runs + of_said));
-        let (state, not_told) =
-            state::lines(self.digest, self.counter, most.saturating_sub(self.tokens(STATE) + count));
+        let most =
+            most.max(least(room, STATE_SHARES.0, of_user + of_runs + of_said)).saturating_sub(self.tokens(STATE));
+        let of = |reserved: u64| state::lines(self.digest, self.counter, most.saturating_sub(reserved));
+        let whole = Some(of(0)).filter(|(_, not_told)| *not_told == 0);
+        let (state, not_told) = whole.unwrap_or_else(|| of(count));
         let not_told = left_out_line(not_told, "line", " of the state");
         if !state.is_empty() || not_told.is_some() {
             add_line(&mut out, STATE);
@@ -139,26 +143,48 @@ impl DigestWriter<'_, '_> {
             not_told.iter().for_each(|line| add_line(&mut out, line));
         }
         let folder = state.iter().find_map(|line| line.strip_prefix(FOLDER));
+        let with_steps = |reserved: u64| {
+            let left = room.saturating_sub(self.tokens(&out) + reserved + legend);
+            let mut whole = out.clone();
+            self.add_steps(&mut whole, left, share(room, REPORT_SHARE), folder);
+            whole
+        };
+        let mut whole = with_steps(0);
+        if self.tokens(&whole) + legend > room {
+            whole = with_steps(2 * count);
+        }
+        if self.digest.carried > 0 && whole.contains("[~") && self.tokens(&whole) + legend <= room {
+            add_line(&mut whole, LEGEND);
+        }
+        whole
+    }
+
+    /// Adds the calls and the assistant's words in `room` tokens, of which the last report has at most `for_report`.
+    fn add_steps(&self, out: &mut String, room: u64, for_report: u64, folder: Option<&str>) {
+        /// The least share of calls: a smaller one where changed files tell what was done.
+        const RUNS_SHARES: (f64, f64) = (0.45, 0.65);
+        let Digest { files, runs, said, left_out, .. } = self.digest;
+        let (.., of_said) = self.needs();
         let told: Vec<&CallRun<'_>> = runs.iter().filter(|run| run.ended != Ended::NoResult).collect();
         let last = told.last().map(|run| run.place);
         let only_reads = |run: &&&CallRun<'_>| run.purpose == Purpose::Reads && Some(run.place) != last;
         let (reads, acts): (Vec<&CallRun<'_>>, Vec<&CallRun<'_>>) = told.iter().partition(only_reads);
-        let left = room.saturating_sub(self.tokens(&out) + self.tokens(RUNS) + self.tokens(SAID) + 2 * count + legend);
+        let left = room.saturating_sub(self.tokens(RUNS) + self.tokens(SAID));
         let of_acts = if files.changes().next().is_some() { RUNS_SHARES.0 } else { RUNS_SHARES.1 };
         let lines_of = |runs: &[&CallRun<'_>], room| runs::lines(runs, files, self.counter, room, folder);
-        let mut runs = lines_of(&acts, least(left, of_acts, of_said));
+        let mut runs = lines_of(&acts, share(left, of_acts).max(left.saturating_sub(of_said)));
         let left = left.saturating_sub(self.cost(&runs));
-        let said_lines = said::lines(said, self.counter, left, share(room, REPORT_SHARE));
+        let said_lines = said::lines(said, self.counter, left, for_report);
         runs.extend(lines_of(&reads, left.saturating_sub(self.cost(&said_lines))));
         runs.sort_by_key(|(place, _)| *place);
-        let not_told = told.len() - runs.len() + left_out.runs;
-        add_section(&mut out, RUNS, &runs, left_out_line(not_told, "call", ""));
+        // A count alone is worth its room only where an earlier digest told what is left out.
+        let is_carried = told.iter().any(|run| run.place.is_carried()) || left_out.runs > 0;
+        let not_told = left_out_line(told.len() - runs.len() + left_out.runs, "call", "");
+        add_section(out, RUNS, &runs, not_told.filter(|_| is_carried || !runs.is_empty()));
+        let is_carried = said.iter().any(|said| said.place.is_carried()) || left_out.said > 0;
         let not_told = (said.len() + left_out.said).saturating_sub(said_lines.len());
-        add_section(&mut out, SAID, &said_lines, left_out_line(not_told, "text", " of the assistant"));
-        if out.contains("[~") && self.tokens(&out) + legend <= room {
-            add_line(&mut out, LEGEND);
-        }
-        out
+        let not_told = left_out_line(not_told, "text", " of the assistant");
+        add_section(out, SAID, &said_lines, not_told.filter(|_| is_carried || !said_lines.is_empty()));
     }
 
     fn tokens(&self, text: &str) -> u64 {
