@@ -136,8 +136,10 @@ fn sentences(text: &str, line: Range<usize>) -> Vec<Range<usize>> {
 
 /// Whether a full stop ends a sentence, by what stands before it and behind it. It does not after `e.g` and `3`.
 fn ends_sentence(before: &str, behind: &str) -> bool {
+    const ABBREVIATIONS: [&str; 13] = ["e.g", "i.e", "etc", "vs", "cf", "ca", "no", "No", "Nr", "Dr", "Mr", "Ms", "St"];
     let word = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or("");
-    let is_abbreviation = (1..=2).contains(&word.len()) || ["e.g", "i.e", "etc", "vs"].contains(&word);
+    let is_number = word.len() <= 2 && word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_abbreviation = word.len() == 1 || is_number || ABBREVIATIONS.contains(&word);
     let opens = |c: char| !c.is_lowercase() && !matches!(c, ',' | ';' | ')');
     !is_abbreviation && behind.starts_with(char::is_whitespace) && behind.trim_start().starts_with(opens)
 }

@@ -8,7 +8,7 @@ use crate::pattern::pattern;
 
 /// A language a row, at most 24 words each. `*` stands for any ending, and `n't` for every verb that has it.
 const CUES: [&str; 7] = [
-    "never|no|not|n't|must|only|always|at most|at least|avoid|keep|ensure|make|should|without|instead|actually|stop|from now on|require*|exact*|forbid*|max*|rule*",
+    "never|no|not|n't|must|only|always|at most|at least|avoid|keep|ensure|make|should|without|instead|actually|stop|from now on|require*|exact*|forbid*|max|rule*",
     "nie|niemals|nicht|kein*|muss|müssen|nur|immer|höchstens|mindestens|maximal|soll*|ohne|statt*|sondern|vermeid*|ab jetzt|verboten|unbedingt|genau|darf|dürfen|regel*|bleib*",
     "jamais|ne|pas|doit|doivent|seulement|uniquement|toujours|au plus|au moins|sans|plutôt|au lieu|désormais|interdit*|obligatoire*|exactement|il faut|évite*|garde*|aucun*|maximum|règle*|arrête*",
     "nunca|no|debe*|solo|sólo|solamente|siempre|como máximo|al menos|evita*|sin|en vez|en lugar|a partir de ahora|prohibido|exactamente|hay que|tiene que|mantén|ningún*|jamás|únicamente|regla*|deja de",
@@ -91,6 +91,7 @@ mod tests {
             "Deploy the docs now.",
             "go on",
             "Note the notion of nodes.",
+            "I see range(MAX_RETRIES + 1) in the diff.",
             "I want the agent to open the file.",
             "Lies jetzt Datei 7.",
             "看一下第七个文件。",
