@@ -72,26 +72,41 @@ impl DigestWriter<'_, '_> {
     fn sections(&self, room: u64) -> String {
         /// The share of the room that summaries of others have at least, as far as they need it.
         const EARLIER_SHARE: f64 = 0.25;
-        let earlier = self.earlier(share(room, EARLIER_SHARE));
-        let rest = self.rest(room.saturating_sub(self.tokens(&earlier)));
+        let least = share(room, EARLIER_SHARE);
+        let mut out = self.earlier(least);
+        let rest = self.rest(room.saturating_sub(self.tokens(&out)));
         if rest.is_empty() {
             return String::new();
         }
-        let mut out = self.earlier(room.saturating_sub(self.tokens(&rest) + 1));
+        let unused = room.saturating_sub(self.tokens(&rest) + 1);
+        if unused > least {
+            out = self.earlier(unused);
+        }
         add_line(&mut out, &rest);
         out
     }
 
     /// Writes the summaries of others, in front of what was told after them or beside them.
     fn earlier(&self, room: u64) -> String {
-        let Digest { earlier, left_out, .. } = self.digest;
-        let (mut lines, mut not_told) = (Lines::new(), left_out.earlier);
         let count = self.tokens(&format!("\n- {LEFT_OUT}999999 lines of an earlier summary.\n"));
-        let mut left = room.saturating_sub(self.tokens(EARLIER_AMONG) + count);
+        let of = |reserved: u64| self.earlier_lines(room.saturating_sub(self.tokens(EARLIER_AMONG) + reserved));
+        // Room for a count is kept only where one is needed.
+        let (lines, not_told) = Some(of(0)).filter(|(_, not_told)| *not_told == 0).unwrap_or_else(|| of(count));
+        let is_among = lines.iter().any(|(place, _)| self.digest.user.iter().any(|message| message.place < *place));
+        let mut out = String::new();
+        let heading = if is_among { EARLIER_AMONG } else { EARLIER };
+        add_section(&mut out, heading, &lines, left_out_line(not_told, "line", " of an earlier summary"));
+        out
+    }
+
+    /// Returns what is told of the summaries of others in `room` tokens, and how many of their lines are left out.
+    fn earlier_lines(&self, room: u64) -> (Lines, usize) {
+        let Digest { earlier, left_out, .. } = self.digest;
+        let (mut lines, mut not_told, mut left) = (Lines::new(), left_out.earlier, room);
         // The last one knows most.
         for (place, text) in earlier.iter().rev() {
-            let (shown, more) =
-                earlier::told(text, self.counter, left.saturating_sub(self.tokens(&format!("- {place} "))));
+            let around = self.tokens(&format!("- {place} \n"));
+            let (shown, more) = earlier::told(text, self.counter, left.saturating_sub(around));
             not_told += more;
             if !shown.is_empty() {
                 left = left.saturating_sub(self.tokens(&format!("- {place} {shown}\n")));
@@ -99,11 +114,7 @@ impl DigestWriter<'_, '_> {
             }
         }
         lines.reverse();
-        let is_among = lines.iter().any(|(place, _)| self.digest.user.iter().any(|message| message.place < *place));
-        let mut out = String::new();
-        let heading = if is_among { EARLIER_AMONG } else { EARLIER };
-        add_section(&mut out, heading, &lines, left_out_line(not_told, "line", " of an earlier summary"));
-        out
+        (lines, not_told)
     }
 
     /// Writes all but the summaries of others.
