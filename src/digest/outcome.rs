@@ -42,7 +42,7 @@ pub(super) fn ended(result: &LazyText<'_>, marked: Option<bool>) -> Ended {
 
 /// Whether a result without a status reads like the refusal of an edit. It decides only which of two lists names a file.
 pub(super) fn reads_as_error(result: &str) -> bool {
-    const OPENINGS: &str = "error|<tool_use_error>|failed|failure|no replacement|no match|invalid|cannot|could not|permission denied|file not found|string to replace not found|traceback|patch failed";
+    const OPENINGS: &str = "error|<tool_use_error>|failed|failure|no replacement|no match|invalid|cannot|could not|permission denied|file not found|string to replace not found|traceback|patch failed|the user doesn't want|the user does not want|the user denied|the user rejected|user rejected|user denied|user declined|rejected by|exec command rejected|the operation was rejected|permission for this tool use was denied|用户拒绝|用户取消";
     words::opens_with(result, OPENINGS)
 }
 
@@ -60,7 +60,7 @@ fn lines_of_output<'r>(output: &'r str, call: &ToldCall<'_>) -> Vec<&'r str> {
         line.strip_suffix("</output>").unwrap_or(line).trim()
     };
     let is_frame = |line: &&str| {
-        let is_mark = line.len() < 200 && words::opens_with(line, FRAMES);
+        let is_mark = line.len() < 200 && (words::opens_with(line, FRAMES) || line.ends_with("] Result:"));
         let is_echo = *line == call.label.trim_matches('`');
         let is_tag = line.starts_with('<') && is_in(line.trim_matches(['<', '/', '>']), TAGS);
         is_mark || is_tag || is_echo || !line.contains(char::is_alphanumeric) || call.noise.contains(&noise_key(line))
