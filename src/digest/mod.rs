@@ -76,14 +76,19 @@ pub(crate) struct Digest<'a> {
 }
 
 impl Digest<'_> {
-    /// Of equal messages of the user the last stands. Messages that are equal where they were clipped count as left out.
+    /// Of equal messages of the user the last stands. Messages that are equal where they were clipped count as left out. A
+    /// wish that was interrupted does not stand: each line that says so has its place, and one is enough.
     fn keep_last_of_equal_messages(&mut self) {
         let mut known = HashSet::new();
-        let mut kept = Vec::new();
+        let mut kept: Vec<UserMessage<'_>> = Vec::new();
         for message in std::mem::take(&mut self.user).into_iter().rev() {
             let key = message.key();
             let is_clipped = message.alike > 1 || key.0.contains(clip::GAP);
-            if known.insert(key) {
+            if message.is_interruption() {
+                if !kept.last().is_some_and(UserMessage::is_interruption) {
+                    kept.push(message);
+                }
+            } else if known.insert(key) {
                 kept.push(message);
             } else if is_clipped {
                 self.left_out.user += message.alike;

@@ -8,6 +8,7 @@ use crate::digest::clip::{self, GAP, middle_cut};
 use crate::digest::{values, words};
 use crate::transcript::lazy_text::LazyText;
 use crate::transcript::status::{EDGE, FALSE, exit_status};
+use crate::transcript::tools::purpose::is_in;
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,22 +42,28 @@ pub(super) fn ended(result: &LazyText<'_>, marked: Option<bool>) -> Ended {
 
 /// Whether a result without a status reads like the refusal of an edit. It decides only which of two lists names a file.
 pub(super) fn reads_as_error(result: &str) -> bool {
-    const OPENINGS: &str = "error|<tool_use_error>|failed|failure|no replacement|no match|invalid|cannot|could not|permission denied|file not found|string to replace not found|traceback|patch failed";
+    const OPENINGS: &str = "error|<tool_use_error>|failed|failure|no replacement|no match|invalid|cannot|could not|permission denied|file not found|string to replace not found|traceback|patch failed|the user doesn't want|the user does not want|the user denied|the user rejected|user rejected|user denied|user declined|rejected by|exec command rejected|the operation was rejected|permission for this tool use was denied|用户拒绝|用户取消";
     words::opens_with(result, OPENINGS)
 }
 
 /// Returns the lines of an output without what an agent's shell prints around it: tags, marks of the end, the command.
 fn lines_of_output<'r>(output: &'r str, call: &ToldCall<'_>) -> Vec<&'r str> {
     const FRAMES: &str = "![|<returncode>|<output_head>|<output_tail>|<elided_chars>|<warning>|[command finished|[the command completed|[current working directory|[python interpreter|[jupyter|shell cwd was reset|wall time:|[... omitted 0 of|exit code|process exited with code|chunk id:|original token count:|output:|observation:";
+    // How replies of agents without native calls begin, and the tags around them.
+    const LABELS: [&str; 4] = ["Observation:", "OBSERVATION:", "Code output:", "Command output:"];
+    const TAGS: &str =
+        "tool_response|tool_result|tool_output|function_results|function_result|observation|results|result";
     let inside = |line: &'r str| {
         let line = line.trim();
+        let line = LABELS.iter().find_map(|label| line.strip_prefix(label)).unwrap_or(line).trim_start();
         let line = line.strip_prefix("<output>").unwrap_or(line);
         line.strip_suffix("</output>").unwrap_or(line).trim()
     };
     let is_frame = |line: &&str| {
-        let is_mark = line.len() < 200 && words::opens_with(line, FRAMES);
+        let is_mark = line.len() < 200 && (words::opens_with(line, FRAMES) || line.ends_with("] Result:"));
         let is_echo = *line == call.label.trim_matches('`');
-        is_mark || is_echo || !line.contains(char::is_alphanumeric) || call.noise.contains(&noise_key(line))
+        let is_tag = line.starts_with('<') && is_in(line.trim_matches(['<', '/', '>']), TAGS);
+        is_mark || is_tag || is_echo || !line.contains(char::is_alphanumeric) || call.noise.contains(&noise_key(line))
     };
     output.lines().map(inside).filter(|line| !is_frame(line)).collect()
 }

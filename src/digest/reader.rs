@@ -1,27 +1,27 @@
 //! Reads a history in one pass: who speaks, what was said and done.
 
-use std::collections::{HashMap, VecDeque, hash_map::DefaultHasher};
-use std::hash::{Hash, Hasher};
+mod calls;
 
-use serde_json::Value;
+use std::collections::{HashMap, VecDeque};
 
 use crate::digest::earlier::without_frame;
-use crate::digest::files::CallText;
 use crate::digest::grammar::Place;
-use crate::digest::outcome::{Ended, ended, reads_as_error};
-use crate::digest::runs::{CallRun, folder_of_command};
+use crate::digest::outcome::Ended;
+use crate::digest::reader::calls::{CallResult, OpenCall};
+use crate::digest::runs::CallRun;
 use crate::digest::said::{Said, SaidKind};
 use crate::digest::user::UserMessage;
 use crate::digest::{Digest, carried};
 use crate::transcript::compaction::ProviderCompaction;
+use crate::transcript::denial::Denial;
 use crate::transcript::fence;
 use crate::transcript::lazy_text::{LazyText, texts_of};
 use crate::transcript::loaded::loaded_tools;
-use crate::transcript::speaker::{is_observation, notes_interruption, refusal, shell_block, words_of_person};
+use crate::transcript::speaker::{INTERRUPTION, is_handed_over, is_interruption, words_of_person};
 use crate::transcript::status::status_mark;
 use crate::transcript::text::Text;
-use crate::transcript::tools::purpose::{Purpose, is_in, purpose_of};
-use crate::transcript::tools::{Access, ToolUse, words_of_name};
+use crate::transcript::text_calls::{TextCall, shell_block};
+use crate::transcript::text_replies::{self, answered_call, feedback, is_reply, is_shell_output};
 use crate::transcript::{Content, Message, PartKind, Role};
 use crate::wording::counted;
 
@@ -35,22 +35,15 @@ pub(crate) fn read<'a>(messages: &[&Message<'a>], indices: &[usize], prefix: &st
     reader.finish(messages.len())
 }
 
-/// A call whose result is not there yet.
-struct OpenCall<'a> {
-    place: Place,
-    name: String,
-    arguments: LazyText<'a>,
-    is_interrupted: bool,
-}
-
-/// The result of a call.
-struct CallResult<'a> {
-    place: Place,
-    text: LazyText<'a>,
-    /// Whether it failed, where the format says so.
-    marked: Option<bool>,
-    /// What it holds that is not text.
-    other: Option<String>,
+/// What may follow a message of the assistant in the user's place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Awaited {
+    #[default]
+    Words,
+    /// The output of a command, in the form of one.
+    Output,
+    /// The reply to a call: the next message has the form of one.
+    Reply,
 }
 
 #[derive(Default)]
@@ -59,6 +52,11 @@ struct HistoryReader<'a, 'p> {
     prefix: &'p str,
     open: Vec<Option<OpenCall<'a>>>,
     open_by_id: HashMap<Option<String>, VecDeque<usize>>,
+    /// How many of the open calls came before the user interrupted the agent.
+    interrupted: usize,
+    awaited: Awaited,
+    /// The place of the last text that was not only thought.
+    spoken: Option<usize>,
     /// The place of the last run of each key in the list of runs.
     runs: HashMap<u64, usize>,
     /// Whether the message before is a summary: the command of an output behind it is gone.
@@ -87,17 +85,26 @@ impl<'a> HistoryReader<'a, '_> {
         let (texts, results, thoughts) = texts_of(message);
         let text = LazyText::new(texts);
         if message.earlier {
-            return self.read_earlier(place, &text.read(), message.ours);
+            self.read_earlier(place, &text.read(), message.ours);
+            self.awaited = Awaited::Words;
+            self.spoken = self.digest.said.len().checked_sub(1);
+            return;
         }
         match message.role {
-            Role::User if message.is_user_turn() => self.read_user(message, place, &text, follows_summary),
+            Role::User if message.is_user_turn() => self.read_user(message, place, &text, follows_summary, next),
             Role::Assistant => self.read_assistant(message, place, &text, thoughts, next),
             _ => {}
+        }
+        for denial in message.content.parts().iter().filter_map(|part| Denial::in_part(part.json)) {
+            self.add_words_of_denial(place, &denial.words("").unwrap_or_default());
         }
         for call in &message.calls {
             let name = call.name.map(|name| name.decode().into_owned()).unwrap_or_default();
             let arguments = LazyText::of_arguments(call.arguments);
-            self.add_call(call.id, OpenCall { place, name, arguments, is_interrupted: false });
+            self.add_call(call.id, OpenCall { place, name, arguments });
+        }
+        if message.is_interrupted() {
+            self.interrupt(place);
         }
         let mut texts = results.into_iter().map(LazyText::new);
         let mut contents = message.content.parts().iter().filter_map(|part| match &part.kind {
@@ -105,16 +112,18 @@ impl<'a> HistoryReader<'a, '_> {
             _ => None,
         });
         for answer in &message.results {
+            self.awaited = Awaited::Words;
             let loaded = loaded_tools(answer.json);
             // If a whole message is a result, its content is the result.
             let other = other_content(contents.next().unwrap_or(&message.content), loaded.len());
             self.digest.loaded.add(place, loaded.into_iter().map(|name| name.decode().into_owned()));
             let text = texts.next().unwrap_or_else(|| text.clone());
-            self.add_result(answer.id, CallResult { place, text, marked: status_mark(answer.json), other });
+            let (marked, denial) = (status_mark(answer.json), answer.denial.as_deref().copied());
+            self.add_result(answer.id, CallResult { place, text, marked, denial, other });
         }
         if matches!(message.role, Role::Tool | Role::Function) && message.results.is_empty() {
             let other = other_content(&message.content, 0);
-            self.add_result(None, CallResult { place, text, marked: None, other });
+            self.add_result(None, CallResult { place, text, marked: None, denial: None, other });
         }
     }
 
@@ -125,32 +134,60 @@ impl<'a> HistoryReader<'a, '_> {
         }
     }
 
-    fn read_user(&mut self, message: &Message<'a>, place: Place, text: &LazyText<'a>, follows_summary: bool) {
+    fn read_user(
+        &mut self,
+        message: &Message<'a>,
+        place: Place,
+        text: &LazyText<'a>,
+        follows_summary: bool,
+        next: Option<&Message<'a>>,
+    ) {
+        let awaited = std::mem::take(&mut self.awaited);
         let all = text.read();
-        if notes_interruption(&all) {
-            self.open.iter_mut().flatten().for_each(|call| call.is_interrupted = true);
-        }
         let is_inserted = message.is_marked_as_inserted() && message.results.is_empty() && !self.follows_slash_command;
         self.follows_slash_command = all.trim_start().starts_with('<') && all.contains("<command-name>");
+        let answer = || next.map(|next| LazyText::new(texts_of(next).0).opening(text_replies::OPENING));
         let words = words_of_person(&all);
-        if is_inserted || words.trim().is_empty() {
+        if words.lines().any(is_interruption) {
+            self.interrupted = self.open.len();
+        }
+        if is_inserted || words.trim().is_empty() || is_handed_over(&all, answer) {
             return;
         }
-        let follows_command = self.open_by_id.get(&None).is_some_and(|open| !open.is_empty());
-        let is_marked = || message.json.get_text("message_type").is_some_and(|kind| kind.is("observation"));
-        // A person does not answer a command with what looks like a summary.
-        let is_output = || is_observation(&words, follows_command) || is_marked() || message.opens_with(self.prefix);
-        if (follows_command || follows_summary) && is_output() {
-            return self.add_result(
-                None,
-                CallResult { place, text: text.clone(), marked: None, other: other_content(&message.content, 0) },
-            );
+        let before = self.spoken.filter(|_| follows_summary).map(|spoken| self.digest.said[spoken].text.read());
+        let answers = awaited == Awaited::Reply && is_reply(&all)
+            || before.is_some_and(|before| answered_call(&before, &all).is_some());
+        if answers || self.is_output(message, &words, awaited, follows_summary) {
+            // Several replies can follow each other. Where no call is known, a person may have written it.
+            self.awaited = awaited;
+            self.digest.left_out.user += usize::from(!answers && awaited == Awaited::Words);
+            let other = other_content(&message.content, 0);
+            self.add_result(None, CallResult { place, text: text.clone(), marked: None, denial: None, other });
+            for said in feedback(&message.content.texts()) {
+                self.add_words_of_denial(place, &said);
+            }
+            return;
         }
-        let asked = self.digest.said.iter().rev().find(|said| said.kind != SaidKind::Thought);
         let last_user = self.digest.user.last().map(|message| message.place);
+        let asked = self.spoken.map(|spoken| &self.digest.said[spoken]);
         let asked = asked.filter(|said| said.kind == SaidKind::Report && Some(said.place) > last_user);
         let asked = asked.and_then(|said| UserMessage::asked(&words, said.place, &said.text));
         self.digest.user.push(UserMessage::new(place, text.clone(), &words, asked));
+    }
+
+    /// Whether a message in the user's place is the output of a command. The command of one behind a summary is gone.
+    fn is_output(&self, message: &Message<'a>, words: &str, awaited: Awaited, follows_summary: bool) -> bool {
+        let follows_command = awaited != Awaited::Words;
+        let is_marked = || message.json.get_text("message_type").is_some_and(|kind| kind.is("observation"));
+        // A person does not answer a command with what looks like a summary.
+        (follows_command || follows_summary)
+            && (is_shell_output(words, follows_command) || is_marked() || message.opens_with(self.prefix))
+    }
+
+    /// Notes that the user interrupted the agent, where its record has no line that says so.
+    fn interrupt(&mut self, place: Place) {
+        self.interrupted = self.open.len();
+        self.digest.user.push(UserMessage::new(place, LazyText::Owned(INTERRUPTION.into()), INTERRUPTION, None));
     }
 
     fn read_assistant(
@@ -161,138 +198,59 @@ impl<'a> HistoryReader<'a, '_> {
         thoughts: Vec<Text<'a>>,
         next: Option<&Message<'a>>,
     ) {
+        let says_nothing = text.is_blank();
+        if !says_nothing || !message.calls.is_empty() {
+            self.awaited = Awaited::Words;
+        }
         // What was thought is told where nothing was said.
-        if text.is_blank() {
+        if says_nothing {
             let text = LazyText::new(thoughts);
             let thought = Said { place, text, kind: SaidKind::Thought };
             self.digest.said.extend(Some(thought).filter(|thought| !thought.text.is_blank()));
             return;
         }
-        let is_next_output = || {
-            next.is_some_and(|next| {
-                next.role == Role::User && is_observation(&LazyText::new(texts_of(next).0).read(), true)
-            })
-        };
-        let all = if message.calls.is_empty() { text.read() } else { "".into() };
-        let command = shell_block(&all, is_next_output);
-        let action = || message.command_beside().map(|action| action.decode());
-        let action = if message.calls.is_empty() && command.is_none() { action() } else { None };
-        let command = command.or(action.as_deref());
+        let call = if message.calls.is_empty() { self.call_in_text(message, &text.read(), next) } else { None };
         // Some formats write a call as a message of its own.
-        let acts =
-            !message.calls.is_empty() || command.is_some() || next.is_some_and(|next| next.role == Role::Assistant);
+        let acts = !message.calls.is_empty() || call.is_some() || next.is_some_and(|next| next.role == Role::Assistant);
         let kind = if acts { SaidKind::Step } else { SaidKind::Report };
+        self.spoken = Some(self.digest.said.len());
         self.digest.said.push(Said { place, text: text.clone(), kind });
-        if let Some(command) = command {
-            let arguments = LazyText::Owned(command.into());
-            self.add_call(None, OpenCall { place, name: "bash".to_owned(), arguments, is_interrupted: false });
+        if text.read().lines().next_back().is_some_and(is_interruption) {
+            self.interrupt(place);
+        }
+        if let Some(TextCall { name, arguments }) = call {
+            // A reply answers the text before it, and none of earlier ones.
+            self.open_by_id.remove(&None);
+            self.add_call(None, OpenCall { place, name, arguments: LazyText::Owned(arguments.into()) });
         }
     }
 
-    fn add_call(&mut self, id: Option<Text<'_>>, call: OpenCall<'a>) {
-        self.open_by_id.entry(id.map(|id| id.decode().into_owned())).or_default().push_back(self.open.len());
-        self.open.push(Some(call));
-    }
-
-    fn add_result(&mut self, id: Option<Text<'_>>, result: CallResult<'a>) {
-        let queue = self.open_by_id.get_mut(&id.map(|id| id.decode().into_owned()));
-        let call = queue.and_then(VecDeque::pop_front).and_then(|at| self.open[at].take());
-        if let Some(call) = call {
-            self.end_call(call, Some(result));
+    /// Returns the call in a text of the assistant: one that the next message answers, or that nothing follows.
+    fn call_in_text(&mut self, message: &Message<'a>, text: &str, next: Option<&Message<'a>>) -> Option<TextCall> {
+        let reply = next.filter(|next| next.role == Role::User).map(|next| LazyText::new(texts_of(next).0));
+        let opening = reply.as_ref().map(|reply| reply.opening(text_replies::OPENING)).unwrap_or_default();
+        if let Some(call) = answered_call(text, &opening) {
+            self.awaited = Awaited::Reply;
+            return Some(call);
         }
-    }
-
-    /// Notes what a call did, once its result is there or will not come.
-    fn end_call(&mut self, call: OpenCall<'a>, result: Option<CallResult<'a>>) {
-        /// Characters of a result that tell what kind it is. The rest is not decoded until it is told.
-        const OPENING: usize = 400;
-        let OpenCall { place, name, arguments, is_interrupted } = call;
-        let text = arguments.read();
-        let given: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
-        let answer = result.as_ref().map_or(String::new(), |result| result.text.opening(OPENING));
-        let mut end = match &result {
-            Some(result) => ended(&result.text, result.marked),
-            None if is_interrupted => Ended::Refused,
-            None => Ended::NoResult,
-        };
-        let has_failed = matches!(end, Ended::Failed(_));
-        let is_thought = words_of_name(&name).iter().any(|word| is_in(word, "think|thinking|sequentialthinking"));
-        if is_thought || !has_failed && result.is_some() && self.digest.plan.update(&name, &given, &answer, place) {
-            return;
-        }
-        let tool = ToolUse::parse_with_json(&name, &given, &text);
-        let changed = tool.files.iter().find(|file| file.access == Access::Changed);
-        if let Some(result) = &result {
-            // Programs ask the user only before an action.
-            let asks = result.marked.unwrap_or(changed.is_some() || tool.command_acts());
-            // Without a mark, words in what a command printed can be those of a page.
-            let may_have_words = result.marked.is_some() || tool.command.is_none();
-            if asks && refusal(&answer).is_some_and(|words| may_have_words || words.is_empty()) {
-                end = Ended::Refused;
-                self.add_words_of_refusal(result);
-            }
-        }
-        let edit_failed = has_failed || end == Ended::Unknown && reads_as_error(&answer);
-        let is_told = end != Ended::Refused && end != Ended::NoResult;
-        if let Some(file) = changed.filter(|_| is_told && tool.command.is_none() && edit_failed) {
-            return self.digest.files.add_failure(&file.path, place, &answer);
-        }
-        if is_told && !has_failed {
-            let call = CallText { name: &name, given: &given, arguments: &text, result: &answer };
-            self.digest.files.add_call(call, &tool, place);
-        }
-        // The state tells which files were changed or read. What a command shows of one is there still.
-        let is_of_files = is_told && (tool.command.is_none() && changed.is_some() || tool.only_reads && !has_failed);
-        if let Some(folder) = tool.command.as_deref().and_then(folder_of_command) {
-            *self.folders.entry(folder.to_owned()).or_default() += 1;
-        }
-        let purpose = if is_of_files { Purpose::Reads } else { purpose_of(&name, &tool, &answer) };
-        let mut key = DefaultHasher::new();
-        (tool.command.as_deref().map_or((&*name, &*text), |command| ("", command.trim()))).hash(&mut key);
-        drop(text);
-        let (result, other) = result.map(|result| (result.text, result.other)).unzip();
-        let run = CallRun { purpose, name, arguments, result, other: other.flatten(), ..CallRun::new(place, end) };
-        // The last call is told whatever it was.
-        self.last_of_files = None;
-        if is_of_files {
-            self.last_of_files = Some(run);
-        } else {
-            self.add_run(key.finish(), run);
-        }
-    }
-
-    /// Adds what the user said in refusing a call.
-    fn add_words_of_refusal(&mut self, result: &CallResult<'a>) {
-        let text = result.text.read();
-        let words = refusal(&text).unwrap_or("");
-        if !words.is_empty() {
-            self.digest.user.push(UserMessage::new(result.place, LazyText::Owned(words.into()), words, None));
-        }
-    }
-
-    /// Adds the last run of its key, in place of the one before, and of the one that an earlier digest told.
-    fn add_run(&mut self, key: u64, mut run: CallRun<'a>) {
-        let runs = &mut self.digest.runs;
-        if self.carried.is_none() {
-            let told = runs.iter().enumerate().filter(|(_, run)| run.carried.is_some());
-            self.carried = Some(told.map(|(at, run)| (run.label(None), at)).collect());
-        }
-        let carried = self.carried.iter_mut().filter(|carried| !carried.is_empty());
-        for at in carried.filter_map(|carried| carried.remove(&run.label(self.digest.folder.as_deref()))) {
-            runs[at].is_superseded = true;
-        }
-        if let Some(before) = self.runs.insert(key, runs.len()) {
-            run.failed_before = runs[before].supersede();
-        }
-        runs.push(run);
+        let is_next_output = || reply.as_ref().is_some_and(|reply| is_shell_output(&reply.read(), true));
+        let command = shell_block(text, is_next_output).map(str::to_owned);
+        let command = command.or_else(|| Some(message.command_beside()?.decode().into_owned()));
+        command.map(|command| {
+            self.awaited = Awaited::Output;
+            TextCall { name: "bash".to_owned(), arguments: command }
+        })
     }
 
     fn finish(mut self, messages: usize) -> Digest<'a> {
         let end = self.digest.said.last().map(|said| said.place);
-        for call in std::mem::take(&mut self.open).into_iter().flatten() {
+        for (at, call) in std::mem::take(&mut self.open).into_iter().enumerate() {
+            let Some(call) = call else { continue };
             // Only a call at the end is still open. An earlier one has no result and gets none.
-            if call.is_interrupted || end.is_none_or(|end| call.place >= end) {
-                self.end_call(call, None);
+            if at < self.interrupted {
+                self.end_call(call, Err(Ended::Refused));
+            } else if end.is_none_or(|end| call.place >= end) {
+                self.end_call(call, Err(Ended::NoResult));
             }
         }
         let mut digest = self.digest;

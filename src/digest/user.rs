@@ -12,7 +12,7 @@ use crate::digest::cues::has_cue;
 use crate::digest::grammar::{ASKED, Lines, Place, alike_label, unlabelled};
 use crate::tokens::Counter;
 use crate::transcript::lazy_text::LazyText;
-use crate::transcript::speaker::{notes_interruption, words_of_person};
+use crate::transcript::speaker::{is_interruption, words_of_person};
 
 /// A message of the user.
 #[derive(Debug)]
@@ -46,6 +46,12 @@ impl<'a> UserMessage<'a> {
     /// Returns the words of the user.
     pub(super) fn words(&self) -> String {
         words_of_person(&self.text.read()).trim().to_owned()
+    }
+
+    /// Whether it is a line of the agent's program that says that the user interrupted it.
+    pub(super) fn is_interruption(&self) -> bool {
+        const LONGEST: usize = 64;
+        self.bytes < LONGEST && is_interruption(&self.words())
     }
 
     /// Whether it is short, and commands or forbids.
@@ -126,7 +132,7 @@ impl<'d, 'a> RankedUser<'d, 'a> {
                 continue;
             }
             let words = message.words();
-            let interrupted = user.get(at.wrapping_sub(1)).filter(|_| notes_interruption(&words));
+            let interrupted = user.get(at.wrapping_sub(1)).filter(|_| is_interruption(&words));
             let follows = interrupted.map(UserMessage::words);
             let is_first = at == 0 || at == 1 && follows.is_some();
             let mut of_message = pieces_of(&words, is_first, at == last, follows.as_deref());

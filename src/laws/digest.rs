@@ -9,6 +9,7 @@ use crate::digest;
 use crate::tokens::Counter;
 use crate::transcript::fence;
 use crate::transcript::outputs::named_strings;
+use crate::transcript::speaker::is_interruption;
 use crate::transcript::{Content, Message, PartKind, Role, Transcript};
 use serde_json::Value;
 
@@ -151,6 +152,11 @@ impl History {
             let heard = self.at(index, digest);
             if let (Some(question), Some(said)) = (item.question(), &heard.assistant) {
                 assert!(is_said_in(question, said, false), "{question:?} was not asked: {said:?}\n{digest}");
+            } else if is_interruption(&item.text) {
+                assert!(
+                    ["interrupt", "abort"].iter().any(|word| heard.all.to_lowercase().contains(word)),
+                    "{item:?}: {digest}"
+                );
             } else {
                 let said = heard.user.as_ref().unwrap_or_else(|| panic!("{index} is not the user's: {digest}"));
                 let whole = heard.is_person;

@@ -4,7 +4,7 @@
 use crate::plan::compactions::Compactions;
 use crate::plan::{CutPolicy, pins};
 use crate::transcript::formats::SummaryRole;
-use crate::transcript::speaker::shell_block;
+use crate::transcript::text_calls::shell_block;
 use crate::transcript::{Message, Role, Transcript};
 
 /// Marks the summary that tcompact put into a transcript. `role` is that of summaries by this policy.

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use crate::transcript::compaction::ProviderCompaction;
+use crate::transcript::denial::Denial;
 use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 
@@ -175,6 +176,12 @@ impl<'a> Message<'a> {
         self.json.get("isMeta").is_some_and(|is_meta| is_meta.raw() == "true")
     }
 
+    /// Whether pi's record of an answer says that the user interrupted it.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        let stop = || self.json.at(&["message", "stopReason"])?.text();
+        self.role == Role::Assistant && stop().is_some_and(|reason| reason.is("aborted"))
+    }
+
     /// Returns the command that `SWE-agent` writes beside the text of a message. Events of `OpenHands` have no role.
     pub(crate) fn command_beside(&self) -> Option<Text<'a>> {
         self.json.get("role").and_then(|_| self.json.get_text("action"))
@@ -281,6 +288,15 @@ pub(crate) struct ResultRef<'a> {
     pub(crate) json: Json<'a>,
     /// The id of the call; `None` if results follow their calls without an id.
     pub(crate) id: Option<Text<'a>>,
+    /// The agent's record beside the result that the user refused the call.
+    pub(crate) denial: Option<Box<Denial<'a>>>,
+}
+
+impl<'a> ResultRef<'a> {
+    /// Creates one of a call that nobody refused.
+    pub(crate) fn new(json: Json<'a>, id: Option<Text<'a>>) -> Self {
+        ResultRef { json, id, denial: None }
+    }
 }
 
 impl<'a> Arguments<'a> {
@@ -364,6 +380,6 @@ mod tests {
     fn what_is_held_of_a_message_is_small() {
         assert!(size_of::<Message<'_>>() <= 96);
         assert!(size_of::<Call<'_>>() <= 112);
-        assert!(size_of::<ResultRef<'_>>() <= 48);
+        assert!(size_of::<ResultRef<'_>>() <= 56);
     }
 }

@@ -4,6 +4,7 @@
 //! names: the files of this module import each other and never this file.
 
 pub(crate) mod compaction;
+pub(crate) mod denial;
 pub(crate) mod detect;
 pub(crate) mod edit;
 pub(crate) mod fence;
@@ -26,6 +27,8 @@ pub(crate) mod speaker;
 mod specials;
 pub(crate) mod status;
 pub(crate) mod text;
+pub(crate) mod text_calls;
+pub(crate) mod text_replies;
 pub(crate) mod thoughts;
 pub(crate) mod tools;
 pub(crate) mod view;

@@ -226,11 +226,6 @@ impl ToolUse {
             changes_directory: command_files.changes_directory,
         }
     }
-
-    /// Whether it runs a command that does more than read files.
-    pub(crate) fn command_acts(&self) -> bool {
-        self.command.is_some() && !self.only_reads
-    }
 }
 
 /// Whether a tool of this name runs commands.

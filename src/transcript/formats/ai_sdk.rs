@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::hash::sha256;
 
 use crate::transcript::compaction::ProviderCompaction;
+use crate::transcript::denial::Denial;
 use crate::transcript::edit::Edit;
 use crate::transcript::foreign;
 use crate::transcript::format::{
@@ -343,7 +344,17 @@ fn call(json: Json<'_>) -> Option<Call<'_>> {
 fn answer(json: Json<'_>) -> Option<ResultRef<'_>> {
     let id = id(json.get("toolCallId"))?;
     let is_answer = is_type(json, "tool-result") || json.get("state").is_some() && output(json).is_some();
-    is_answer.then_some(ResultRef { json, id: Some(id) })
+    is_answer.then(|| ResultRef { denial: denial(json), ..ResultRef::new(json, Some(id)) })
+}
+
+/// Returns the user's answer to a request for approval, where it is a refusal: beside the state of a call, or as the
+/// type of an output. A tool returns a value inside of an output and never its type.
+fn denial(json: Json<'_>) -> Option<Box<Denial<'_>>> {
+    let is_denied = |approval: &Json<'_>| approval.get("approved").is_some_and(|approved| approved.raw() == "false");
+    let typed =
+        || json.get("output").filter(|output| is_type(json, "tool-result") && is_type(*output, "execution-denied"));
+    let record = json.get("approval").filter(is_denied).or_else(typed)?;
+    Some(Box::new(Denial::new(record.get_text("reason"))))
 }
 
 fn output(json: Json<'_>) -> Option<Json<'_>> {

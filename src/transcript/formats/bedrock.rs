@@ -69,7 +69,7 @@ impl MessageReader for Bedrock {
             role: role_of(&ROLES, message).unwrap_or(Role::Other),
             calls: all("toolUse").map(|(block, json)| call(block, json)).collect(),
             results: all("toolResult")
-                .map(|(block, result)| ResultRef { json: block, id: id(result.get("toolUseId")) })
+                .map(|(block, result)| ResultRef::new(block, id(result.get("toolUseId"))))
                 .collect(),
             content: parts(blocks.into_iter()),
             rest: RareFields::of_role(message.get_text("role").filter(|_| role_of(&ROLES, message).is_none())),

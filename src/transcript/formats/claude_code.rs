@@ -6,6 +6,7 @@
 //! links.
 
 mod attached;
+mod refused;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -147,7 +148,10 @@ impl MessageReader for ClaudeCode {
         let Some(inner) = message.get("message").filter(|inner| inner.kind() == JsonKind::Object) else {
             return Err("is not a line with a message".to_owned());
         };
-        let read = tool_use::message(&Object::of(inner))?;
+        let mut read = tool_use::message(&Object::of(inner))?;
+        if let Some(denial) = refused::denial(message, &read.results) {
+            read.results[0].denial = Some(denial);
+        }
         Ok(Message { json: message.json, earlier: is_true(message, "isCompactSummary"), ..read })
     }
 

@@ -21,6 +21,8 @@ use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, PartKind, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement};
 use crate::transcript::outputs::CallOutput;
+use crate::transcript::speaker::words_of_person;
+use crate::transcript::text::Text;
 
 /// The format's row.
 #[derive(Debug)]
@@ -219,7 +221,13 @@ fn payload(line: Json<'_>) -> Json<'_> {
 
 fn is_injected(message: &Message<'_>) -> bool {
     let first = || message.content.texts().first().copied();
-    message.role == Role::User && first().is_some_and(|text| INJECTED.iter().any(|start| text.starts_with(start)))
+    // A person can write behind instructions that they paste.
+    let is_of_program = |text: Text<'_>| {
+        let text = text.decode();
+        !text.contains("</INSTRUCTIONS>") || words_of_person(&text).trim().is_empty()
+    };
+    let opens = |text: &Text<'_>| INJECTED.iter().any(|start| text.starts_with(start));
+    message.role == Role::User && first().filter(opens).is_some_and(is_of_program)
 }
 
 /// Reads a compaction: its text, and the messages that it kept, if it has a list of them.

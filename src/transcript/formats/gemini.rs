@@ -65,7 +65,7 @@ impl MessageReader for Gemini {
         Ok(Message {
             role: role(message).unwrap_or(Role::Other),
             calls: calls.map(|(part, json)| parts::call(part, json)).collect(),
-            results: answers.map(|answer| ResultRef { json: answer.0, id: id(answer.1.get("id")) }).collect(),
+            results: answers.map(|answer| ResultRef::new(answer.0, id(answer.1.get("id")))).collect(),
             content: Content::of_parts(parts.iter().map(|json| Part { json: *json, kind: part(*json) }).collect()),
             rest: RareFields::of_role(message.get_text("role").filter(|_| role(message).is_none())),
             ..Message::empty(json)

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use crate::transcript::denial::Denial;
 use crate::transcript::foreign;
 use crate::transcript::format::{
     EntryKind, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
@@ -127,7 +128,9 @@ impl MessageReader for GeminiCli {
             content,
             calls: calls().filter(|call| call.kind() == JsonKind::Object).map(|call| parts::call(call, call)).collect(),
             results: calls()
-                .filter_map(|call| Some(ResultRef { json: result_in(call)?, id: id(call.get("id")) }))
+                .filter_map(|call| {
+                    Some(ResultRef { denial: denial(call), ..ResultRef::new(result_in(call)?, id(call.get("id"))) })
+                })
                 .collect(),
             rest: RareFields::of_role(Some(kind).filter(|_| role == Role::Other)),
             ..Message::empty(json)
@@ -233,6 +236,12 @@ fn content_of(content: Option<Json<'_>>) -> Content<'_> {
         Some(list) if list.kind() == JsonKind::Array => Content::Parts(list.items().map(part).collect()),
         Some(one) => one.text().map_or_else(|| Content::Parts(Box::new([part(one)])), Content::Text),
     }
+}
+
+/// Returns the record that the user did not allow a call, or cancelled it: its status.
+fn denial(call: Json<'_>) -> Option<Box<Denial<'_>>> {
+    call.get_text("status").filter(|status| status.is("cancelled"))?;
+    Some(Box::new(Denial::new(None)))
 }
 
 /// Reads the result of a call: the parts that the model was sent.

@@ -81,7 +81,7 @@ impl MessageReader for Inspect {
             content: content(message.get("content"), block),
             calls: message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(call).collect(),
             results: match role {
-                Role::Tool => Box::new([ResultRef { json, id: id(message.get("tool_call_id")) }]),
+                Role::Tool => Box::new([ResultRef::new(json, id(message.get("tool_call_id")))]),
                 _ => Box::default(),
             },
             rest: RareFields::of_role(role_name),

@@ -77,11 +77,11 @@ impl MessageReader for LangChain {
         let developer = additional(&fields, "__openai_role__").and_then(|role| role.text());
         let role = if developer.is_some_and(|role| role.is("developer")) { Role::Developer } else { role };
         let answers: Box<[ResultRef<'a>]> = match role {
-            Role::Tool => Box::new([ResultRef { json, id: id(fields.get("tool_call_id")) }]),
-            Role::Function => Box::new([ResultRef { json, id: None }]),
+            Role::Tool => Box::new([ResultRef::new(json, id(fields.get("tool_call_id")))]),
+            Role::Function => Box::new([ResultRef::new(json, None)]),
             _ => block_types(&fields)
                 .filter(|(_, kind)| kind.is_some_and(|kind| kind.is("tool_result")))
-                .map(|(block, _)| ResultRef { json: block, id: id(block.get("tool_use_id")) })
+                .map(|(block, _)| ResultRef::new(block, id(block.get("tool_use_id"))))
                 .collect(),
         };
         let content = content(fields.get("content"), block);

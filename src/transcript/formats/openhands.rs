@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
+use crate::transcript::denial::Denial;
 use crate::transcript::edit::Edit;
 use crate::transcript::format::{
     EntryKind, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
@@ -115,7 +116,11 @@ impl MessageReader for OpenHands {
         for observation in events.iter().skip(1).filter(|observation| !is_kind(observation, "null")) {
             let text = observation.get_text("content").map_or_else(Content::empty, Content::Text);
             // In a pair whose action is not a call, the user ran the command.
-            answers.extend(read.calls.first().map(|call| ResultRef { json: observation.json, id: call.id }));
+            let result = |call: &Call<'a>| ResultRef {
+                denial: denial(observation),
+                ..ResultRef::new(observation.json, call.id)
+            };
+            answers.extend(read.calls.first().map(result));
             parts.push(Part {
                 json: observation.get("content").unwrap_or(observation.json),
                 kind: PartKind::Result(text),
@@ -238,6 +243,16 @@ fn is_kind(event: &Object<'_>, kind: &str) -> bool {
     if event.get("action").is_some() { is("action") } else { is("observation") }
 }
 
+/// Returns the record that the user rejected an action: a kind of observation of its own.
+fn denial<'a>(event: &Object<'a>) -> Option<Box<Denial<'a>>> {
+    /// How the program's own words begin.
+    const PROGRAM: [&str; 3] =
+        ["Action has been rejected by the user", "The action has been rejected", "User rejected"];
+    event.get_text("observation").filter(|kind| kind.is("user_rejected"))?;
+    let said = event.get_text("content").filter(|said| !PROGRAM.iter().any(|opening| said.starts_with(opening)));
+    Some(Box::new(Denial::new(said)))
+}
+
 fn is_condensation(event: &Object<'_>) -> bool {
     event.get_text("action").is_some_and(|action| action.is("condensation"))
 }
@@ -256,7 +271,7 @@ fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
         let answered = call_id().or_else(|| id(event.get("cause")));
         if answered.is_some() {
             read.role = Role::Tool;
-            read.results = Box::new([ResultRef { json, id: answered }]);
+            read.results = Box::new([ResultRef { denial: denial(event), ..ResultRef::new(json, answered) }]);
         }
         read.content = text(event.get("content"));
         return read;

@@ -114,7 +114,7 @@ impl MessageReader for Pi {
             read.calls = blocks.items().filter(|block| is_call(*block)).map(call).collect();
         }
         if role == Role::Tool {
-            read.results = Box::new([ResultRef { json, id: id(inner.get("toolCallId")) }]);
+            read.results = Box::new([ResultRef::new(json, id(inner.get("toolCallId")))]);
         }
         Ok(read)
     }

@@ -7,6 +7,7 @@
 use serde_json::{Value, json};
 
 use crate::transcript::compaction::ProviderCompaction;
+use crate::transcript::denial::Denial;
 use crate::transcript::foreign;
 use crate::transcript::format::{
     Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
@@ -69,7 +70,7 @@ impl MessageReader for PydanticAi {
             results: parts
                 .iter()
                 .filter(|part| is_answer(**part))
-                .map(|part| ResultRef { json: *part, id: id(part.get("tool_call_id")) })
+                .map(|part| ResultRef { denial: denial(*part), ..ResultRef::new(*part, id(part.get("tool_call_id"))) })
                 .collect(),
             ..Message::empty(json)
         })
@@ -141,6 +142,14 @@ fn is(part: Json<'_>, kind: &str) -> bool {
 /// Whether a part is the result of a call. A retry request is one if it names a tool.
 fn is_answer(part: Json<'_>) -> bool {
     is(part, "tool-return") || is(part, "retry-prompt") && part.get_text("tool_name").is_some()
+}
+
+/// Returns the record that a call was denied: the outcome of its result, whose content is the reason.
+fn denial(part: Json<'_>) -> Option<Box<Denial<'_>>> {
+    /// What the program writes where nobody gave a reason.
+    const NO_REASON: &str = "The tool call was denied.";
+    part.get_text("outcome").filter(|outcome| outcome.is("denied"))?;
+    Some(Box::new(Denial::new(part.get_text("content").filter(|reason| !reason.is(NO_REASON)))))
 }
 
 fn call(part: Json<'_>) -> Call<'_> {

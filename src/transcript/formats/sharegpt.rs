@@ -91,7 +91,7 @@ impl MessageReader for ShareGpt {
             role,
             content: text.map_or_else(Content::empty, Content::Text),
             calls: calls.into_iter().collect(),
-            results: if role == Role::Tool { Box::new([ResultRef { json, id: None }]) } else { Box::default() },
+            results: if role == Role::Tool { Box::new([ResultRef::new(json, None)]) } else { Box::default() },
             rest: RareFields::of_role(Some(from).filter(|_| role == Role::Other)),
             ..Message::empty(json)
         })

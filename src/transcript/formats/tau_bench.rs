@@ -60,12 +60,12 @@ impl MessageReader for TauBench {
         }
         let several: Vec<Json<'a>> = message.get("tool_messages").into_iter().flat_map(|list| list.items()).collect();
         if !several.is_empty() {
-            read.results = several.iter().map(|result| ResultRef { json: *result, id: id(result.get("id")) }).collect();
+            read.results = several.iter().map(|result| ResultRef::new(*result, id(result.get("id")))).collect();
             let part =
                 |json: Json<'a>| Part { json, kind: PartKind::Result(content(json.get("content"), common_block)) };
             read.content = Content::Parts(several.into_iter().map(part).collect());
         } else if read.role == Role::Tool && message.get("tool_call_id").is_none() {
-            read.results = Box::new([ResultRef { json: message.json, id: id(message.get("id")) }]);
+            read.results = Box::new([ResultRef::new(message.json, id(message.get("id")))]);
         }
         Ok(read)
     }

@@ -2,6 +2,7 @@
 
 mod beside;
 mod limits;
+mod results;
 mod rounds;
 mod rules;
 mod speakers;

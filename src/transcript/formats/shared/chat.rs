@@ -108,10 +108,10 @@ fn answers<'a>(message: &Object<'a>, role: Role) -> Box<[ResultRef<'a>]> {
     let listed = || list(message, "tool_call_ids");
     match role {
         Role::Tool if listed().next().is_some() => {
-            listed().map(|value| ResultRef { json: value, id: id(Some(value)) }).collect()
+            listed().map(|value| ResultRef::new(value, id(Some(value)))).collect()
         }
-        Role::Tool => Box::new([ResultRef { json: message.json, id: id(message.get("tool_call_id")) }]),
-        Role::Function => Box::new([ResultRef { json: message.json, id: None }]),
+        Role::Tool => Box::new([ResultRef::new(message.json, id(message.get("tool_call_id")))]),
+        Role::Function => Box::new([ResultRef::new(message.json, None)]),
         _ => Box::default(),
     }
 }

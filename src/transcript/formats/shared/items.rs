@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 
 use crate::transcript::compaction::ProviderCompaction;
+use crate::transcript::denial::Denial;
 use crate::transcript::foreign;
 use crate::transcript::format::SummaryMessage;
 use crate::transcript::formats::shared::blocks::{common_block, content};
@@ -193,9 +194,17 @@ pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
             if is_handoff(item) {
                 return Ok(message_of(json, Role::User, content));
             }
-            Message { results: Box::new([ResultRef { json, id: answer }]), ..message_of(json, Role::Tool, content) }
+            let result = ResultRef { denial: denial(item), ..ResultRef::new(json, answer) };
+            Message { results: Box::new([result]), ..message_of(json, Role::Tool, content) }
         }
     })
+}
+
+/// Returns the user's answer to a request for approval, where it is a refusal.
+fn denial<'a>(item: &Object<'a>) -> Option<Box<Denial<'a>>> {
+    item.get_text("type").filter(|kind| kind.is("mcp_approval_response"))?;
+    item.get("approve").filter(|approved| approved.raw() == "false")?;
+    Some(Box::new(Denial::new(item.get_text("reason"))))
 }
 
 /// Whether an item has the form of a result but answers no call: another agent hands over its task in it.

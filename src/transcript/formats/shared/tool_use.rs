@@ -31,7 +31,7 @@ pub(crate) fn message<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
                 place: CallPlace::Content,
             });
         } else if is_result(kind) {
-            answers.push(ResultRef { json: block, id: id(block.get("tool_use_id")) });
+            answers.push(ResultRef::new(block, id(block.get("tool_use_id"))));
         }
     }
     Ok(Message {
