@@ -239,9 +239,9 @@ impl Summarization<'_, '_> {
     fn note(&self) -> Accepted {
         let Planned { plan, tally, .. } = self.planned;
         // The messages as the input has them, and as the report counts them: pruned tokens are removed, too.
-        let summarized = plan.summarized();
-        let (messages, tokens) = (summarized.len(), tally.sum(&summarized));
-        Accepted { text: note(self.policy, self.planned.transcript, messages, tokens), by: SummarySource::Note }
+        let removed = plan.summarized();
+        let text = note(self.policy, self.planned.transcript, &removed, |index| tally.message(index));
+        Accepted { text, by: SummarySource::Note }
     }
 
     /// Returns the most tokens that the summary's message can have.
