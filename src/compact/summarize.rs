@@ -258,8 +258,10 @@ impl Summarization<'_, '_> {
         let text = match (self.is_embedded(), policy.recipe.nothing_left) {
             (true, Some(canned)) if sent.is_empty() && policy.recipe.trim == Trim::LangChain => Err(canned),
             (true, _) => return self.extractive(&sent),
-            (false, _) if policy.recipe.overflow == Overflow::Parts && !sent.is_empty() => {
-                return self.in_parts(session, self.last_messages());
+            (false, _)
+                if policy.recipe.overflow == Overflow::Parts && !sent.is_empty() && self.too_large_last().is_none() =>
+            {
+                return self.in_parts(session, &self.whole_messages());
             }
             (false, canned) => self.text(&sent).ok_or(canned.unwrap_or_default()),
         };

@@ -174,6 +174,12 @@ impl Bricks {
         self.system.is_some()
     }
 
+    /// Returns the messages with a compaction that can be read.
+    #[cfg(test)]
+    pub(crate) fn readable_compactions(&self) -> impl Iterator<Item = &String> {
+        self.compactions.iter().filter(|message| message.contains("read $TEXT"))
+    }
+
     /// Returns the messages with a compaction that failed.
     #[cfg(test)]
     pub(crate) fn failed_compactions(&self) -> impl Iterator<Item = &String> {

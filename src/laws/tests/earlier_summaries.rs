@@ -1,8 +1,13 @@
 //! What is an earlier summary is carried on, whoever it says it is by; what only looks like one stays what its speaker
 //! said.
 
+use std::cell::RefCell;
+use std::ops::Range;
+use std::rc::Rc;
+
 use crate::compact::{Accept, CompactionPolicy, Compactor};
 use crate::plan::size::Size;
+use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
 use crate::transcript::formats::{FORMATS, SummaryRole, by_name};
 use serde_json::{Value, json};
 
@@ -79,6 +84,60 @@ fn what_looks_like_a_summary_stays_what_its_speaker_said() {
             assert!(done.text.contains("Port 8443."), "{}: {}", format.name(), done.text);
         }
     }
+}
+
+/// Writes down what it is asked.
+#[derive(Clone, Default)]
+struct Recorder(Rc<RefCell<String>>);
+
+impl SummaryBackend for Recorder {
+    fn answer(&self, request: &Request, _: &mut Bill) -> Result<Reply, NoAnswer> {
+        self.0.borrow_mut().push_str(&request.prompt);
+        Ok(Reply { text: "Short.".to_owned(), ..Reply::default() })
+    }
+}
+
+/// `--trim-tokens` limits the history. An earlier summary is sent besides, in each way in which one can stand.
+#[test]
+fn an_earlier_summary_is_sent_besides_the_last_tokens() {
+    const FACT: &str = "Never touch port 8443.";
+    let said = |turns: Range<usize>| {
+        turns.flat_map(|turn| {
+            let answer = format!("Turn {turn} is done.{}", " word".repeat(120));
+            [Step::User(format!("Do turn {turn}.")), Step::Assistant(answer)]
+        })
+    };
+    let mut sent = 0;
+    for format in FORMATS {
+        let bricks = Bricks::of(format.name());
+        let talk: Vec<Step> = said(0..12).collect();
+        let plain = bricks.conversation(&talk, 0);
+        let ours = Compactor::new(keeping(18)).with_summary(FACT).compact_as(&plain, format.name()).expect("a text");
+        let by_providers = bricks.readable_compactions().map(|entry| {
+            let entry = Step::Entry(entry.replace("$TEXT", FACT));
+            let talk: Vec<Step> = said(0..2).chain([entry]).chain(said(2..12)).collect();
+            bricks.conversation(&talk, 0)
+        });
+        for source in by_providers.chain([ours.text]) {
+            // The last summarized message fits, or only its end does.
+            for limit in [400, 20] {
+                let mut policy = keeping(2);
+                policy.summary.trim_tokens = Some(limit);
+                let embedded = Compactor::new(policy.clone()).compact_as(&source, format.name()).expect("a text");
+                assert_ne!(embedded.text, source, "{}", format.name());
+                assert!(embedded.text.contains(FACT), "{} {limit}: {}", format.name(), embedded.text);
+                let asked = Recorder::default();
+                let model = Compactor::new(policy).with_summarizer(asked.clone());
+                model.compact_as(&source, format.name()).expect("a text");
+                let prompt = asked.0.borrow();
+                assert_eq!(prompt.matches(FACT).count(), 1, "{} {limit}: {prompt}", format.name());
+                assert_eq!(prompt.contains("Turn 9 is done."), limit == 400, "{} {limit}: {prompt}", format.name());
+                assert!(!prompt.contains("Turn 4 is done."), "{} {limit}: {prompt}", format.name());
+                sent += 1;
+            }
+        }
+    }
+    assert!(sent >= 40, "{sent}");
 }
 
 /// Each way in which a format marks a summary, with a message of the user before and behind it.
