@@ -6,6 +6,7 @@ use crate::presets::trim_messages::{Counting, PartialMessage, trim_messages};
 use crate::summary::{history, trim};
 use crate::transcript::Message;
 use crate::transcript::compaction::ProviderCompaction;
+use crate::transcript::fence;
 
 use crate::compact::policy::SummaryPolicy;
 use crate::compact::summarize::Summarization;
@@ -34,18 +35,36 @@ impl Summarization<'_, '_> {
     /// Returns the messages that the summarizer is sent. The oldest can be a shortened one, which lives in `shorter`.
     pub(super) fn sent<'s>(&'s self, shorter: &'s PartialMessage<'s>) -> Vec<&'s Message<'s>> {
         let SummaryPolicy { recipe, trim_tokens, .. } = &self.policy.summary;
-        let Some(limit) = *trim_tokens else { return self.messages(&self.summarized).collect() };
-        if recipe.trim == Trim::Own {
-            return self.whole_messages().into_iter().map(|index| &self.history.messages[index]).collect();
-        }
-        let counted: Vec<(u64, &Message<'_>)> =
-            self.summarized.iter().map(|&index| (self.tally.message(index), &self.history.messages[index])).collect();
+        // The embedded summarizer, and one that brings notes up to date, are given it separately.
+        let beside = self.sent_beside().filter(|_| !self.is_embedded() && recipe.trim != Trim::Sections);
+        let limit = match *trim_tokens {
+            Some(limit) if recipe.trim != Trim::Own => limit,
+            _ => {
+                let whole = self.whole_messages().into_iter().map(|index| &self.history.messages[index]);
+                return beside.into_iter().chain(whole).collect();
+            }
+        };
+        let messages = self.summarized.iter().map(|&index| (self.tally.message(index), &self.history.messages[index]));
+        let beside = beside.map(|message| (self.policy.counter.count(message), message));
+        let counted: Vec<(u64, &Message<'_>)> = beside.into_iter().chain(messages).collect();
         let counting = Counting { counter: self.policy.counter, scales: self.policy.cut.scales(&self.tally) };
         let trimmed = trim_messages(&counted, limit, counting, shorter);
         match (recipe.trim, counted.last()) {
             (Trim::Sections, Some((_, last))) if trimmed.is_empty() => vec![last],
             _ => trimmed,
         }
+    }
+
+    /// Returns the earlier summary that the state has for the model, beside the messages.
+    pub(super) fn sent_beside(&self) -> Option<&Message<'_>> {
+        self.earlier_message.filter(|_| self.earlier.as_ref().is_some_and(|earlier| earlier.is_sent))
+    }
+
+    /// Returns the same as notes.
+    pub(in crate::compact) fn notes_beside(&self) -> Option<String> {
+        let message = self.sent_beside()?;
+        let text = message.content.first_text()?.decode();
+        Some(if message.ours { fence::opened(&text).to_owned() } else { text.into_owned() })
     }
 
     /// Writes the messages that are sent as text; nothing where none is left.

@@ -140,6 +140,52 @@ fn an_earlier_summary_is_sent_besides_the_last_tokens() {
     assert!(sent >= 40, "{sent}");
 }
 
+/// `DeepAgents` sends the summary of its state and the messages behind those that it stands for.
+#[test]
+fn a_summary_beside_the_messages_is_carried_on() {
+    const FACT: &str = "Never touch port 8443.";
+    let bricks = Bricks::of("langchain");
+    let said = (0..12).flat_map(|turn| {
+        let answer = format!("Turn {turn} is done.{}", " word".repeat(60));
+        [Step::User(format!("Do turn {turn}.")), Step::Assistant(answer)]
+    });
+    let list = bricks.conversation(&said.collect::<Vec<_>>(), 0);
+    let list: Value = serde_json::from_str(&list).expect("a list");
+    let wrapped =
+        format!("You are in the middle of it.\n\nA condensed summary follows:\n\n<summary>\n{FACT}\n</summary>");
+    let ours = format!("Here is a summary of the conversation to date:\n\n<summary>\n{FACT}\n</summary>");
+    for (text, cutoff) in [(FACT, 4), (&wrapped, 4), (&ours, 4), (FACT, 0), (FACT, 23), (FACT, 99)] {
+        let event = json!({"cutoff_index": cutoff, "file_path": null, "summary_message":
+            {"type": "human", "content": text, "additional_kwargs": {"lc_source": "summarization"}}});
+        for envelope in [
+            format!(r#"{{"values": {{"messages": {list}, "_summarization_event": {event}}}}}"#),
+            format!(r#"{{"_summarization_event": {event},"messages":{list}}}"#),
+            format!(r#"{{"channel_values":{{"a":1,"_summarization_event": {event} ,"messages":{list}}}}}"#),
+        ] {
+            for keep in [2, 6] {
+                let asked = Recorder::default();
+                let model = Compactor::new(keeping(keep)).with_summarizer(asked.clone());
+                let done = model.compact(&envelope).expect("a state");
+                assert_eq!(done.restore().expect("it comes back"), envelope);
+                let embedded = Compactor::new(keeping(keep)).compact(&envelope).expect("a state");
+                if cutoff + usize::try_from(keep).expect("small") >= 24 {
+                    assert_eq!((&done.text, &embedded.text), (&envelope, &envelope));
+                    continue;
+                }
+                let prompt = asked.0.borrow();
+                let notes =
+                    prompt.split("<earlier_notes>").nth(1).and_then(|rest| rest.split("</earlier_notes>").next());
+                assert!(notes.is_some_and(|notes| notes.contains(FACT)), "{prompt}");
+                for text in [&*prompt, &done.text, &embedded.text] {
+                    assert_eq!(text.contains("Do turn 0."), cutoff == 0 && text != &done.text, "{text}");
+                    assert_eq!(text.contains(FACT), text != &done.text, "{text}");
+                    assert!(text == &*prompt || text.contains(r#""_summarization_event": null"#), "{text}");
+                }
+            }
+        }
+    }
+}
+
 /// Each way in which a format marks a summary, with a message of the user before and behind it.
 #[test]
 fn a_summary_that_its_format_marks_is_one() {
