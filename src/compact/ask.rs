@@ -129,9 +129,10 @@ impl Summarization<'_, '_> {
         let mut rest = &groups[..];
         let mut terms = self.terms(None);
         let mut room = self.room(&terms)?;
-        let mut notes = None;
+        let mut notes = self.notes_beside();
         let mut is_cut_off = false;
         loop {
+            let is_parted = rest.len() < groups.len();
             let HistoryPart { history, groups } = self.part(notes.as_deref(), rest, room, &terms);
             let for_all = groups == rest.len();
             if !for_all {
@@ -151,7 +152,7 @@ impl Summarization<'_, '_> {
                 },
                 Err(none) => return Err(none.into()),
                 Ok(reply) if for_all => match self.judge(&reply, &terms.template, true) {
-                    Err(refusal) if notes.is_some() => return Err(self.needs_more(refusal, indices, &terms)),
+                    Err(refusal) if is_parted => return Err(self.needs_more(refusal, indices, &terms)),
                     _ => return Ok(reply),
                 },
                 Ok(reply) => {

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use crate::plan::removal_note::RemovalNote;
 use crate::tokens::Counter;
 use crate::transcript::Transcript;
 use crate::transcript::fence;
@@ -36,16 +37,34 @@ pub(super) fn summary_tokens(policy: &CompactionPolicy, transcript: &Transcript<
     tokens_of(policy, transcript, &introduced(policy, place.as_ref(), text))
 }
 
-/// Returns the note that takes the place of so many messages and tokens with `--model none`.
-pub(super) fn note(policy: &CompactionPolicy, transcript: &Transcript<'_>, messages: usize, tokens: u64) -> String {
-    let kept = archive::place(policy, transcript).map(|place| format!("; they are kept in {}", place.shown()));
-    format!("[tcompact: {messages} earlier messages removed, {tokens} tokens{}]", kept.unwrap_or_default())
+/// Returns the note that takes the place of these messages with `--model none`. `tokens` are those of each message. What
+/// an earlier note counts, this one counts, too.
+pub(super) fn note(
+    policy: &CompactionPolicy,
+    transcript: &Transcript<'_>,
+    removed: &[usize],
+    mut tokens: impl FnMut(usize) -> u64,
+) -> String {
+    let archive = archive::place(policy, transcript).map(|place| place.shown());
+    let mut note = RemovalNote { messages: 0, tokens: 0, archive };
+    for &index in removed {
+        let message = &transcript.messages[index];
+        let (messages, tokens) = match RemovalNote::of(message).filter(|_| message.earlier) {
+            Some(earlier) => (earlier.messages, earlier.tokens),
+            None => (1, tokens(index)),
+        };
+        note.messages = note.messages.saturating_add(messages);
+        note.tokens = note.tokens.saturating_add(tokens);
+    }
+    note.to_string()
 }
 
 /// Returns the most tokens that such a note can have.
 pub(super) fn note_tokens(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> u64 {
     const MOST: u64 = 999_999_999;
-    tokens_of(policy, transcript, &note(policy, transcript, transcript.messages.len(), MOST))
+    let all: Vec<usize> = (0..transcript.messages.len()).collect();
+    let mut left = MOST;
+    tokens_of(policy, transcript, &note(policy, transcript, &all, |_| std::mem::take(&mut left)))
 }
 
 fn tokens_of(policy: &CompactionPolicy, transcript: &Transcript<'_>, text: &str) -> u64 {

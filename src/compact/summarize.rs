@@ -55,6 +55,8 @@ pub(super) struct Summarization<'w, 't> {
     summarized: Vec<usize>,
     /// The earlier summary that this one carries on.
     earlier: Option<Carried<'w>>,
+    /// The same as a message.
+    earlier_message: Option<&'w Message<'w>>,
     /// The archive of removed messages.
     archive: Option<&'w ArchivePlace>,
     /// The place of the summary.
@@ -135,6 +137,12 @@ fn run(
     let (unmasked, history) = histories(policy, planned, &summarized, &moved, session, &arena)?;
     let earlier = carried(transcript, &policy.cut)
         .map(|earlier| Carried { text: session.mask(earlier.text.into_owned()).into(), ..earlier });
+    let prefix = &policy.cut.summary_prefix;
+    let earlier_text = earlier.as_ref().map(|earlier| earlier.whole_text(prefix));
+    let earlier_message = earlier.as_ref().zip(earlier_text.as_deref()).map(|(earlier, text)| {
+        let ours = !earlier.is_sent || !prefix.is_empty() && text.starts_with(prefix.as_str());
+        Message { ours, ..carried::message(text, earlier.json) }
+    });
     let summarization = Summarization {
         policy,
         source,
@@ -146,6 +154,7 @@ fn run(
         tally: Tally::new(policy.counter, &history.messages),
         summarized,
         earlier,
+        earlier_message: earlier_message.as_ref(),
         archive: archive.as_ref(),
         place: rewrite::summary_place(transcript, plan),
     };
@@ -239,9 +248,9 @@ impl Summarization<'_, '_> {
     fn note(&self) -> Accepted {
         let Planned { plan, tally, .. } = self.planned;
         // The messages as the input has them, and as the report counts them: pruned tokens are removed, too.
-        let summarized = plan.summarized();
-        let (messages, tokens) = (summarized.len(), tally.sum(&summarized));
-        Accepted { text: note(self.policy, self.planned.transcript, messages, tokens), by: SummarySource::Note }
+        let removed = plan.summarized();
+        let text = note(self.policy, self.planned.transcript, &removed, |index| tally.message(index));
+        Accepted { text, by: SummarySource::Note }
     }
 
     /// Returns the most tokens that the summary's message can have.
@@ -258,8 +267,10 @@ impl Summarization<'_, '_> {
         let text = match (self.is_embedded(), policy.recipe.nothing_left) {
             (true, Some(canned)) if sent.is_empty() && policy.recipe.trim == Trim::LangChain => Err(canned),
             (true, _) => return self.extractive(&sent),
-            (false, _) if policy.recipe.overflow == Overflow::Parts && !sent.is_empty() => {
-                return self.in_parts(session, self.last_messages());
+            (false, _)
+                if policy.recipe.overflow == Overflow::Parts && !sent.is_empty() && self.too_large_last().is_none() =>
+            {
+                return self.in_parts(session, &self.whole_messages());
             }
             (false, canned) => self.text(&sent).ok_or(canned.unwrap_or_default()),
         };
@@ -332,9 +343,11 @@ impl Summarization<'_, '_> {
         indices.iter().map(|&index| &self.history.messages[index])
     }
 
-    /// Returns the tokens of the messages that the summary replaces.
+    /// Returns the tokens of the messages that the summary replaces, and of an earlier summary that the model was sent
+    /// beside them.
     pub(super) fn replaced_tokens(&self) -> u64 {
-        self.tally.sum(&self.planned.plan.superseded())
+        let beside = self.sent_beside().map_or(0, |message| self.policy.counter.count(message));
+        self.tally.sum(&self.planned.plan.superseded()).saturating_add(beside)
     }
 
     /// Returns the tokens of the summary's message.

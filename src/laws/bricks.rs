@@ -168,6 +168,24 @@ impl Bricks {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"))
     }
 
+    /// Whether the format has messages of the system.
+    #[cfg(test)]
+    pub(crate) fn has_system(&self) -> bool {
+        self.system.is_some()
+    }
+
+    /// Returns the messages with a compaction that can be read.
+    #[cfg(test)]
+    pub(crate) fn readable_compactions(&self) -> impl Iterator<Item = &String> {
+        self.compactions.iter().filter(|message| message.contains("read $TEXT"))
+    }
+
+    /// Returns the messages with a compaction that failed.
+    #[cfg(test)]
+    pub(crate) fn failed_compactions(&self) -> impl Iterator<Item = &String> {
+        self.compactions.iter().filter(|message| message.contains("failed-"))
+    }
+
     /// Whether messages with thinking name their model.
     pub(crate) fn names_models(&self) -> bool {
         self.thinking.iter().any(|message| message.contains("$MODEL"))

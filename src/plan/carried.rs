@@ -1,12 +1,14 @@
 //! An earlier summary that the next one carries on. It is given to the summarizer separately, not among the messages.
 //!
 //! `DeerFlow` keeps its summary beside the messages, in the state. Where a transcript has such a state, the summary is
-//! there. Where the transcript is only a list, the summary is its first message: a named user message.
+//! there. Where the transcript is only a list, the summary is its first message: a named user message. `DeepAgents` keeps
+//! the message with its summary beside the messages, too.
 
 use std::borrow::Cow;
 
 use crate::tokens::Counter;
-use crate::transcript::json::{Json, JsonKind};
+use crate::transcript::json::{Json, JsonKind, Object};
+use crate::transcript::summarization_event::SummarizationEvent;
 use crate::transcript::text::Text;
 use crate::transcript::{Content, Message, RareFields, Role, Transcript};
 
@@ -23,15 +25,22 @@ pub(crate) const ARCHIVED: (&str, &str) = ("\n\n(The messages that this summariz
 /// An earlier summary.
 #[derive(Debug, Clone)]
 pub(crate) struct Carried<'a> {
-    /// The summary, without its prefix and without the name of an archive.
+    /// The summary: without its prefix and without the name of an archive, or the whole text of an event's message.
     pub(crate) text: Cow<'a, str>,
     /// The index of its message; none where it is in the state.
     pub(crate) index: Option<usize>,
+    /// Whether it is a message that the state has for the model.
+    pub(crate) is_sent: bool,
     /// Its place in the source.
     pub(crate) json: Json<'a>,
 }
 
 impl Carried<'_> {
+    /// Returns the text as its message has it.
+    pub(crate) fn whole_text(&self, prefix: &str) -> String {
+        if self.is_sent { self.text.clone().into_owned() } else { format!("{prefix}{}", self.text) }
+    }
+
     /// Returns the tokens of the summary as a message.
     pub(super) fn tokens(&self, counter: Counter) -> u64 {
         counter.count(&message(&self.text, self.json))
@@ -56,23 +65,36 @@ pub(crate) fn place<'a>(transcript: &Transcript<'a>) -> Option<Json<'a>> {
     matches!(place.kind(), JsonKind::String | JsonKind::Null).then_some(place)
 }
 
-/// Returns the earlier summary of a transcript, where the rules carry one on: from its state, or from its first message
-/// that is not a system message.
+/// Returns the earlier summary of a transcript: that of an event in its state. Where the rules carry one on, it is in the
+/// state as a text, or in the first message that is not a system message.
 pub(crate) fn carried<'a>(transcript: &Transcript<'a>, policy: &CutPolicy) -> Option<Carried<'a>> {
-    if !policy.rules.carries {
-        return None;
-    }
+    let by_rule = if policy.rules.carries { carried_by_rule(transcript, policy) } else { None };
+    by_rule.or_else(|| of_event(transcript))
+}
+
+/// Returns the summary of an event in the state.
+fn of_event<'a>(transcript: &Transcript<'a>) -> Option<Carried<'a>> {
+    let event = transcript.state.and_then(SummarizationEvent::of)?;
+    let message = transcript.format.message(&Object::of(event.summary)).ok()?;
+    let texts = message.content.texts();
+    let text = texts.iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n");
+    let has_text = !text.trim().is_empty();
+    has_text.then_some(Carried { text: text.into(), index: None, is_sent: true, json: event.summary })
+}
+
+fn carried_by_rule<'a>(transcript: &Transcript<'a>, policy: &CutPolicy) -> Option<Carried<'a>> {
     if let Some((place, text)) = place(transcript).and_then(|place| Some((place, place.text()?.decode())))
         && !text.is_empty()
     {
-        return Some(Carried { text: without_archive(&text).to_owned().into(), index: None, json: place });
+        let text = without_archive(&text).to_owned().into();
+        return Some(Carried { text, index: None, is_sent: false, json: place });
     }
     let index = transcript.messages.iter().position(|message| !message.role.is_system())?;
     let message = &transcript.messages[index];
     let text = message.content.texts().first()?.decode();
     let text = without_archive(text.strip_prefix(&policy.summary_prefix)?).to_owned();
     let is_carried = is_named(message) && message.ours;
-    is_carried.then_some(Carried { text: text.into(), index: Some(index), json: message.json })
+    is_carried.then_some(Carried { text: text.into(), index: Some(index), is_sent: false, json: message.json })
 }
 
 /// Returns a summary without the name of the archive behind it.

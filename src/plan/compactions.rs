@@ -16,7 +16,7 @@ pub(super) struct Compactions {
     pub(super) start: usize,
     /// The message with the last compaction in force, readable or opaque.
     pub(super) last: Option<usize>,
-    /// The messages from `start` on with a compaction that only the provider can read, or that failed.
+    /// The messages from `start` on with a compaction that only the provider can read.
     opaque: Vec<usize>,
 }
 

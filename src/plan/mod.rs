@@ -10,6 +10,7 @@ pub(crate) mod economy;
 pub(crate) mod pairs;
 pub(crate) mod pins;
 pub(crate) mod reasoning;
+pub(crate) mod removal_note;
 pub(crate) mod size;
 pub(crate) mod summaries;
 mod weight;
@@ -25,7 +26,6 @@ use crate::transcript::{Message, Note, Retention, Transcript};
 pub(crate) use cutoff::legal_cuts;
 
 use carried::carried;
-use compactions::Compactions;
 use pairs::Pairs;
 use pins::Pin;
 use size::Size;
@@ -283,8 +283,7 @@ pub(crate) fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &
     let orphan = || pairing.orphaned.get(cut).is_some_and(|orphaned| *orphaned).then_some(Parted::Orphan);
     plan.parted = pairing.split_pair(cut).map(|(call, result)| Parted::Pair(call, result)).or_else(orphan);
     plan.carried = weight.carried();
-    let must_stay = weight.compactions.that_stay(cut);
-    plan.pinned = pins::pinned(transcript, policy, plan.carried, must_stay, cut);
+    plan.pinned = pins::pinned(transcript, policy, plan.carried, cut);
     plan.before_summary = before_summary(&plan, transcript, policy);
     if let Some(reason) = weight.compactions.refusal(transcript, &plan) {
         return Plan { refused: true, ..plan.nothing(reason) };
@@ -373,7 +372,7 @@ fn worthless(plan: &Plan, messages: &[Message<'_>], policy: &CutPolicy) -> Optio
 /// Returns the messages before a cut that stay, in order.
 pub(crate) fn pinned(transcript: &Transcript<'_>, policy: &CutPolicy, cut: usize) -> Vec<usize> {
     let earlier = carried(transcript, policy).and_then(|earlier| earlier.index);
-    pins::pinned(transcript, policy, earlier, Compactions::of(transcript, policy).that_stay(cut), cut)
+    pins::pinned(transcript, policy, earlier, cut)
 }
 
 /// Returns the plan with a cut at one place, by all other rules of the policy; without a cut where none can be there.

@@ -11,6 +11,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 
 use crate::plan::CutPolicy;
 use crate::plan::carried::is_named;
+use crate::plan::compactions::Compactions;
 
 /// A rule of `--pin`.
 #[derive(Debug, Clone)]
@@ -26,16 +27,16 @@ pub enum Pin {
 }
 
 impl Pin {
-    /// Whether the rule pins a message; `place` is its index without a carried summary.
-    fn holds(&self, index: usize, place: usize, transcript: &Transcript<'_>, policy: &CutPolicy) -> bool {
+    /// Whether the rule pins a message; `place` is its index without a carried summary, and `is_earlier` says whether it
+    /// is an earlier summary.
+    fn holds(&self, index: usize, place: usize, transcript: &Transcript<'_>, is_earlier: bool) -> bool {
         let message = &transcript.messages[index];
         match self {
             Pin::First(count) => place < *count,
             Pin::None => false,
             Pin::System if !message.role.is_system() => false,
-            // The next summary carries an earlier one on. Pinned, it would stay beside all later ones, and what only looks
-            // like one would stand in its place.
-            _ if message.earlier || message.opens_with(&policy.summary_prefix) => false,
+            // The next summary carries an earlier one on. Pinned, it would stay beside all later ones.
+            _ if is_earlier => false,
             // System messages at the front can stay there. A later one can only be moved there where the provider
             // accepts a system message among the others.
             Pin::System => {
@@ -102,8 +103,23 @@ pub(super) fn pinned(
     transcript: &Transcript<'_>,
     policy: &CutPolicy,
     carried: Option<usize>,
-    must_stay: &[usize],
     cutoff: usize,
+) -> Vec<usize> {
+    let is_earlier = |index: usize| {
+        let message = &transcript.messages[index];
+        // Pinned in front of ours, what the user wrote like one would be taken for it in the next run.
+        message.earlier || message.role == Role::User && message.opens_with(&policy.summary_prefix)
+    };
+    pinned_besides(transcript, policy, carried, cutoff, &is_earlier)
+}
+
+/// The same where `is_earlier` says which messages are earlier summaries.
+pub(super) fn pinned_besides(
+    transcript: &Transcript<'_>,
+    policy: &CutPolicy,
+    carried: Option<usize>,
+    cutoff: usize,
+    is_earlier: &dyn Fn(usize) -> bool,
 ) -> Vec<usize> {
     let request = policy.rules.carries.then(|| last_request(transcript)).flatten();
     // An earlier summary at the front does not count as the first message.
@@ -112,12 +128,12 @@ pub(super) fn pinned(
     let aside = carried.or(first.map(|_| 0));
     let place = |index: usize| index - usize::from(aside.is_some_and(|aside| aside < index));
     let holds = |index| {
-        policy.pins.iter().any(|pin| pin.holds(index, place(index), transcript, policy))
+        policy.pins.iter().any(|pin| pin.holds(index, place(index), transcript, is_earlier(index)))
             || policy.rules.carries && (Some(index) == request || is_reminder(&transcript.messages[index]))
     };
     let can = |index: usize| transcript.format.can_be_pinned(&transcript.messages[index]);
     let mut stays: Vec<bool> = (0..cutoff).map(|index| Some(index) != aside && holds(index)).collect();
-    must_stay.iter().for_each(|&index| stays[index] = true);
+    Compactions::of(transcript, policy).that_stay(cutoff).iter().for_each(|&index| stays[index] = true);
     let joined = joined_to_the_next(&transcript.groups, cutoff);
     let pairs = transcript.pairing.pairs.iter().copied().filter(|(_, result)| *result < cutoff);
     let pairs = pairs.chain(joined.into_iter().map(|index| (index, index + 1)));

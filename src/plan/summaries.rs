@@ -1,15 +1,19 @@
 //! Tells which messages are summaries of earlier compactions. The format marks them, or they stand where tcompact puts
 //! them. A text that only looks like a summary is not one: a page, a program or a model can repeat every word of it.
 
-use crate::plan::compactions::Compactions;
+use std::ops::Range;
+
+use crate::plan::removal_note::RemovalNote;
 use crate::plan::{CutPolicy, pins};
+use crate::transcript::fence;
 use crate::transcript::formats::SummaryRole;
 use crate::transcript::text_calls::shell_block;
 use crate::transcript::{Message, Role, Transcript};
 
-/// Marks the summary that tcompact put into a transcript. `role` is that of summaries by this policy.
+/// Marks the summary that tcompact put into a transcript. `role` is that of summaries by this policy. Where the role
+/// changed between two runs, the summaries of both can stand one behind the other.
 pub(crate) fn mark_summaries(transcript: &mut Transcript<'_>, policy: &CutPolicy, role: SummaryRole) {
-    if let Some(index) = ours(transcript, policy, role) {
+    for index in ours(transcript, policy, role) {
         let message = &mut transcript.messages[index];
         (message.earlier, message.ours) = (true, true);
     }
@@ -18,26 +22,34 @@ pub(crate) fn mark_summaries(transcript: &mut Transcript<'_>, policy: &CutPolicy
 /// Returns the message that tcompact put there: the first that begins as a summary, behind messages of the system, pinned
 /// ones, and summaries of agents. If it has the user's role, words of the user may stand before it too: rules of pins can
 /// change between two runs.
-fn ours(transcript: &Transcript<'_>, policy: &CutPolicy, role: SummaryRole) -> Option<usize> {
+fn ours(transcript: &Transcript<'_>, policy: &CutPolicy, role: SummaryRole) -> Range<usize> {
     let messages = &transcript.messages;
     let opens = |index: usize| {
         let message = &messages[index];
-        let may_be_ours = if message.earlier { transcript.format.marks_summaries() } else { has_role(message, role) };
-        may_be_ours && message.opens_with(&policy.summary_prefix) && !follows_command(messages, index)
+        let may_be_ours =
+            if message.earlier { transcript.format.marks_summaries() } else { may_have_been_given(message, role) };
+        let opens = message.opens_with(&policy.summary_prefix) || RemovalNote::of(message).is_some();
+        may_be_ours && opens && !follows_command(messages, index)
     };
     if !(0..messages.len()).any(opens) {
-        return None;
+        return 0..0;
     }
-    let end = messages.len();
-    let pinned = pins::pinned(transcript, policy, None, Compactions::of(transcript, policy).that_stay(end), end);
+    // What is of another role than the summaries of this run is pinned where a rule says so: it stays as it is.
+    let is_earlier = |index: usize| messages[index].earlier || opens(index) && has_role(&messages[index], role);
+    let pinned = pins::pinned_besides(transcript, policy, None, messages.len(), &is_earlier);
     let mut found = None;
-    let mut follows_user = false;
+    let (mut follows_user, mut follows_speaker) = (false, false);
     for (index, message) in messages.iter().enumerate() {
         let stays = pinned.binary_search(&index).is_ok();
         let is_by_user = message.is_user_turn() && message.results.is_empty() && !follows_command(messages, index);
-        if opens(index) && (!follows_user || is_by_user) {
+        let is_of_this_role = message.earlier || has_role(message, role);
+        // A model can answer the user's first words, pinned or not, with all that a summary of ours has.
+        let may_be_a_models = message.role == Role::Assistant && follows_speaker;
+        let is_of_other_role = !stays && found.is_none() && !may_be_a_models;
+        if opens(index) && (!follows_user || is_by_user) && (is_of_this_role || is_of_other_role) {
             found = Some(index);
         }
+        follows_speaker |= !message.earlier && !message.role.is_system();
         // One of the first messages can be pinned, and begin like the summary behind it.
         let may_precede = message.earlier || message.role.is_system() || is_by_user;
         if !stays && (found.is_some() || !may_precede) {
@@ -45,7 +57,10 @@ fn ours(transcript: &Transcript<'_>, policy: &CutPolicy, role: SummaryRole) -> O
         }
         follows_user |= !stays && is_by_user;
     }
-    found
+    let Some(first) = found else { return 0..0 };
+    let stays = |index: &usize| pinned.binary_search(index).is_ok();
+    let follows = |index: &usize| !stays(index) && opens(*index) && is_whole(&messages[*index]);
+    first..first + 1 + (first + 1..messages.len()).take_while(follows).count()
 }
 
 /// Whether a message has the role of a summary. Users can write into their own words what they like.
@@ -55,6 +70,19 @@ fn has_role(message: &Message<'_>, role: SummaryRole) -> bool {
         Role::Assistant => role == SummaryRole::Assistant,
         other => other.is_system() && role == SummaryRole::System,
     }
+}
+
+/// Whether a message can be a summary by this policy, or by one with another `--summary-role`. The fence tells the latter
+/// from what only looks like one.
+fn may_have_been_given(message: &Message<'_>, role: SummaryRole) -> bool {
+    let may_be_given = message.role == Role::Assistant || message.role.is_system();
+    has_role(message, role) || may_be_given && is_whole(message)
+}
+
+/// Whether a message has the form of ours from the beginning to the end.
+fn is_whole(message: &Message<'_>) -> bool {
+    message.content.first_text().is_some_and(|text| fence::is_whole(&text.decode()))
+        || RemovalNote::of(message).is_some()
 }
 
 /// Whether the message before one has the command of an agent without tools. The output follows as a message of the user.

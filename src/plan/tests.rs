@@ -196,6 +196,10 @@ fn a_summary_is_ours_only_where_it_stands_as_we_put_it() {
             r#"{"role":"assistant","content":"Summary: x","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}"#
         }
         'r' => r#"{"role":"tool","tool_call_id":"a","content":"Summary: x"}"#,
+        'P' => r#"{"role":"system","content":"Summary:\n\n<summary>\nx\n</summary>"}"#,
+        'Q' => r#"{"role":"user","content":"Summary:\n\n<summary>\nx\n</summary>"}"#,
+        'B' => r#"{"role":"assistant","content":"Summary:\n\n<summary>\nx\n</summary>"}"#,
+        'N' => r#"{"role":"user","content":"[tcompact: 2 earlier messages removed, 9 tokens]"}"#,
         _ => r#"{"role":"tool","tool_call_id":"nowhere","content":"Summary: x"}"#,
     };
     let pinning = |pin: &str| CutPolicy { pins: vec![pin.parse().expect("a rule")], ..policy() };
@@ -224,6 +228,23 @@ fn a_summary_is_ours_only_where_it_stands_as_we_put_it() {
         ("cra", "system", Assistant, vec![]),
         ("oU", "system", User, vec![]),
         ("ucroA", "system", User, vec![]),
+        // Of another role than this run's: only whole, in our fence, and where nobody can have said it.
+        ("sPua", "system", User, vec![]),
+        ("sPua", "none", User, vec![1]),
+        ("sPua", "system", System, vec![1]),
+        ("uPua", "none", User, vec![]),
+        ("sBua", "system", User, vec![1]),
+        ("sBua", "system", System, vec![1]),
+        ("uBua", "system", User, vec![]),
+        ("uBua", "first:1", User, vec![]),
+        ("sPQa", "system", User, vec![2]),
+        ("sPQa", "system", System, vec![1, 2]),
+        ("QQa", "system", User, vec![0, 1]),
+        ("QBa", "system", User, vec![0, 1]),
+        ("QaQ", "system", User, vec![0]),
+        // The note of --model none.
+        ("sNua", "system", User, vec![1]),
+        ("uaNu", "system", User, vec![]),
     ] {
         let messages = format!("[{}]", letters.chars().map(said).collect::<Vec<_>>().join(","));
         assert_eq!(summaries(&messages, &pinning(pin), role), expected, "{letters} {pin} {role:?}");
@@ -231,17 +252,20 @@ fn a_summary_is_ours_only_where_it_stands_as_we_put_it() {
 }
 
 #[test]
-fn a_call_that_begins_as_a_summary_is_pinned() {
+fn what_others_write_like_a_summary_is_pinned() {
     let source = r#"[{"role":"user","content":"Summary: of old"},
         {"role":"assistant","content":"Summary: of a file","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},
         {"role":"tool","tool_call_id":"a","content":"all of it"},{"role":"assistant","content":"Summary: read"},
-        {"role":"user","content":"t"},{"role":"user","content":"u"},{"role":"assistant","content":"a"}]"#;
+        {"role":"user","content":"Summary: mine"},{"role":"user","content":"u"},{"role":"assistant","content":"a"}]"#;
     let mut document = read(source, None, None).expect("a transcript");
     let pins = vec![Pin::Match(Regex::new("^Summary").expect("a regular expression"))];
     let rules = CutPolicy { keep: Size::Messages(2), pins, ..policy() };
     mark_summaries(&mut document.transcripts[0], &rules, SummaryRole::User);
     let transcript = &document.transcripts[0];
-    assert_eq!(plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &rules, moved_cut).pinned, [1, 2]);
+    assert_eq!(
+        plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &rules, moved_cut).pinned,
+        [1, 2, 3]
+    );
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::plan::{Plan, carried};
 use crate::transcript::formats::Format;
 use crate::transcript::json::Object;
 use crate::transcript::source::Source;
+use crate::transcript::summarization_event;
 use crate::transcript::{Message, Transcript};
 
 use crate::presets::coercion;
@@ -20,7 +21,8 @@ pub(crate) fn no_update() -> String {
 }
 
 /// Returns `{"messages": [remove-all, pinned…, summary, kept…]}` and a line end. Members of kept messages stay
-/// unchanged to the byte, except for `edits`. A summary beside the messages is written beside them, under its key.
+/// unchanged to the byte, except for `edits`. A summary beside the messages is written beside them, under its key; an
+/// event that stands for removed messages becomes null.
 pub(crate) fn update(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Placed>, edits: &[Edit]) -> String {
     let format = transcript.format;
     let remove_all = format.remove_all().map(|entry| Style::spaced().write(&entry));
@@ -30,7 +32,9 @@ pub(crate) fn update(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&
         Some(Placed::Beside(text)) => format!(", \"{}\": {}", carried::KEY, Value::from(text.as_str())),
         _ => String::new(),
     };
-    format!("{{\"messages\": [{}]{beside}}}\n", messages.join(", "))
+    let event = transcript.state.and_then(summarization_event::place);
+    let event = event.map_or_else(String::new, |_| format!(", \"{}\": null", summarization_event::KEY));
+    format!("{{\"messages\": [{}]{beside}{event}}}\n", messages.join(", "))
 }
 
 /// Converts a message to the form that `update_state` takes.

@@ -18,6 +18,7 @@ use serde_json::Value;
 use crate::plan::{Plan, carried};
 use crate::transcript::Transcript;
 use crate::transcript::formats::InsertionPoint;
+use crate::transcript::summarization_event;
 
 pub(crate) use crate::transcript::edit::{Edit, Replaces, apply, changes, pieces, sort};
 pub(crate) use crate::transcript::view::edited;
@@ -35,15 +36,21 @@ pub(crate) enum Placed {
 /// Returns the edits that insert a summary in its place and remove what it replaces.
 pub(crate) fn placed(transcript: &Transcript<'_>, plan: &Plan, summary: &Placed) -> Vec<Edit> {
     match summary {
-        Placed::Messages(entries) => splice(transcript, plan, entries),
+        Placed::Messages(entries) => without_event(transcript, splice(transcript, plan, entries)),
         Placed::Beside(text) => {
             let place = carried::place(transcript).map(|place| place.span());
             let beside = place.map(|range| Edit { range, text: Value::from(text.as_str()).to_string() });
-            let mut edits: Vec<Edit> = splice(transcript, plan, &[]).into_iter().chain(beside).collect();
-            sort(&mut edits);
-            edits
+            without_event(transcript, splice(transcript, plan, &[]).into_iter().chain(beside).collect())
         }
     }
+}
+
+/// Removes an event that stands for the first messages: they are gone, and others stand in their place.
+fn without_event(transcript: &Transcript<'_>, mut edits: Vec<Edit>) -> Vec<Edit> {
+    let event = transcript.state.and_then(summarization_event::place).filter(|_| !edits.is_empty());
+    edits.extend(event.map(|event| Edit { range: event.span(), text: "null".to_owned() }));
+    sort(&mut edits);
+    edits
 }
 
 /// Returns all messages after the compaction as text: pinned messages and the summary, then the kept messages, with

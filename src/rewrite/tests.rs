@@ -132,6 +132,24 @@ fn a_summary_beside_the_messages() {
 }
 
 #[test]
+fn an_event_for_removed_messages_becomes_null() {
+    let event = format!(r#"{{"cutoff_index": 1, "summary_message": {A}}}"#);
+    let source = format!(r#"{{"messages": [{C},{A},{C}], "_summarization_event": {event}}}"#);
+    let document = read(&source, None, None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    assert_eq!((transcript.messages.len(), transcript.notes.len()), (2, 1));
+    let plan = planned(1, &[]);
+    let summary = transcript.format.summary(&summary_of("S — é", SummaryRole::User), &summary_place(transcript, &plan));
+    let summary = Placed::Messages(summary);
+    assert_eq!(
+        apply(&source, &placed(transcript, &plan, &summary)),
+        format!(r#"{{"messages": [{S},{C}], "_summarization_event": null}}"#)
+    );
+    let update = update(transcript, &plan, Some(&summary), &[]);
+    assert!(update.ends_with(&format!("{C}], \"_summarization_event\": null}}\n")), "{update}");
+}
+
+#[test]
 fn an_update_removes_all_and_adds_what_is_there() {
     let source = format!("[{A},{C},{C}]");
     let document = read(&source, None, None).expect("a transcript");

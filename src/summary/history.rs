@@ -177,6 +177,7 @@ impl<'m, 'a> HistoryWriter<'m, 'a> {
                             self.notes(&Content::Text(*text), false);
                             self.out.push('\n');
                         }
+                        PartKind::Compaction(ProviderCompaction::Failed) => {}
                         PartKind::Call => self.calls_up_to(part.json),
                         PartKind::Image | PartKind::Media | PartKind::Compaction(_) | PartKind::Other => {
                             self.placeholder(part.json);

@@ -3,7 +3,7 @@
 //! Anthropic writes blocks with a text, `OpenAI` writes items that only `OpenAI` can read. The provider reads the last
 //! compaction instead of all messages before it, and rejects an edited one.
 
-use crate::transcript::json::{Json, JsonKind};
+use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 
 /// The compaction of the history before it.
@@ -20,26 +20,17 @@ pub(crate) enum ProviderCompaction<'a> {
 impl<'a> ProviderCompaction<'a> {
     /// Reads a block or an item of the type `compaction`.
     pub(super) fn of(block: Json<'a>) -> Self {
-        let content = block.get("content").filter(|content| content.kind() != JsonKind::Null);
+        let content = block.get("content").filter(|content| !content.is_falsy());
         let text = content.and_then(|content| content.text());
         if let Some(text) = text.filter(|text| !text.decode().trim().is_empty()) {
             return ProviderCompaction::Readable(text);
         }
         let has = |key: &str| block.get(key).is_some_and(|value| !value.is_falsy());
         let unread = content.is_some() && text.is_none();
-        if unread || ["encrypted_content", "provider_details", "id"].into_iter().any(has) {
+        if unread || ["encrypted_content", "provider_details"].into_iter().any(has) {
             ProviderCompaction::Opaque
         } else {
             ProviderCompaction::Failed
-        }
-    }
-
-    /// Returns the rank among several in one message; the highest counts.
-    pub(super) fn rank(self) -> u8 {
-        match self {
-            ProviderCompaction::Failed => 0,
-            ProviderCompaction::Readable(_) => 1,
-            ProviderCompaction::Opaque => 2,
         }
     }
 }

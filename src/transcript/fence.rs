@@ -23,15 +23,19 @@ pub(crate) fn wrap(summary: &str) -> String {
 /// Returns the content of the fence that a summary of ours is in, or the whole text if it is in none. Before the fence is
 /// one line, and behind it are remarks in parentheses. A fence elsewhere is a quoted one.
 pub(crate) fn opened(text: &str) -> &str {
-    let parts = text.split_once(OPEN).and_then(|(before, rest)| Some((before, rest.rsplit_once(CLOSE)?)));
-    match parts {
-        Some((before, (inside, behind)))
-            if before.trim().lines().count() <= 1 && (behind.trim().is_empty() || behind.starts_with("\n\n(")) =>
-        {
-            inside
-        }
-        _ => text,
-    }
+    inside(text).unwrap_or(text)
+}
+
+/// Whether a text is a summary of ours in its fence.
+pub(crate) fn is_whole(text: &str) -> bool {
+    inside(text).is_some()
+}
+
+fn inside(text: &str) -> Option<&str> {
+    let (before, rest) = text.split_once(OPEN)?;
+    let (inside, behind) = rest.rsplit_once(CLOSE)?;
+    let is_framed = before.trim().lines().count() <= 1 && (behind.trim().is_empty() || behind.starts_with("\n\n("));
+    is_framed.then_some(inside)
 }
 
 /// Escapes what opens or closes a tag of one of these names, in lower case. It finds a tag by what a reader sees: with

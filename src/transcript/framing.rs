@@ -16,6 +16,7 @@ use crate::transcript::message::Message;
 use crate::transcript::pairing::PairFinder;
 use crate::transcript::read_error::{no_transcript, position};
 use crate::transcript::source::{Source, SyntaxError};
+use crate::transcript::summarization_event::SummarizationEvent;
 
 pub(crate) use crate::transcript::read_error::ReadError;
 
@@ -173,8 +174,10 @@ impl<'a> List<'a> {
         let mut notes: Vec<Note<'a>> = Vec::new();
         let mut compactions = Vec::new();
         let mut pairs = PairFinder::default();
+        let summarized = self.state.and_then(SummarizationEvent::of).map_or(0, |event| event.messages);
         for (index, json) in self.values.clone().enumerate() {
-            match entries.get(index) {
+            let obsolete = (index < summarized).then_some(&EntryKind::Note(Retention::Obsolete));
+            match obsolete.or_else(|| entries.get(index)) {
                 Some(EntryKind::Note(retention)) => {
                     notes.push(Note { json, before: messages.len(), retention: *retention });
                 }

@@ -154,14 +154,16 @@ impl<'a> Message<'a> {
         !prefix.is_empty() && has_only_content() && has_prefix()
     }
 
-    /// Returns the provider's compaction in the message, if there is one.
+    /// Returns the provider's compaction in the message, if there is one. One that failed says nothing, and its message is
+    /// like any other.
     pub(crate) fn compaction(&self) -> Option<ProviderCompaction<'a>> {
         let Content::Parts(parts) = &self.content else { return None };
         let compactions = parts.iter().filter_map(|part| match part.kind {
+            PartKind::Compaction(ProviderCompaction::Failed) => None,
             PartKind::Compaction(compaction) => Some(compaction),
             _ => None,
         });
-        compactions.max_by_key(|compaction| compaction.rank())
+        compactions.max_by_key(|compaction| matches!(compaction, ProviderCompaction::Opaque))
     }
 
     /// Whether the message holds nothing but a compaction in readable text.

@@ -26,6 +26,7 @@ pub(crate) mod source;
 pub(crate) mod speaker;
 mod specials;
 pub(crate) mod status;
+pub(crate) mod summarization_event;
 pub(crate) mod text;
 pub(crate) mod text_calls;
 pub(crate) mod text_replies;

@@ -2,7 +2,6 @@
 
 use crate::digest;
 use crate::fault::{self, ProgramPart};
-use crate::plan::carried;
 use crate::summary::acceptance::Refusal;
 use crate::summary::exchange::Reply;
 use crate::transcript::Message;
@@ -28,16 +27,14 @@ impl Summarization<'_, '_> {
 
     fn extract(&self, sent: &[&Message<'_>]) -> Result<Reply, NoSummary> {
         let prefix = &self.policy.cut.summary_prefix;
-        let text = self.earlier.as_ref().map(|earlier| format!("{prefix}{}", earlier.text));
-        let earlier =
-            self.earlier.as_ref().zip(text.as_deref()).map(|(earlier, text)| carried::message(text, earlier.json));
-        let last = self.summarized.last().map(|&last| &self.history.messages[last]);
-        let mut messages: Vec<&Message<'_>> = earlier.iter().chain(sent.iter().copied()).collect();
-        messages.extend(last.filter(|_| sent.is_empty()));
+        let nothing_sent = self.summarized.last().copied().filter(|_| sent.is_empty());
+        let lacking = nothing_sent.or_else(|| self.too_large_last());
+        let mut messages: Vec<&Message<'_>> = self.earlier_message.into_iter().chain(sent.iter().copied()).collect();
+        messages.extend(lacking.map(|last| &self.history.messages[last]));
         // An earlier summary beside the messages has no index of its own.
-        let mut indices: Vec<usize> = earlier.iter().map(|_| 0).collect();
+        let mut indices: Vec<usize> = self.earlier_message.iter().map(|_| 0).collect();
         indices.extend(self.indices_of(sent));
-        indices.extend(self.summarized.last().filter(|_| sent.is_empty()));
+        indices.extend(lacking);
         // The words around a summary are part of its size, but a few must be left for the summary itself. They are
         // counted once.
         let around = self.message_tokens("");

@@ -5,28 +5,48 @@ use crate::presets::sections::sections;
 use crate::presets::trim_messages::{Counting, PartialMessage, trim_messages};
 use crate::summary::{history, trim};
 use crate::transcript::Message;
+use crate::transcript::compaction::ProviderCompaction;
+use crate::transcript::fence;
 
 use crate::compact::policy::SummaryPolicy;
 use crate::compact::summarize::Summarization;
 
 impl Summarization<'_, '_> {
-    /// Returns the last messages that `--trim-tokens` allows, each of them whole.
-    pub(super) fn last_messages(&self) -> &[usize] {
-        match self.policy.summary.trim_tokens {
-            Some(limit) => trim::last_within(&self.summarized, &self.tally, limit),
-            None => &self.summarized,
-        }
+    /// Returns the messages that `--trim-tokens` allows, each of them whole: the last ones, and earlier summaries besides.
+    pub(super) fn whole_messages(&self) -> Vec<usize> {
+        let Some(limit) = self.policy.summary.trim_tokens else { return self.summarized.clone() };
+        let last = trim::last_within(&self.summarized, &self.tally, limit);
+        let before = &self.summarized[..self.summarized.len() - last.len()];
+        let is_summary = |index: &usize| {
+            let message = &self.history.messages[*index];
+            message.earlier || matches!(message.compaction(), Some(ProviderCompaction::Readable(_)))
+        };
+        before.iter().copied().filter(is_summary).chain(last.iter().copied()).collect()
+    }
+
+    /// Returns the last summarized message, where `--trim-tokens` does not allow the whole of it.
+    pub(super) fn too_large_last(&self) -> Option<usize> {
+        let last = self.summarized.last().copied();
+        last.filter(|_| {
+            self.policy.summary.recipe.trim == Trim::Own && self.whole_messages().last() != self.summarized.last()
+        })
     }
 
     /// Returns the messages that the summarizer is sent. The oldest can be a shortened one, which lives in `shorter`.
     pub(super) fn sent<'s>(&'s self, shorter: &'s PartialMessage<'s>) -> Vec<&'s Message<'s>> {
         let SummaryPolicy { recipe, trim_tokens, .. } = &self.policy.summary;
-        let Some(limit) = *trim_tokens else { return self.messages(&self.summarized).collect() };
-        if recipe.trim == Trim::Own {
-            return self.messages(self.last_messages()).collect();
-        }
-        let counted: Vec<(u64, &Message<'_>)> =
-            self.summarized.iter().map(|&index| (self.tally.message(index), &self.history.messages[index])).collect();
+        // The embedded summarizer, and one that brings notes up to date, are given it separately.
+        let beside = self.sent_beside().filter(|_| !self.is_embedded() && recipe.trim != Trim::Sections);
+        let limit = match *trim_tokens {
+            Some(limit) if recipe.trim != Trim::Own => limit,
+            _ => {
+                let whole = self.whole_messages().into_iter().map(|index| &self.history.messages[index]);
+                return beside.into_iter().chain(whole).collect();
+            }
+        };
+        let messages = self.summarized.iter().map(|&index| (self.tally.message(index), &self.history.messages[index]));
+        let beside = beside.map(|message| (self.policy.counter.count(message), message));
+        let counted: Vec<(u64, &Message<'_>)> = beside.into_iter().chain(messages).collect();
         let counting = Counting { counter: self.policy.counter, scales: self.policy.cut.scales(&self.tally) };
         let trimmed = trim_messages(&counted, limit, counting, shorter);
         match (recipe.trim, counted.last()) {
@@ -35,16 +55,29 @@ impl Summarization<'_, '_> {
         }
     }
 
+    /// Returns the earlier summary that the state has for the model, beside the messages.
+    pub(super) fn sent_beside(&self) -> Option<&Message<'_>> {
+        self.earlier_message.filter(|_| self.earlier.as_ref().is_some_and(|earlier| earlier.is_sent))
+    }
+
+    /// Returns the same as notes.
+    pub(in crate::compact) fn notes_beside(&self) -> Option<String> {
+        let message = self.sent_beside()?;
+        let text = message.content.first_text()?.decode();
+        Some(if message.ours { fence::opened(&text).to_owned() } else { text.into_owned() })
+    }
+
     /// Writes the messages that are sent as text; nothing where none is left.
     pub(super) fn text(&self, sent: &[&Message<'_>]) -> Option<String> {
         let SummaryPolicy { recipe, trim_tokens, .. } = &self.policy.summary;
         let counter = self.policy.counter;
         let write = || recipe.buffer.write(sent.iter().copied());
-        match (recipe.trim, trim_tokens, self.summarized.last()) {
+        match (recipe.trim, trim_tokens, self.too_large_last()) {
             // Even the last message is too large. Its end is better than nothing.
-            (Trim::Own, Some(limit), Some(&last)) if sent.is_empty() => {
+            (Trim::Own, Some(limit), Some(last)) => {
                 let end = |text: &str| trim::end_within(text, counter, *limit).to_owned();
-                Some(history::write_end(&self.history.messages[last], end))
+                let end = history::write_end(&self.history.messages[last], end);
+                Some(if sent.is_empty() { end } else { format!("{}\n{end}", write()) })
             }
             (Trim::Sections, limit, _) => {
                 let earlier = self.earlier.as_ref().map(|earlier| &*earlier.text);

@@ -4,6 +4,7 @@ mod approx_tokens;
 mod conversations;
 mod digest;
 mod documents;
+mod earlier_summaries;
 mod exact_tokens;
 mod filling;
 mod fixtures;

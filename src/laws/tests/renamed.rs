@@ -18,7 +18,7 @@ const EXCEPTIONS: [(&str, &[&str], &str); 6] = [
     ("pi", &["type"], "a compaction of no type is an entry that its program does not read either"),
     ("codex", &["timestamp", "type", "payload", "role", "content"], "the same of a history that a compaction holds"),
     ("openhands", &["args", "summary", "content"], "the words of a condensation and of a call that holds a plan"),
-    ("anthropic", &["content"], "a compaction without its text is one that failed, which stays unedited"),
+    ("anthropic", &["content"], "a compaction without its text is one that failed, and says nothing"),
     ("pydantic-ai", &["content"], "the same, and a request for a retry, whose words nobody wrote"),
 ];
 

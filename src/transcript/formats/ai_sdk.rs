@@ -367,17 +367,25 @@ fn part(json: Json<'_>) -> Part<'_> {
     Part { json, kind: part_kind(json) }
 }
 
+/// The members with what only a provider reads.
+const PROVIDER_DATA: [&str; 2] = ["providerMetadata", "providerOptions"];
+
 /// Reads a provider's compaction: a text with Anthropic's mark, or a part of `OpenAI`'s own kind.
 fn compaction(json: Json<'_>) -> Option<ProviderCompaction<'_>> {
     let kind = json.get_text("type")?;
     if kind.is("custom") {
         let is_compaction = json.get_text("kind").is_some_and(|kind| kind.decode().ends_with(".compaction"));
-        return is_compaction.then_some(ProviderCompaction::Opaque);
+        let of_providers = PROVIDER_DATA.iter().filter_map(|data| json.get(data)).flat_map(|data| data.entries());
+        let has = |data: Json<'_>, key: &str| data.get(key).is_some_and(|value| !value.is_falsy());
+        let is_opaque = of_providers.into_iter().any(|(_, data)| has(data, "encryptedContent") || has(data, "itemId"));
+        let compaction = if is_opaque { ProviderCompaction::Opaque } else { ProviderCompaction::Failed };
+        return is_compaction.then_some(compaction);
     }
-    let mark = ["providerMetadata", "providerOptions"].iter().find_map(|key| json.at(&[key, "anthropic", "type"]));
+    let mark = PROVIDER_DATA.iter().find_map(|data| json.at(&[data, "anthropic", "type"]));
     let is_marked = mark.and_then(|mark| mark.text()).is_some_and(|mark| mark.is("compaction"));
     let text = json.get_text("text").filter(|_| kind.is("text") && is_marked)?;
-    Some(if text.is_empty() { ProviderCompaction::Failed } else { ProviderCompaction::Readable(text) })
+    let is_blank = text.decode().trim().is_empty();
+    Some(if is_blank { ProviderCompaction::Failed } else { ProviderCompaction::Readable(text) })
 }
 
 fn part_kind(json: Json<'_>) -> PartKind<'_> {

@@ -97,7 +97,7 @@ impl MessageReader for Pi {
             if said.is_none() {
                 return Err("is not a line with a message".to_owned());
             }
-            return Ok(message_of(json, Role::User, content(said, block), is_compaction(message)));
+            return Ok(message_of(json, Role::User, content(said, block), is_summary(message)));
         };
         let name = inner.get_text("role").ok_or("has no role")?;
         let role = match name {
@@ -219,6 +219,11 @@ impl OrderRules for Pi {
 
 fn is_compaction(line: &Object<'_>) -> bool {
     line.get_text("type").is_some_and(|kind| kind.is("compaction"))
+}
+
+/// Whether a line is a summary: of what was before it, or of a branch that the user left.
+fn is_summary(line: &Object<'_>) -> bool {
+    is_compaction(line) || line.get_text("type").is_some_and(|kind| kind.is("branch_summary"))
 }
 
 /// Returns for each line whether it is the last one or an ancestor of it; a line without a parent counts as one.

@@ -1,0 +1,78 @@
+//! The note of `--model none` in the place of removed messages: how many were removed, by all runs.
+
+use std::fmt;
+
+use crate::transcript::{Content, Message};
+use crate::wording::counted;
+
+const OPENING: &str = "[tcompact: ";
+const REMOVED: &str = " removed, ";
+const KEPT: &str = "; they are kept in ";
+
+/// What a note says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RemovalNote {
+    /// Removed messages.
+    pub(crate) messages: u64,
+    /// Their tokens.
+    pub(crate) tokens: u64,
+    /// The name of the archive that keeps them, where there is one.
+    pub(crate) archive: Option<String>,
+}
+
+impl fmt::Display for RemovalNote {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (messages, tokens) = (counted(self.messages, "earlier message"), counted(self.tokens, "token"));
+        write!(out, "{OPENING}{messages}{REMOVED}{tokens}")?;
+        self.archive.iter().try_for_each(|archive| write!(out, "{KEPT}{archive}"))?;
+        out.write_str("]")
+    }
+}
+
+impl RemovalNote {
+    /// Reads a message that is such a note, and nothing else.
+    pub(crate) fn of(message: &Message<'_>) -> Option<Self> {
+        let text = match &message.content {
+            Content::Text(text) => *text,
+            Content::Parts(parts) if parts.len() == 1 => message.content.first_text()?,
+            Content::Parts(_) => return None,
+        };
+        let has_only_content = message.calls.is_empty() && message.results.is_empty();
+        (has_only_content && text.starts_with(OPENING)).then(|| RemovalNote::read(&text.decode()))?
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let inside = text.trim().strip_prefix(OPENING)?.strip_suffix(']')?;
+        let (messages, rest) = inside.split_once(REMOVED)?;
+        let (tokens, archive) = rest.split_once(KEPT).map_or((rest, None), |(tokens, kept)| (tokens, Some(kept)));
+        let number =
+            |counted: &str, noun: &str| counted.strip_suffix(['s']).unwrap_or(counted).strip_suffix(noun)?.parse().ok();
+        Some(RemovalNote {
+            messages: number(messages, " earlier message")?,
+            tokens: number(tokens, " token")?,
+            archive: archive.map(str::to_owned),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_read_as_it_is_written() {
+        for (messages, tokens, archive) in [(1, 1, None), (2, 0, Some("a; they are kept in b].md")), (25, 2036, None)] {
+            let note = RemovalNote { messages, tokens, archive: archive.map(str::to_owned) };
+            assert_eq!(RemovalNote::read(&note.to_string()), Some(note));
+        }
+        let one = RemovalNote { messages: 1, tokens: 1, archive: None };
+        assert_eq!(one.to_string(), "[tcompact: 1 earlier message removed, 1 token]");
+        // Notes of earlier versions count, too.
+        assert_eq!(RemovalNote::read("[tcompact: 1 earlier messages removed, 1 tokens]"), Some(one));
+        for other in
+            ["", "[tcompact: 1 earlier message removed, 1 token", "[tcompact: x earlier messages removed, 1 token]"]
+        {
+            assert_eq!(RemovalNote::read(other), None);
+        }
+    }
+}
