@@ -72,7 +72,7 @@ impl std::str::FromStr for RequestJson {
 /// Whether what a model's summary lacks is appended to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Facts {
-    /// As much as a fifth of the summary.
+    /// As much as a fifth of `--summary-tokens`, or a little more where these are few.
     On,
     /// Nothing.
     Off,

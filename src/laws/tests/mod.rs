@@ -5,6 +5,7 @@ mod conversations;
 mod digest;
 mod documents;
 mod exact_tokens;
+mod fences;
 mod filling;
 mod fixtures;
 mod frames;
