@@ -216,7 +216,7 @@ pub enum OnError {
 /// Which summaries are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accept {
-    /// Summaries that are not empty, not cut off by their length limit, and smaller than the replaced messages.
+    /// Summaries that are whole and smaller than the replaced messages: no JSON, web page or error.
     Smaller,
     /// All.
     Any,

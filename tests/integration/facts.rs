@@ -160,7 +160,8 @@ fn a_short_summary_of_a_long_history_gets_its_ledger() {
 
 #[test]
 fn a_section_has_a_fifth_of_summary_tokens_or_200_tokens() {
-    let rule = |n: usize| said("user", &format!("Never touch the table invoices_{n}, and always ask before you drop one."));
+    let rule =
+        |n: usize| said("user", &format!("Never touch the table invoices_{n}, and always ask before you drop one."));
     let rules: Vec<Value> = (0..90).flat_map(|n| [rule(n), said("assistant", "I will keep to that.")]).collect();
     let messages = [rules, chatter(1)].concat();
     for (flags, room) in [
