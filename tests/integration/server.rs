@@ -163,9 +163,7 @@ fn read_body(reader: &mut impl BufRead, head: String) -> Option<Request> {
 
 /// Returns a summary that begins with these words and is long enough for any history.
 pub(crate) fn at_length(words: &str) -> String {
-    format!(
-        "{words} It tells what was asked for, what was done in which files, what must not be done, and what comes next."
-    )
+    format!("{words} It tells what was asked for, what was done, and which of the steps are next.")
 }
 
 /// The answer of a model with `text`.
