@@ -47,7 +47,7 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --summary-tokens 'The size to request for the summary, in tokens. The embedded summarizer never exceeds it, also with --fit, and counts the words around the summary'
             cand --summary-role 'The role of the summary message, if the format''s provider accepts it'
             cand --summary-prefix 'The beginning of the summary message; a blank line follows unless TEXT ends in white space. The default also puts the summary between <summary> and </summary>; another TEXT does not'
-            cand --ledger 'Append to a model''s summary what it lacks of the user''s last message, short rules of the user, failures and changed files, found without a model: in at most N tokens, and never more than a fifth of the summary'
+            cand --ledger 'Append to a model''s summary what it lacks of the user''s last message, short rules of the user, failures and changed files, found without a model. N is the most tokens for that; `on` is a fifth of --summary-tokens, and at least 200. However short the summary is, the result stays smaller than what it replaces'
             cand --timeout 'The most seconds that a request or a command may take'
             cand --retries 'How often to retry a request after a transport error or the status 408, 409, 429 or 5xx'
             cand --rate 'The most requests a minute [default: no limit]'

@@ -34,7 +34,7 @@ complete -c tcompact -l summary-role -d 'The role of the summary message, if the
 system\t'As an instruction'
 assistant\t'As if the model wrote it'"
 complete -c tcompact -l summary-prefix -d 'The beginning of the summary message; a blank line follows unless TEXT ends in white space. The default also puts the summary between <summary> and </summary>; another TEXT does not' -r -f
-complete -c tcompact -l ledger -d 'Append to a model\'s summary what it lacks of the user\'s last message, short rules of the user, failures and changed files, found without a model: in at most N tokens, and never more than a fifth of the summary' -r -f -a "on off"
+complete -c tcompact -l ledger -d 'Append to a model\'s summary what it lacks of the user\'s last message, short rules of the user, failures and changed files, found without a model. N is the most tokens for that; `on` is a fifth of --summary-tokens, and at least 200. However short the summary is, the result stays smaller than what it replaces' -r -f -a "on off"
 complete -c tcompact -l timeout -d 'The most seconds that a request or a command may take' -r -f
 complete -c tcompact -l retries -d 'How often to retry a request after a transport error or the status 408, 409, 429 or 5xx' -r -f
 complete -c tcompact -l rate -d 'The most requests a minute [default: no limit]' -r -f
@@ -43,7 +43,7 @@ complete -c tcompact -l on-error -d 'What to do when the summarizer fails for go
 passthrough\t'Write the input unchanged'
 extractive\t'Use the embedded summarizer'
 embed\t'Put the text of the error in the summary; the history is lost'"
-complete -c tcompact -l accept -d 'Which summaries to accept' -r -f -a "smaller\t'Summaries that are not empty, not cut off by their length limit, and smaller than the replaced messages'
+complete -c tcompact -l accept -d 'Which summaries to accept' -r -f -a "smaller\t'Summaries that are whole and smaller than the replaced messages: no JSON, web page or error'
 any\t'All'"
 complete -c tcompact -s o -l output -d 'Write to FILE instead of standard output, whole or not at all' -r -F
 complete -c tcompact -s O -l output-dir -d 'Write the results of several files or of directories to the same tree under DIR; files that need nothing are copied' -r -f -a "(__fish_complete_directories)"

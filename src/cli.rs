@@ -235,7 +235,8 @@ pub(crate) struct CliArguments {
     pub(crate) summary_prefix: String,
 
     /// Append to a model's summary what it lacks of the user's last message, short rules of the user, failures and
-    /// changed files, found without a model: in at most N tokens, and never more than a fifth of the summary.
+    /// changed files, found without a model. N is the most tokens for that; `on` is a fifth of --summary-tokens, and at
+    /// least 200. However short the summary is, the result stays smaller than what it replaces.
     #[arg(
         long,
         value_name = "on|off|N",

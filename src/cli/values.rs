@@ -72,7 +72,7 @@ impl std::str::FromStr for RequestJson {
 /// Whether what a model's summary lacks is appended to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Facts {
-    /// As much as a fifth of the summary.
+    /// As much as a fifth of `--summary-tokens`, or a little more where these are few.
     On,
     /// Nothing.
     Off,
@@ -292,7 +292,7 @@ values_of! { OnError:
 }
 
 values_of! { Accept:
-    Accept::Smaller => "smaller", "Summaries that are not empty, not cut off by their length limit, and smaller than the replaced messages";
+    Accept::Smaller => "smaller", "Summaries that are whole and smaller than the replaced messages: no JSON, web page or error";
     Accept::Any => "any", "All";
 }
 

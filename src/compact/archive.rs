@@ -8,7 +8,8 @@ use crate::plan::carried::ARCHIVED;
 use crate::presets::media;
 use crate::rewrite::Edit;
 use crate::rewrite::restoring::{ConversationChange, restore_infos};
-use crate::transcript::Transcript;
+use crate::sanitize::{sanitize_json, sanitize_line};
+use crate::transcript::{Transcript, fence};
 
 use crate::compact::policy::CompactionPolicy;
 
@@ -130,14 +131,20 @@ impl ArchivePlace {
         }
     }
 
-    /// Returns the path as messages name it.
+    /// Returns the path as messages name it. Most are shown as they are. One that could end the remark that it stands in,
+    /// or the line, is shown as a string of JSON.
     pub(super) fn shown(&self) -> String {
-        shown(&self.file)
+        let name = self.file.display().to_string();
+        let plain = shown(&self.file);
+        if plain == name && !name.contains(['(', ')', '[', ']', '（', '）', '"']) {
+            return name;
+        }
+        sanitize_json(&Value::from(&*fence::without_fences(&name)).to_string())
     }
 
     /// Returns the text of a summary message that names the archive.
     pub(super) fn introduce(&self, prefix: &str, summary: &str) -> String {
-        let file = self.file.display();
+        let file = self.shown();
         if self.wraps {
             return format!(
                 "{WRAPPED}\n\nThe full conversation history has been saved to {file} should you need to refer back to it for details.\n\nA condensed summary follows:\n\n<summary>\n{summary}\n</summary>"
@@ -168,7 +175,7 @@ pub(super) fn media_moved_out(
     (moved, files.into_iter().map(|file| (folder.join(file.name), file.bytes)).collect())
 }
 
-/// Returns a path as messages name it.
+/// Returns a path as messages name it: on one line, and without the tags of a summary's fence.
 pub(super) fn shown(path: &Path) -> String {
-    path.display().to_string()
+    fence::without_fences(&sanitize_line(&path.display().to_string())).into_owned()
 }

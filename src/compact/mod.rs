@@ -47,7 +47,9 @@ pub(crate) use fit::fit;
 pub(crate) use masking::{masked, redactor};
 pub(crate) use offload::certain_files;
 pub use policy::{Accept, CompactionPolicy, OnError, Pruning, SummaryPolicy};
-pub(crate) use policy::{EXTRACTIVE, Emit, NOBODY, SummarizerKind, SummarizerModel, is_lines, is_no_model};
+pub(crate) use policy::{
+    EXTRACTIVE, Emit, NOBODY, SummarizerKind, SummarizerModel, is_lines, is_no_model, ledger_room,
+};
 pub(crate) use reading::read;
 pub(crate) use summarize::{Summary, SummarySource};
 

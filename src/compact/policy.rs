@@ -88,7 +88,7 @@ impl CompactionPolicy {
                 trim_tokens: None,
                 tokens: SUMMARY_TOKENS,
                 role: SummaryRole::User,
-                ledger: SUMMARY_TOKENS / 5,
+                ledger: ledger_room(SUMMARY_TOKENS),
                 accept: Accept::Smaller,
                 on_error: OnError::Fail,
             },
@@ -155,7 +155,7 @@ pub struct SummaryPolicy {
     pub tokens: u64,
     /// The role of the summary message.
     pub role: SummaryRole,
-    /// The most tokens of what a model's summary lacks and is appended to it; never more than a fifth of the summary.
+    /// The most tokens of what a model's summary lacks and is appended to it, however short the summary is.
     pub ledger: u64,
     /// Which summaries are accepted.
     pub accept: Accept,
@@ -168,6 +168,13 @@ impl SummaryPolicy {
     pub(crate) fn is_embedded(&self) -> bool {
         self.summarizer == SummarizerKind::Embedded
     }
+}
+
+/// Returns the most tokens of what is appended to a model's summary of `summary_tokens`, where the user names no number.
+pub(crate) fn ledger_room(summary_tokens: u64) -> u64 {
+    /// Has room for the user's last message and some rules.
+    const LEAST: u64 = 200;
+    (summary_tokens / 5).max(LEAST)
 }
 
 /// The name of the embedded summarizer.
@@ -209,7 +216,7 @@ pub enum OnError {
 /// Which summaries are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accept {
-    /// Summaries that are not empty, not cut off by their length limit, and smaller than the replaced messages.
+    /// Summaries that are whole and smaller than the replaced messages: no JSON, web page or error.
     Smaller,
     /// All.
     Any,

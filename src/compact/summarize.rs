@@ -303,8 +303,12 @@ impl Summarization<'_, '_> {
     /// Why it is refused.
     fn accept(&self, session: &mut Session, reply: &Reply) -> Result<Accepted, NoSummary> {
         self.judge(reply, &self.policy.summary.template, true).map_err(NoSummary::from)?;
+        Ok(self.accepted(session, reply, SummarySource::Summarizer))
+    }
+
+    fn accepted(&self, session: &mut Session, reply: &Reply, by: SummarySource) -> Accepted {
         let text = if self.policy.summary.recipe.strips { python::strip(&reply.text) } else { &reply.text };
-        Ok(Accepted { text: session.mask(text.to_owned()), by: SummarySource::Summarizer })
+        Accepted { text: session.mask(text.to_owned()), by }
     }
 
     /// Judges a reply: as the summary (`for_all`), or as the notes on a part of the history.
@@ -322,11 +326,22 @@ impl Summarization<'_, '_> {
         // The embedded summarizer neither talks to the user nor repeats a prompt.
         if !self.is_embedded() {
             acceptance::judge(reply, template.instructions())?;
+            // Notes replace nothing, and a part can be one in which nothing happened.
+            let replaced = if for_all { self.replaced_tokens() } else { 0 };
+            acceptance::judge_author(stripped, self.policy.counter, replaced)?;
         }
         if !for_all {
             return Ok(());
         }
-        let text = if self.policy.summary.recipe.strips { stripped } else { &reply.text };
+        self.judge_size(&reply.text)
+    }
+
+    /// Judges a summary by its size.
+    ///
+    /// # Errors
+    /// It saves nothing, or is too long for `--fit`.
+    pub(super) fn judge_size(&self, text: &str) -> Result<(), Refusal> {
+        let text = if self.policy.summary.recipe.strips { python::strip(text) } else { text };
         acceptance::judge_size(self.message_tokens(text), self.replaced_tokens())?;
         self.judge_room(text)
     }

@@ -8,7 +8,8 @@ use anyhow::Result;
 use serde_json::Value;
 
 use crate::compact::{
-    ChangedConversation, Compaction, CompactionEvent, EXTRACTIVE, Emit, SummarySource, archive_contents, economy,
+    ChangedConversation, Compaction, CompactionEvent, EXTRACTIVE, Emit, Summary, SummarySource, archive_contents,
+    economy,
 };
 use crate::events::{Drawn, Ending, Event, ReportRow, Saving, Status};
 use crate::exit::Failure;
@@ -19,9 +20,9 @@ use crate::report::terminal;
 use crate::rewrite::{self, Edit};
 use crate::sanitize::{sanitize, sanitize_json};
 use crate::settings::Destination;
-use crate::transcript::Transcript;
 use crate::transcript::framing::Document;
 use crate::transcript::view::Arena;
+use crate::transcript::{Transcript, fence};
 
 use crate::engine::read::source_name;
 use crate::engine::result::{ResultContent, TaskResult};
@@ -77,10 +78,17 @@ impl Task<'_> {
         let summary = compaction.and_then(|compaction| Some((compaction, compaction.summary.as_ref()?)));
         Some(match (self.settings.output.json, summary) {
             (false, None) => String::new(),
-            (false, Some((_, summary))) => format!("{}\n", self.readable(&summary.text).trim_end()),
+            (false, Some((_, summary))) => format!("{}\n", self.readable(&self.emitted(summary)).trim_end()),
             (true, None) => "null\n".to_owned(),
-            (true, Some((compaction, summary))) => json::summary(&compaction.plan, summary),
+            (true, Some((compaction, summary))) => {
+                json::summary(&compaction.plan, &self.emitted(summary), summary.tokens)
+            }
         })
+    }
+
+    /// Returns the text of a summary for a program that puts it into a fence.
+    fn emitted<'s>(&self, summary: &'s Summary) -> Cow<'s, str> {
+        if self.policy.habits.escapes { fence::without_fences(&summary.text) } else { Cow::Borrowed(&summary.text) }
     }
 
     /// Returns a text as a terminal may show it, if the result goes to one. Programs get it as it is.

@@ -74,15 +74,24 @@ pub(crate) struct SystemHabits {
     pub(crate) marks: bool,
     /// Its summaries are in a fence.
     pub(crate) fences: bool,
+    /// A summary that is written alone can stand in a fence.
+    pub(crate) escapes: bool,
 }
 
 impl SystemHabits {
     /// tcompact's own habits.
-    pub(crate) const OWN: SystemHabits =
-        SystemHabits { langchain: false, characters: None, repr_lists: false, files: false, marks: true, fences: true };
+    pub(crate) const OWN: SystemHabits = SystemHabits {
+        langchain: false,
+        characters: None,
+        repr_lists: false,
+        files: false,
+        marks: true,
+        fences: true,
+        escapes: true,
+    };
 }
 
-const PLAIN: SystemHabits = SystemHabits { fences: false, ..SystemHabits::OWN };
+const PLAIN: SystemHabits = SystemHabits { fences: false, escapes: false, ..SystemHabits::OWN };
 const OF_LANGCHAIN: SystemHabits = SystemHabits { langchain: true, ..PLAIN };
 
 /// The flags of a system that pins nothing and takes any summary, as it is.

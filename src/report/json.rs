@@ -10,7 +10,7 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::compact::{CompactionPolicy, EarlierSummary, Planned, Summary};
+use crate::compact::{CompactionPolicy, EarlierSummary, Planned};
 use crate::events::{Event, Listener, ReportRow};
 use crate::exit::Failure;
 use crate::plan::Plan;
@@ -237,8 +237,8 @@ impl<'r> Count<'r> {
 }
 
 /// Returns the object of `--emit summary --json` as a line.
-pub(crate) fn summary(plan: &Plan, summary: &Summary) -> String {
-    let object = json!({"text": summary.text, "cutoff": plan.cutoff, "pinned": plan.pinned, "tokens": summary.tokens});
+pub(crate) fn summary(plan: &Plan, text: &str, tokens: u64) -> String {
+    let object = json!({"text": text, "cutoff": plan.cutoff, "pinned": plan.pinned, "tokens": tokens});
     json_line(&object)
 }
 

@@ -156,7 +156,7 @@ fn summary_policy(
         trim_tokens: arguments.trim_tokens.0,
         tokens: arguments.summary_tokens,
         role: arguments.summary_role,
-        ledger: ledger_tokens(arguments.ledger, model.asked_tokens),
+        ledger: ledger_tokens(arguments.ledger, arguments.summary_tokens),
         accept: arguments.accept,
         on_error: arguments.on_error,
     })

@@ -7,7 +7,7 @@ use reqwest::Url;
 
 use crate::advice::Advice;
 use crate::cli::{CliArguments, Facts, is_variable_name};
-use crate::compact::{EXTRACTIVE, NOBODY, SummarizerKind, SummarizerModel, is_no_model};
+use crate::compact::{EXTRACTIVE, NOBODY, SummarizerKind, SummarizerModel, is_no_model, ledger_room};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::exit::Failure;
 use crate::llm::Summarizer;
@@ -240,10 +240,10 @@ pub(super) fn summarizer_model(arguments: &CliArguments, model: Option<Model>, r
     }
 }
 
-/// Returns the most tokens that are appended to a summary of `asked_tokens`: a fifth, or as many as are given.
-pub(super) fn ledger_tokens(facts: Facts, asked_tokens: u64) -> u64 {
+/// Returns the most tokens that are appended to a model's summary of `summary_tokens`.
+pub(super) fn ledger_tokens(facts: Facts, summary_tokens: u64) -> u64 {
     match facts {
-        Facts::On => asked_tokens / 5,
+        Facts::On => ledger_room(summary_tokens),
         Facts::Off => 0,
         Facts::Within(tokens) => tokens,
     }

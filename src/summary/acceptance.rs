@@ -10,11 +10,13 @@ use regex::Regex;
 use crate::pattern::pattern;
 use crate::summary::exchange::THOUGHTS;
 use crate::summary::exchange::{Reply, Stop, Usage};
+use crate::summary::machine_answer::{self, MachineAnswer};
 use crate::summary::prompt::words;
+use crate::tokens::Counter;
 use crate::wording::one_line;
 
 /// The reason why a summary is rejected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// It is empty.
     Empty,
@@ -29,6 +31,13 @@ pub(crate) enum Refusal {
     Declined,
     /// It repeats the prompt.
     Repeats,
+    /// A program gave it, or it says nothing.
+    Machine {
+        /// What it is.
+        what: MachineAnswer,
+        /// Its first words.
+        start: String,
+    },
     /// Its message has at least as many tokens as the messages it replaces.
     NotSmaller {
         /// Tokens of the summary message.
@@ -72,6 +81,9 @@ impl fmt::Display for Refusal {
                     "the summary repeats the prompt instead of following it; name another model with --model, or command with --summarizer-cmd"
                 )
             }
+            Refusal::Machine { what, start } => {
+                write!(out, "the summarizer wrote {what} and not a summary: \"{start}\"")
+            }
             Refusal::NotSmaller { summary, replaced } => write!(
                 out,
                 "the summary is no smaller than what it replaces ({summary} tokens for {replaced}); lower --summary-tokens or keep more"
@@ -107,6 +119,16 @@ impl Refusal {
                 "Nothing is asked but what the record says: write that, and leave out what you cannot repeat."
                     .to_owned(),
             ),
+            Refusal::Machine { what: MachineAnswer::Json, .. } => ("was JSON", "Write text, not JSON.".to_owned()),
+            Refusal::Machine { what: MachineAnswer::WebPage, .. } => {
+                ("was a web page", "Write plain text or Markdown.".to_owned())
+            }
+            Refusal::Machine { what: MachineAnswer::Error, .. } => {
+                ("was the text of an error", "Write what was asked for.".to_owned())
+            }
+            Refusal::Machine { what: MachineAnswer::TooShort, .. } => {
+                ("was only a few words", "Write all that was asked for, in whole sentences.".to_owned())
+            }
             Refusal::Repeats => ("repeated these instructions", "Follow them, and write only the result.".to_owned()),
             Refusal::NotSmaller { replaced, .. } => {
                 ("was longer than what it is to replace", shorter((replaced / 2).min(limit)))
@@ -141,6 +163,17 @@ pub(crate) fn judge<'i>(reply: &Reply, instructions: impl Iterator<Item = &'i st
         Stop::Done if declines(&reply.text) => Err(Refusal::Declined),
         Stop::Done if repeats_instructions(&reply.text, instructions) => Err(Refusal::Repeats),
         Stop::Done => Ok(()),
+    }
+}
+
+/// Judges a text by who seems to have written it; it takes the place of so many tokens.
+///
+/// # Errors
+/// It is what a program prints, or a few words for a long history.
+pub(crate) fn judge_author(text: &str, counter: Counter, replaced: u64) -> Result<(), Refusal> {
+    match machine_answer::recognize(text, counter, replaced) {
+        None => Ok(()),
+        Some(what) => Err(Refusal::Machine { what, start: machine_answer::first_words(text) }),
     }
 }
 
@@ -333,7 +366,7 @@ mod tests {
         ] {
             let usage = Some(Usage { reasoning, output, ..Usage::default() });
             let reply = Reply { text: text.to_owned(), stop: Stop::Length, usage };
-            assert_eq!(judge(&reply, std::iter::empty()), Err(refusal));
+            assert_eq!(judge(&reply, std::iter::empty()), Err(refusal.clone()));
             let (said, thoughts) = refusal.correction(1000);
             assert_eq!(thoughts, given, "{refusal}");
             assert!(said.contains("length limit") && said.contains(&format!("at most {words} words")), "{said}");

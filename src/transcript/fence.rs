@@ -17,7 +17,12 @@ const MIN_WITH_NOTE: usize = 400;
 /// Wraps a summary in the fence.
 pub(crate) fn wrap(summary: &str) -> String {
     let note = if summary.len() < MIN_WITH_NOTE { "" } else { NOTE };
-    [OPEN, &without_tags(summary, &["summary"]), CLOSE, note].concat()
+    [OPEN, &without_fences(summary), CLOSE, note].concat()
+}
+
+/// Escapes what opens or closes a fence, so that the text can stand in one.
+pub(crate) fn without_fences(text: &str) -> Cow<'_, str> {
+    without_tags(text, &["summary"])
 }
 
 /// Returns the content of the fence that a summary of ours is in, or the whole text if it is in none. Before the fence is

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::bad_input::assert_fails;
 use crate::program::{FIXTURES, Run, path, run, tcompact};
-use crate::server::{Server, completion};
+use crate::server::{Server, at_length, completion};
 
 /// Creates a folder with transcripts among other files.
 pub(crate) fn logs() -> tempfile::TempDir {
@@ -240,7 +240,7 @@ fn what_is_finished_is_left_out_and_what_changed_is_done_again() {
 fn summaries_are_kept_beside_the_results_and_none_is_asked_for_twice() {
     let logs = logs();
     let folder = logs.path();
-    let server = Server::start(vec![completion("Good notes.", "stop")]);
+    let server = Server::start(vec![completion(&at_length("Good notes."), "stop")]);
     let rules = ["--model", "openai:m", "--base-url", &server.url, "--keep", "messages:4", "--jobs", "8"];
     let first = within(folder, &[&rules[..], &["-O", "out", "logs"]].concat());
     assert_eq!(first.code, 0, "{first:?}");
@@ -276,7 +276,8 @@ fn what_changes_while_it_is_worked_on_is_done_again() {
     let other = fs::read(Path::new(FIXTURES).join("openai-chat/plain.json")).expect("a fixture");
     fs::write(folder.join("other.json"), &other).expect("written");
     // The summarizer changes the file that it is asked to summarize.
-    let rules = ["--summarizer-cmd", "cat > /dev/null; cp other.json logs/a.json; echo Notes.", "--keep", "messages:1"];
+    let command = format!("cat > /dev/null; cp other.json logs/a.json; echo '{}'", at_length("Notes."));
+    let rules = ["--summarizer-cmd", &command, "--keep", "messages:1"];
     let run = within(folder, &[&rules[..], &["-O", "out", "logs/a.json"]].concat());
     assert_eq!(run.code, 0, "{run:?}");
     let again = within(folder, &[&rules[..], &["-v", "--resume", "-O", "out", "logs/a.json"]].concat());
@@ -294,10 +295,10 @@ fn what_changes_while_it_is_worked_on_is_done_again() {
 fn what_went_through_for_an_error_is_not_finished() {
     let logs = logs();
     let folder = logs.path();
-    let command = "cat > /dev/null; [ -e up ] && echo Notes.";
+    let command = format!("cat > /dev/null; [ -e up ] && echo '{}'", at_length("Notes."));
     let rules = [
         "--summarizer-cmd",
-        command,
+        &command,
         "--keep",
         "messages:4",
         "--on-error",

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::batch::{logs, tree};
 use crate::left_out::left_out;
 use crate::program::{Run, run, tcompact};
-use crate::server::{Server, Step, completion};
+use crate::server::{Server, Step, at_length, completion};
 
 /// Replaces the system clock: each read of the wall time is in another century. Monotonic time is unaffected.
 const JUMPING: &str = "
@@ -60,7 +60,7 @@ fn a_clock_that_jumps_changes_no_result() {
         let model = ["--model", "openai:m", "--base-url", &server.url, "--retries", "9", "--jobs", "2"];
         within(folder, library, &[&rules[..], &model, more].concat())
     };
-    let server = || Server::start(vec![busy.clone(), completion("Notes of a day.", "stop")]);
+    let server = || Server::start(vec![busy.clone(), completion(&at_length("Notes of a day."), "stop")]);
     let (one, other) = (server(), server());
     let batch = ["-O", "out", "--archive", "cut.jsonl", "logs"];
     let first = asking(steady.path(), "", &one, &batch);

@@ -191,6 +191,10 @@ tcompact --keep messages:2 -m openai:m --base-url http://127.0.0.1:1/v1 --retrie
 tcompact --keep messages:2 --summarizer-cmd 'echo no >&2; exit 3' chat.json
 tcompact --keep messages:2 --summarizer-cmd 'sleep 9' --timeout 0.2 chat.json
 tcompact --keep messages:2 --summarizer-cmd true chat.json
+tcompact --keep messages:2 --summarizer-cmd 'echo null' chat.json
+tcompact --keep messages:2 --summarizer-cmd 'cat page.html' chat.json
+tcompact --keep messages:2 --summarizer-cmd 'echo "Error: 429 Too Many Requests"' chat.json
+tcompact --keep messages:2 --summarizer-cmd 'echo ok' calls.json
 tcompact --keep messages:2 -O out folder
 tcompact --check breach.json
 tcompact --check --lines conversations breaches.jsonl
@@ -217,6 +221,7 @@ fn files(folder: &Path) {
         ("breach.json", breach),
         ("breaches.jsonl", breach),
         ("other.jsonl", "{\"a\":1}\n"),
+        ("page.html", "<!DOCTYPE html>\n<html><head><title>Log in</title></head></html>\n"),
         ("no-place.txt", "Summarize this."),
         ("field.txt", "Summarize {history}."),
         ("keep.toml", "keep = \"messages:3\"\n"),

@@ -143,21 +143,44 @@ fn nothing_is_appended_where_nothing_lacks() {
     assert!(!summary.contains(HEADING), "two words say nothing: {summary}");
 }
 
+/// A summary of one sentence, which says nothing that the session has.
+const SHORT: &str = "cat > /dev/null; echo 'The two of them went through one piece of the work after another, and none of it gave them any trouble.'";
+
+/// The room does not depend on the model's summary: a short one lacks more.
 #[test]
-fn a_section_is_at_most_a_fifth_of_the_summary() {
-    let mut told = Vec::new();
-    for sentences in [1, 5, 10, 20, 30, 40, 60, 80] {
-        let command = FORGETFUL.replace("80", &sentences.to_string());
-        let summary = summary_of(&compact_by(&command, &session(), &[]));
-        let (of_model, beside) = parts_of(&summary);
-        let section = if beside.is_empty() { 0 } else { HEADING.len() + 1 + beside.len() };
-        // A token is some four bytes.
-        assert!(section.div_ceil(4) <= of_model.len().div_ceil(4) / 5, "{sentences}: {summary}");
-        // What is there is whole.
-        assert!(beside.lines().all(|line| lacking().iter().any(|whole| whole == line)), "{sentences}: {summary}");
-        told.push(beside.lines().count());
+fn a_short_summary_of_a_long_history_gets_its_ledger() {
+    for tokens in ["50", "300", "1024", "4096"] {
+        for (command, sentences) in [(SHORT, 1), (FORGETFUL, 80)] {
+            let summary = summary_of(&compact_by(command, &session(), &["--summary-tokens", tokens]));
+            let (of_model, beside) = parts_of(&summary);
+            assert_eq!((of_model.lines().count(), beside), (sentences, &*lacking().join("\n")), "{tokens}: {summary}");
+        }
     }
-    assert!(told[0] == 0 && told[7] == 4 && told.is_sorted(), "{told:?}");
+}
+
+#[test]
+fn a_section_has_a_fifth_of_summary_tokens_or_200_tokens() {
+    let rule =
+        |n: usize| said("user", &format!("Never touch the table invoices_{n}, and always ask before you drop one."));
+    let rules: Vec<Value> = (0..90).flat_map(|n| [rule(n), said("assistant", "I will keep to that.")]).collect();
+    let messages = [rules, chatter(1)].concat();
+    for (flags, room) in [
+        (&["--summary-tokens", "50"][..], 200),
+        (&["--summary-tokens", "1000"], 200),
+        (&["--summary-tokens", "2000"], 400),
+        (&["--summary-tokens", "6000"], 1200),
+        (&["--summary-tokens", "50", "--ledger", "700"], 700),
+        (&["--summary-tokens", "4000", "--ledger", "90"], 90),
+    ] {
+        for command in [SHORT, FORGETFUL] {
+            let summary = summary_of(&compact_by(command, &messages, flags));
+            let beside = parts_of(&summary).1;
+            // A token is some four bytes.
+            let tokens = (HEADING.len() + 1 + beside.len()).div_ceil(4);
+            assert!((room * 3 / 4..=room).contains(&tokens), "{flags:?}: {tokens} of {room}: {summary}");
+            assert!(beside.contains(&thanks(1, 2)) && beside.contains("Never touch the table"), "{summary}");
+        }
+    }
 }
 
 /// A model may write a section of that name, or one of the embedded summarizer's: its heading gets one more `#`, so that

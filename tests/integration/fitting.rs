@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::endpoint::assert_fails;
 use crate::program::{Run, path, piped, with};
-use crate::server::{Server, completion};
+use crate::server::{Server, at_length, completion};
 
 /// A long conversation, with a call that has a long result.
 fn talk() -> String {
@@ -36,8 +36,10 @@ fn text_of(run: &Run) -> String {
 
 #[test]
 fn a_model_is_asked_once_more_for_what_fits() {
-    let server =
-        Server::start(vec![completion(&"Much more. ".repeat(400), "stop"), completion("All is late.", "stop")]);
+    let server = Server::start(vec![
+        completion(&"Much more. ".repeat(400), "stop"),
+        completion(&at_length("All is late."), "stop"),
+    ]);
     assert!(text_of(&fitted(&server, &[])).contains("All is late."));
     let requests = server.requests();
     assert_eq!(requests.len(), 2);

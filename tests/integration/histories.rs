@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::endpoint::assert_fails;
 use crate::program::{Run, run, tcompact};
-use crate::server::{Server, Step, completion};
+use crate::server::{Server, Step, at_length, completion};
 
 /// A conversation with a call and its result in every third turn, and `words` words in each message.
 fn conversation(turns: usize, words: usize) -> String {
@@ -50,7 +50,7 @@ fn prompts(server: &Server) -> Vec<String> {
 #[test]
 fn what_does_not_fit_is_sent_in_parts() {
     let input = conversation(30, 40);
-    let steps = (1..20).map(|part| completion(&format!("Notes {part}."), "stop")).collect();
+    let steps = (1..20).map(|part| completion(&at_length(&format!("Notes {part}.")), "stop")).collect();
     let server = Server::start(steps);
     let run = ask(&server, &input, &["--context-window", "2000"]);
     let prompts = prompts(&server);
@@ -58,7 +58,7 @@ fn what_does_not_fit_is_sent_in_parts() {
     assert!(summary_of_first(&run).contains(&format!("Notes {}.", prompts.len())), "{run:?}");
     for (part, prompt) in prompts.iter().enumerate() {
         assert!(prompt.len() / 4 + 100 < 2000, "part {part} is too long");
-        let notes = format!("<earlier_notes>\nNotes {part}.\n</earlier_notes>");
+        let notes = format!("<earlier_notes>\n{}\n</earlier_notes>", at_length(&format!("Notes {part}.")));
         assert_eq!(prompt.contains(&notes), part > 0, "part {part}: {prompt}");
         assert_eq!(prompt.contains("Bring the earlier notes"), part > 0, "part {part}: {prompt}");
         assert_eq!(
@@ -87,7 +87,7 @@ fn a_part_that_a_provider_finds_too_long_is_made_smaller() {
     let too_long =
         || Step::Answer(400, "", r#"{"error":{"code":"context_length_exceeded","message":"too long"}}"#.to_owned());
     let mut steps = vec![too_long(), too_long()];
-    steps.extend((0..20).map(|_| completion("Notes.", "stop")));
+    steps.extend((0..20).map(|_| completion(&at_length("Notes."), "stop")));
     let server = Server::start(steps);
     let run = ask(&server, &conversation(30, 40), &[]);
     assert!(summary_of_first(&run).contains("Notes."));
@@ -103,7 +103,7 @@ fn a_part_that_a_provider_finds_too_long_is_made_smaller() {
 fn a_message_larger_than_the_window_loses_its_middle() {
     let mut messages: Vec<Value> = serde_json::from_str(&conversation(4, 5)).expect("messages");
     messages[4] = json!({"role": "user", "content": format!("FIRST WORDS{}LAST WORDS", " word".repeat(8_000))});
-    let server = Server::start(vec![completion("Notes.", "stop")]);
+    let server = Server::start(vec![completion(&at_length("Notes."), "stop")]);
     let run = ask(&server, &Value::Array(messages).to_string(), &["--context-window", "2000"]);
     assert!(summary_of_first(&run).contains("Notes."));
     let prompts = prompts(&server);
@@ -114,7 +114,7 @@ fn a_message_larger_than_the_window_loses_its_middle() {
 
 #[test]
 fn a_window_without_room_is_found_before_anybody_is_asked() {
-    let server = Server::start(vec![completion("Notes.", "stop")]);
+    let server = Server::start(vec![completion(&at_length("Notes."), "stop")]);
     let run = ask(&server, &conversation(30, 40), &["--context-window", "200"]);
     assert_fails(&run, 4, &["a context window of 200 tokens has no room", "--summary-tokens"]);
     assert!(server.requests().is_empty());
@@ -235,12 +235,12 @@ fn a_small_window_is_enough_for_the_defaults() {
 /// A command has no known window, and the window of `--for` is that of the model that reads on.
 #[test]
 fn the_window_of_the_reader_is_not_the_summarizers() {
-    let command =
-        ["--keep", "messages:2", "--context-window", "1500", "--summarizer-cmd", "cat > /dev/null; echo Notes."];
+    let summarizer = format!("cat > /dev/null; echo '{}'", at_length("Notes."));
+    let command = ["--keep", "messages:2", "--context-window", "1500", "--summarizer-cmd", &summarizer];
     let run = run(tcompact().args(command).args(["-v"]), conversation(60, 30).as_bytes());
     assert!(summary_of_first(&run).contains("Notes."));
     assert!(!run.stderr.contains("are summarized by themselves"), "{run:?}");
-    let server = Server::start(vec![completion("Notes.", "stop")]);
+    let server = Server::start(vec![completion(&at_length("Notes."), "stop")]);
     let more = ["--for", "gpt-4o", "--context-window", "1500"];
     assert!(summary_of_first(&ask(&server, &conversation(60, 30), &more)).contains("Notes."));
     assert_eq!(server.requests().len(), 1);
@@ -257,7 +257,7 @@ fn what_came_from_outside_is_marked_with_an_id_and_without() {
         messages.insert(4, result);
         let input = Value::Array(messages).to_string();
         for more in [&[][..], &["--trim-tokens", "9"]] {
-            let server = Server::start(vec![completion("Notes.", "stop")]);
+            let server = Server::start(vec![completion(&at_length("Notes."), "stop")]);
             let keep = if more.is_empty() { "messages:2" } else { "messages:4" };
             let arguments = [
                 "--model",
@@ -313,7 +313,7 @@ fn what_a_model_puts_around_its_answer_is_left_out() {
 fn a_history_too_small_for_a_summary_that_names_an_archive_is_left_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let archive = crate::program::path(folder.path(), &format!("{}.md", "long-name-".repeat(12)));
-    let server = Server::start(vec![completion("Notes.", "stop")]);
+    let server = Server::start(vec![completion(&at_length("Notes."), "stop")]);
     let input = conversation(3, 3);
     let arguments = ["--model", "openai:m", "--base-url", &server.url, "--keep", "messages:4", "--archive", &archive];
     let run = crate::program::run(tcompact().args(arguments), input.as_bytes());
@@ -332,7 +332,7 @@ fn small_window() -> Step {
 fn the_window_that_a_server_names_is_kept_to() {
     let cache = tempfile::tempdir().expect("a directory");
     let mut steps = vec![small_window()];
-    steps.extend((1..20).map(|part| completion(&format!("Notes {part}."), "stop")));
+    steps.extend((1..20).map(|part| completion(&at_length(&format!("Notes {part}.")), "stop")));
     let server = Server::start(steps);
     let more = ["--cache", cache.path().to_str().expect("a path")];
     let run = ask(&server, &conversation(60, 40), &more);
@@ -354,7 +354,8 @@ fn parts_of_numbers_and_signs_fit_a_small_window() {
     fn reads_little(body: &Value) -> (u16, String) {
         let prompt = body["messages"][0]["content"].as_str().expect("a prompt");
         let tokens = tiktoken_rs::o200k_base_singleton().encode_ordinary(prompt).len();
-        let (status, answer) = if tokens > 2048 { (400, small_window()) } else { (200, completion("Notes.", "stop")) };
+        let (status, answer) =
+            if tokens > 2048 { (400, small_window()) } else { (200, completion(&at_length("Notes."), "stop")) };
         let Step::Answer(_, _, body) = answer else { unreachable!() };
         (status, body)
     }
@@ -374,7 +375,7 @@ fn parts_of_numbers_and_signs_fit_a_small_window() {
 #[test]
 fn notes_that_are_cut_off_are_used_and_a_whole_summary_that_is_is_not() {
     let cut = || completion("## Session intent\n- Fix the parser.\n- Fix the pri", "length");
-    let steps = vec![small_window(), cut(), cut(), completion("All notes.", "stop")];
+    let steps = vec![small_window(), cut(), cut(), completion(&at_length("All notes."), "stop")];
     let server = Server::start(steps);
     let run = ask(&server, &conversation(30, 40), &[]);
     assert!(summary_of_first(&run).contains("All notes."), "{run:?}");

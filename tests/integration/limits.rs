@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::batch::{tree, within};
 use crate::program::Run;
-use crate::server::{Server, Step, completion};
+use crate::server::{Server, Step, at_length, completion};
 
 const FILES: usize = 60;
 
@@ -109,9 +109,9 @@ fn each_part_of_a_history_counts_and_a_later_run_goes_on() {
         fs::write(folder.path().join(format!("logs/{at}.json")), long(at)).expect("written");
     }
     // The first parts are answered; then the key becomes invalid.
-    let mut steps = vec![completion("Notes.", "stop"); 2];
+    let mut steps = vec![completion(&at_length("Notes."), "stop"); 2];
     steps.extend(vec![Step::Answer(401, "", json!({"error": "No."}).to_string()); 8]);
-    steps.push(completion("Notes.", "stop"));
+    steps.push(completion(&at_length("Notes."), "stop"));
     let server = Server::start(steps);
     let more = ["--context-window", "8000", "-j", "1", "-O", "out", "logs"];
     let run = compacted(folder.path(), &server.url, &more);

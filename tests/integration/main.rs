@@ -3,6 +3,7 @@
 mod adapting;
 mod archives;
 mod bad_input;
+mod bad_summaries;
 mod batch;
 mod benches;
 mod broken_lines;

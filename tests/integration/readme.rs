@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::program::own_settings;
-use crate::server::{Server, completion};
+use crate::server::{Server, at_length, completion};
 
 /// The documents besides the README.
 const DOCUMENTS: [&str; 11] = [
@@ -81,7 +81,7 @@ impl Reader {
         let program = Path::new(env!("CARGO_BIN_EXE_tcompact")).parent().expect("a folder");
         let outside = std::env::var("PATH").unwrap_or_default();
         let search = format!("{}:{}:{outside}", program.display(), stand_in_programs(root, &home).display());
-        Reader { folder, endpoint: Server::start(vec![completion("A short summary.", "stop")]), search }
+        Reader { folder, endpoint: Server::start(vec![completion(&at_length("A short summary."), "stop")]), search }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -199,7 +199,7 @@ fn stand_in_programs(root: &Path, home: &Path) -> PathBuf {
     let folder = home.join("bin");
     fs::create_dir(&folder).expect("made");
     for name in ["llm", "ollama"] {
-        let said = "#!/bin/sh\ncat > /dev/null\necho A short summary.\n";
+        let said = format!("#!/bin/sh\ncat > /dev/null\necho '{}'\n", at_length("A short summary."));
         fs::write(folder.join(name), said).expect("written");
         let mode = Command::new("chmod").arg("+x").arg(folder.join(name)).status();
         assert!(mode.is_ok_and(|status| status.success()));

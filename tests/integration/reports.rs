@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::endpoint::{KEY, ask, assert_fails, status, summary_of};
 use crate::program::{path, run, tcompact, with};
-use crate::server::{Server, completion};
+use crate::server::{Server, at_length, completion};
 
 fn reported(file: &str) -> Vec<Value> {
     let text = fs::read_to_string(file).expect("a report");
@@ -61,7 +61,7 @@ fn a_report_says_what_it_cost() {
 fn what_a_compaction_saves_and_costs_is_told_before_and_after() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = path(folder.path(), "report.jsonl");
-    let server = Server::start(vec![completion("Short.", "stop")]);
+    let server = Server::start(vec![completion(&at_length("Short."), "stop")]);
     let models = ["--for", "gpt-4o", "--model", "openai:gpt-4o-mini", "--base-url", &server.url];
     let run = |more: &[&str]| {
         run(
@@ -242,7 +242,7 @@ fn a_second_run_asks_nobody_after_an_overflow_either() {
     let too_long =
         || crate::server::Step::Answer(400, "", r#"{"error":{"code":"context_length_exceeded"}}"#.to_owned());
     let mut steps = vec![too_long(), too_long()];
-    steps.extend((0..20).map(|part| completion(&format!("Notes {part}."), "stop")));
+    steps.extend((0..20).map(|part| completion(&at_length(&format!("Notes {part}.")), "stop")));
     let server = Server::start(steps);
     let arguments = ["--model", "openai:m", "--base-url", &server.url, "--keep", "messages:4", "--cache", &cache];
     let compact = || run(tcompact().args(arguments).arg("agent-session.json"), b"");

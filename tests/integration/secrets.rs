@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::batch::{logs, within};
 use crate::faults::faults;
 use crate::program::{FIXTURES, Run, run, tcompact};
-use crate::server::{Server, Step, completion};
+use crate::server::{Server, Step, at_length, completion};
 
 /// The key has characters that JSON and URLs escape.
 const MARKER: &str = "sk-Marker/7e6f+5d4c=3b2a";
@@ -130,7 +130,7 @@ fn a_key_that_cannot_be_used_is_not_shown() {
 #[test]
 fn a_key_is_not_kept_beside_the_results() {
     let logs = logs();
-    let server = Server::start(vec![completion(&format!("Remember {MARKER}."), "stop")]);
+    let server = Server::start(vec![completion(&at_length(&format!("Remember {MARKER}.")), "stop")]);
     for _ in 0..2 {
         let mut command = tcompact();
         command.current_dir(logs.path()).env("OPENAI_API_KEY", MARKER).args(["-O", "out", "--resume", "logs"]);

@@ -161,6 +161,11 @@ fn read_body(reader: &mut impl BufRead, head: String) -> Option<Request> {
     Some(Request { head, body: String::from_utf8_lossy(&body).into_owned() })
 }
 
+/// Returns a summary that begins with these words and is long enough for any history.
+pub(crate) fn at_length(words: &str) -> String {
+    format!("{words} It tells what was asked for, what was done, and which of the steps are next.")
+}
+
 /// The answer of a model with `text`.
 pub(crate) fn completion(text: &str, finish_reason: &str) -> Step {
     let body = serde_json::json!({

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::hostile::{CONTROLS, assert_has_no_controls};
 use crate::program::{FIXTURES, run, tcompact};
-use crate::server::{Server, Step, completion};
+use crate::server::{Server, Step, at_length, completion};
 
 /// What a run printed.
 #[derive(Debug)]
@@ -100,12 +100,13 @@ fn a_terminal_shows_what_is_waited_for_and_what_became_of_a_file() {
     let file = crate::program::path(folder.path(), "chat.json");
     let restore = || std::fs::copy(format!("{FIXTURES}/agent-session.json"), &file).map(drop).expect("copied");
     let out = crate::program::path(folder.path(), "out.json");
-    let Step::Answer(_, _, body) = completion("They looked for the cause, and found it.", "stop") else {
+    let Step::Answer(_, _, body) = completion(&at_length("They looked for the cause, and found it."), "stop") else {
         unreachable!()
     };
     let server = Server::start(vec![Step::Slow(Duration::from_millis(400), body)]);
     let model = ["-m", "openai:m", "--base-url", &server.url];
-    let command = ["--summarizer-cmd", "cat > /dev/null; sleep 0.4; echo They found it."];
+    let command = format!("cat > /dev/null; sleep 0.4; echo '{}'", at_length("They found it."));
+    let command = ["--summarizer-cmd", &command];
     let ending =
         regex::Regex::new(r"tcompact: \S+chat\.json: 10,655 → \d,\d{3} tokens, cut at 51\n$").expect("a pattern");
     for (summarizer, name) in [(&model[..], "openai:m"), (&command, "command"), (&[], "")] {

@@ -13,10 +13,11 @@ use serde_json::Value;
 use crate::batch::{logs, tree, within};
 use crate::left_out::left_out;
 use crate::program::{FIXTURES, own_settings, path, tcompact};
+use crate::server::at_length;
 
 /// Runs a batch whose summarizer changes the files before each answer.
 fn disturbed(folder: &Path, script: &str, more: &[&str]) -> crate::program::Run {
-    let command = format!("cat > /dev/null; {script}; echo Notes.");
+    let command = format!("cat > /dev/null; {script}; echo '{}'", at_length("Notes."));
     let rules = ["--summarizer-cmd", &command, "--keep", "messages:4", "--jobs", "1", "--report", "report.jsonl"];
     within(folder, &[&rules[..], more].concat())
 }

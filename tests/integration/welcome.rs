@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::program::{FIXTURES, path, run, tcompact, with};
-use crate::server::{Server, completion};
+use crate::server::{Server, at_length, completion};
 
 const SESSION: &str = "agent-session.json";
 
@@ -103,7 +103,7 @@ fn nothing_is_left_behind_that_nobody_needs() {
     let file = path(folder, "chat.json");
     let restore = || fs::copy(format!("{FIXTURES}/{SESSION}"), &file).map(drop).expect("copied");
     restore();
-    let server = Server::start(vec![completion("They looked for the cause and found it.", "stop")]);
+    let server = Server::start(vec![completion(&at_length("They looked for the cause and found it."), "stop")]);
     let asked = ["-m", "openai:m", "--base-url", &server.url, "--keep", "messages:10"];
     // A single file, in place, with and without a model.
     for arguments in [&["--keep", "messages:10"][..], &asked] {

@@ -8,9 +8,6 @@ use crate::compact::event::CompactionEvent;
 use crate::compact::policy::Accept;
 use crate::compact::summarize::Summarization;
 
-/// The part of a summary that what stands beside it can have.
-const SHARE: u64 = 5;
-
 impl Summarization<'_, '_> {
     /// Appends what a model's summary lacks, as much as `--ledger` allows and as still leaves a saving. The summary is
     /// paid for: a fault in this code loses only what it would have appended.
@@ -36,7 +33,7 @@ impl Summarization<'_, '_> {
         let takes_any = self.policy.summary.accept == Accept::Any && self.planned.fit.is_none();
         let most = if takes_any { u64::MAX } else { self.most_tokens() };
         let spare = self.most_tokens().saturating_sub(self.message_tokens(&summary));
-        let mut limit = self.policy.summary.ledger.min(counter.count_text(&summary) / SHARE).min(spare);
+        let mut limit = self.policy.summary.ledger.min(spare);
         while limit > 0 {
             let missing = digest.missing_from(&summary, counter, limit);
             if missing.is_empty() {

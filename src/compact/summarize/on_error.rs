@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::exit::{Exit, Failure};
-use crate::summary::exchange::FailureKind;
+use crate::summary::exchange::{FailureKind, Reply};
 use crate::wording::readable_source;
 
 use crate::compact::event::CompactionEvent;
@@ -63,8 +63,9 @@ impl Summarization<'_, '_> {
             }
             OnError::Extractive => {
                 let messages: Vec<_> = self.messages(&self.summarized).collect();
-                Ok(match self.extractive(&messages).and_then(|reply| self.accept(session, &reply)) {
-                    Ok(accepted) => Instead::Text(Accepted { by: SummarySource::Embedded, ..accepted }),
+                let judged = |reply: Reply| self.judge_size(&reply.text).map(|()| reply).map_err(NoSummary::from);
+                Ok(match self.extractive(&messages).and_then(judged) {
+                    Ok(reply) => Instead::Text(self.accepted(session, &reply, SummarySource::Embedded)),
                     Err(fault) if fault.exit == Exit::SummarizerFailed => {
                         let failure =
                             Failure::new(fault.exit, format!("{}: {}", readable_source(source), fault.message));

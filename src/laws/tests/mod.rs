@@ -6,6 +6,7 @@ mod digest;
 mod documents;
 mod earlier_summaries;
 mod exact_tokens;
+mod fences;
 mod filling;
 mod fixtures;
 mod frames;

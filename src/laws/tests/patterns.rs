@@ -16,8 +16,10 @@ fn every_pattern_of_the_program_compiles() {
     let rooms = [
         crate::redact::patterns(),
         crate::summary::acceptance::patterns(),
+        crate::summary::error_forms::patterns(),
         crate::summary::inline_data::patterns(),
         crate::digest::patterns(),
+        crate::summary::machine_answer::patterns(),
         crate::llm::patterns(),
     ];
     let built: usize = rooms.iter().map(Vec::len).sum();
