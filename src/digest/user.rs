@@ -56,8 +56,8 @@ impl<'a> UserMessage<'a> {
 
     /// Whether it is short, and commands or forbids.
     pub(super) fn is_short_command(&self) -> bool {
-        const SHORT: usize = 280;
-        self.bytes <= SHORT && has_cue(&self.words())
+        const LONGEST: usize = 280;
+        self.bytes <= LONGEST && has_cue(&self.words())
     }
 
     /// Returns what a short answer answers, by the message before it: its end, from the paragraph or list that its question
@@ -89,11 +89,31 @@ enum PieceRank {
     Frame,
     /// A sentence with a cue, and what belongs to it.
     Rule,
+    /// The same in a long message, which may be a form that a program filled in.
+    RuleOfLong,
     /// All else, by how many times [`LEVEL`] bytes of its message come before it: of long messages the end goes first.
     Rest(usize),
 }
 
 const LEVEL: usize = 160;
+/// Bytes of a message that a person types at once.
+const SHORT: usize = 600;
+
+impl PieceRank {
+    fn is_rule(self) -> bool {
+        self <= PieceRank::RuleOfLong
+    }
+
+    /// Returns the share of the room that pieces up to this rank can have, where others need the rest. It never grows from
+    /// rank to rank: so more room never loses a piece.
+    fn share(self) -> f64 {
+        match self {
+            PieceRank::Beginning { .. } | PieceRank::Frame | PieceRank::Rule => 0.8,
+            PieceRank::RuleOfLong | PieceRank::Rest(0) => 0.6,
+            PieceRank::Rest(_) => 0.3,
+        }
+    }
+}
 
 /// A piece of a message of the user, or the question that it answers.
 #[derive(Debug)]
@@ -122,9 +142,12 @@ impl<'d, 'a> RankedUser<'d, 'a> {
         const BEGINNING: usize = 100;
         /// A token has at most so many bytes.
         const MOST_BYTES: u64 = 16;
+        /// Pieces of so many bytes that a newer message has too are not told again: programs repeat their forms.
+        const LEAST_KNOWN: usize = 40;
         let last = user.len().saturating_sub(1);
         let mut pieces: Vec<UserPiece> = Vec::new();
         let mut alike: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut known: HashSet<String> = HashSet::new();
         let mut rules = 0;
         for (at, message) in user.iter().enumerate().rev() {
             // Where newer rules fill the room, older messages need not be read.
@@ -139,13 +162,15 @@ impl<'d, 'a> RankedUser<'d, 'a> {
             if user.len() <= FEW {
                 begin(&words, &mut of_message, BEGINNING);
             }
-            let is_rule = |rank: PieceRank| rank <= PieceRank::Rule;
-            rules +=
-                of_message.iter().filter(|(rank, _)| is_rule(*rank)).map(|(_, range)| range.len() as u64).sum::<u64>()
-                    / MOST_BYTES;
+            if words.len() > SHORT {
+                of_message
+                    .retain(|(_, range)| range.len() < LEAST_KNOWN || known.insert(words[range.clone()].to_owned()));
+            }
+            let of_rules = of_message.iter().filter(|(rank, _)| rank.is_rule());
+            rules += of_rules.map(|(_, range)| range.len() as u64).sum::<u64>() / MOST_BYTES;
             let first = of_message.iter().map(|(rank, _)| *rank).min();
             if message.asked.is_some() {
-                let rank = first.filter(|rank| is_rule(*rank)).unwrap_or(PieceRank::Rest(1));
+                let rank = first.filter(|rank| rank.is_rule()).unwrap_or(PieceRank::Rest(1));
                 pieces.push(UserPiece { rank, at, range: None });
             } else if first == Some(PieceRank::Rest(0)) && of_message.len() == 1 {
                 alike.entry(without_digits(&words)).or_default().push(at);
@@ -166,16 +191,17 @@ impl<'d, 'a> RankedUser<'d, 'a> {
         RankedUser { user, pieces, alike, hidden }
     }
 
-    /// Returns the lines of the messages within `most` tokens, and the number of messages that they tell.
-    pub(super) fn lines(&self, counter: Counter, most: u64) -> (Lines, usize) {
+    /// Returns the lines of the messages, and the number of messages that they tell. `most` gives the most tokens for a share of
+    /// the room.
+    pub(super) fn lines(&self, counter: Counter, most: impl Fn(f64) -> u64) -> (Lines, usize) {
         let mut words: BTreeMap<usize, String> = BTreeMap::new();
         let all: Vec<&UserPiece> = self.pieces.iter().collect();
-        let (mut chosen, fits) = self.choose(&all, &mut words, counter, most);
+        let (mut chosen, fits) = self.choose(&all, &mut words, counter, &most);
         // Only where room lacks, messages that are equal but for digits stand once.
         let is_collapsed = !fits && !self.alike.is_empty();
         if is_collapsed {
             let different = all.into_iter().filter(|piece| !self.hidden.contains(&piece.at)).collect::<Vec<_>>();
-            chosen = self.choose(&different, &mut words, counter, most).0;
+            chosen = self.choose(&different, &mut words, counter, &most).0;
         }
         let mut lines = Lines::new();
         let mut told = 0;
@@ -202,11 +228,11 @@ impl<'d, 'a> RankedUser<'d, 'a> {
         pieces: &[&UserPiece],
         words: &mut BTreeMap<usize, String>,
         counter: Counter,
-        most: u64,
+        most: impl Fn(f64) -> u64,
     ) -> (BTreeMap<usize, Vec<Option<Range<usize>>>>, bool) {
         let mut used = 0;
         let mut chosen: BTreeMap<usize, Vec<Option<Range<usize>>>> = BTreeMap::new();
-        for UserPiece { at, range, .. } in pieces {
+        for UserPiece { rank, at, range } in pieces {
             let message = &self.user[*at];
             let words = words.entry(*at).or_insert_with(|| message.words());
             let label = alike_label(self.alike.get(at).copied().unwrap_or(message.alike));
@@ -225,7 +251,7 @@ impl<'d, 'a> RankedUser<'d, 'a> {
                 (None, None) => continue,
             };
             used += counter.count_text(&text);
-            if used > most {
+            if used > most(rank.share()) {
                 return (chosen, false);
             }
             chosen.entry(*at).or_default().push(range.clone());
@@ -251,11 +277,10 @@ fn pieces_of(words: &str, is_first: bool, is_last: bool, follows: Option<&str>) 
     /// Bytes of the opening of the first message and of the last one.
     const OPENING: usize = 240;
     const OPENING_OF_LAST: usize = 640;
-    /// Bytes of a rule, a step or a block of code that stands whole or goes.
-    const WHOLE: usize = 1_000;
     let opening = if is_last { OPENING_OF_LAST } else { OPENING };
     let is_frame = is_first || is_last;
-    let rank_of = |is_rule: bool| if is_rule { PieceRank::Rule } else { PieceRank::Rest(0) };
+    let rule = if words.len() <= SHORT { PieceRank::Rule } else { PieceRank::RuleOfLong };
+    let rank_of = |is_rule: bool| if is_rule { rule } else { PieceRank::Rest(0) };
     if is_short(words) {
         let rank = if is_frame { PieceRank::Frame } else { rank_of(has_cue(follows.unwrap_or(words))) };
         return vec![(rank, 0..words.len())];
@@ -284,6 +309,9 @@ fn pieces_of(words: &str, is_first: bool, is_last: bool, follows: Option<&str>) 
     ranked
 }
 
+/// Bytes of a rule, of numbered steps or of a block of code that stand whole or go.
+const WHOLE: usize = 1_000;
+
 /// Tells which pieces of a long message are of the first rank.
 fn rules(words: &str, pieces: &[ClipPiece]) -> Vec<bool> {
     let shown = |piece: &ClipPiece| &words[piece.range.clone()];
@@ -296,10 +324,11 @@ fn rules(words: &str, pieces: &[ClipPiece]) -> Vec<bool> {
     let mut announcing = None;
     for (at, piece) in pieces.iter().enumerate() {
         match piece.kind {
-            PieceKind::Code => rules[at] = true,
+            // Code below a heading is an example.
+            PieceKind::Code => rules[at] = at > 0 && pieces[at - 1].kind != PieceKind::Heading,
             PieceKind::Item => {
-                let is_numbered = shown(piece).starts_with(|c: char| c.is_ascii_digit());
-                rules[at] |= is_numbered || announcing.is_some_and(|at: usize| has_cue(shown(&pieces[at])));
+                let is_step = shown(piece).starts_with(|c: char| c.is_ascii_digit()) && is_short_list(pieces, at);
+                rules[at] |= is_step || announcing.is_some_and(|at: usize| has_cue(shown(&pieces[at])));
                 if let Some(announcing) = announcing.filter(|_| rules[at]) {
                     rules[announcing] = true;
                 }
@@ -311,6 +340,17 @@ fn rules(words: &str, pieces: &[ClipPiece]) -> Vec<bool> {
         }
     }
     rules
+}
+
+/// Whether an item is of a list that can stand whole.
+fn is_short_list(pieces: &[ClipPiece], at: usize) -> bool {
+    let (before, behind) = pieces.split_at(at);
+    let is_near = |piece: &&ClipPiece| {
+        piece.kind == PieceKind::Item && piece.range.start.abs_diff(pieces[at].range.start) <= WHOLE
+    };
+    let first = before.iter().rev().take_while(is_near).last().unwrap_or(&pieces[at]);
+    let last = behind.iter().take_while(is_near).last().unwrap_or(&pieces[at]);
+    last.range.end - first.range.start <= WHOLE
 }
 
 /// Gives the first of a message's pieces in order the rank of a beginning, or a part of it if it is long.

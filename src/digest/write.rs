@@ -119,9 +119,7 @@ impl DigestWriter<'_, '_> {
 
     /// Writes all but the summaries of others.
     fn rest(&self, room: u64) -> String {
-        /// Shares of the room: of the user's words, of the state where they need theirs and where they do not, and of the last
-        /// report.
-        const USER_SHARE: f64 = 0.8;
+        /// Shares of the room: of the state where the user's words need theirs and where they do not, and of the last report.
         const STATE_SHARES: (f64, f64) = (0.1, 0.2);
         const REPORT_SHARE: f64 = 0.25;
         let Digest { user, left_out, .. } = self.digest;
@@ -130,8 +128,9 @@ impl DigestWriter<'_, '_> {
         let count = self.tokens(&format!("\n- {LEFT_OUT}999999 messages of the user.\n"));
         let legend = if self.digest.carried > 0 { self.tokens(LEGEND) + 1 } else { 0 };
         let mut out = String::new();
-        let most = least(room, USER_SHARE, of_state + of_runs + of_said).saturating_sub(self.tokens(USER));
-        let of = |reserved: u64| self.user.lines(self.counter, most.saturating_sub(reserved));
+        let of_others = of_state + of_runs + of_said;
+        let most = |part: f64| least(room, part, of_others).saturating_sub(self.tokens(USER));
+        let of = |reserved: u64| self.user.lines(self.counter, |part| most(part).saturating_sub(reserved));
         // Room for a count is kept only where one is needed.
         let whole = Some(of(0)).filter(|(_, told)| left_out.user == 0 && *told == self.user.number());
         let (lines, told) = whole.unwrap_or_else(|| of(count));
