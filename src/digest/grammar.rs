@@ -1,6 +1,8 @@
 //! The form of a digest: its headings and labels, and the places of messages. Every line is a heading, an item that begins
 //! with `- `, or the continuation of an item, which begins with two spaces.
 
+use crate::transcript::speaker::is_interruption;
+
 /// The headings, in order.
 pub(super) const EARLIER: &str = "## Earlier summary; what follows is later and holds where the two differ";
 pub(super) const USER: &str = "## The user, in order; later words hold where two disagree";
@@ -74,6 +76,10 @@ pub(super) type Lines = Vec<(Place, String)>;
 
 /// Keeps text of others from looking like a label of the digest: it begins on the next line then.
 pub(super) fn unlabelled(text: &str) -> String {
+    // A program's line says nothing of its own.
+    if is_interruption(text) {
+        return text.to_owned();
+    }
     let is_label = [ASKED, LEFT_OUT, THOUGHT, THE_USER, THE_ASSISTANT, "["].iter().any(|label| text.starts_with(label));
     if is_label { format!("\n  {text}") } else { text.to_owned() }
 }
