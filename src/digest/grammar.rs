@@ -2,6 +2,7 @@
 //! with `- `, or the continuation of an item, which begins with two spaces.
 
 use crate::digest::clip::GAP;
+use crate::transcript::speaker::is_interruption;
 use crate::wording::counted;
 
 /// The headings, in order. That of an earlier summary has two forms: messages before it can be told behind it.
@@ -86,6 +87,10 @@ pub(super) type Lines = Vec<(Place, String)>;
 
 /// Keeps text of others from looking like a label of the digest: it begins on the next line then.
 pub(super) fn unlabelled(text: &str) -> String {
+    // A program's line says nothing of its own.
+    if is_interruption(text) {
+        return text.to_owned();
+    }
     let is_label = [ASKED, LEFT_OUT, THOUGHT, THE_USER, THE_ASSISTANT, "["].iter().any(|label| text.starts_with(label));
     if is_label || split_alike(text).0 > 1 { format!("\n  {text}") } else { text.to_owned() }
 }

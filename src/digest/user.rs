@@ -121,6 +121,8 @@ struct UserPiece {
     rank: PieceRank,
     /// The place of the message in the list.
     at: usize,
+    /// The place of the message with which it comes.
+    of: usize,
     /// The bytes of its words; none for the question.
     range: Option<Range<usize>>,
 }
@@ -145,6 +147,7 @@ impl<'d, 'a> RankedUser<'d, 'a> {
         /// Pieces of so many bytes that a newer message has too are not told again: programs repeat their forms.
         const LEAST_KNOWN: usize = 40;
         let last = user.len().saturating_sub(1);
+        let last_wish = last - usize::from(last > 0 && user[last].is_interruption());
         let mut pieces: Vec<UserPiece> = Vec::new();
         let mut alike: HashMap<String, Vec<usize>> = HashMap::new();
         let mut known: HashSet<String> = HashSet::new();
@@ -155,10 +158,13 @@ impl<'d, 'a> RankedUser<'d, 'a> {
                 continue;
             }
             let words = message.words();
-            let interrupted = user.get(at.wrapping_sub(1)).filter(|_| is_interruption(&words));
-            let follows = interrupted.map(UserMessage::words);
-            let is_first = at == 0 || at == 1 && follows.is_some();
-            let mut of_message = pieces_of(&words, is_first, at == last, follows.as_deref());
+            // What the agent's program says of an interruption is ranked as the wish before it: it stands where that does.
+            let of = if is_interruption(&words) { at.saturating_sub(1) } else { at };
+            let mut of_message = pieces_of(&user[of].words(), of == 0, of >= last_wish);
+            if of < at {
+                let rank = of_message.iter().map(|(rank, _)| *rank).min();
+                of_message = rank.map(|rank| (rank, 0..words.len())).into_iter().collect();
+            }
             if user.len() <= FEW {
                 begin(&words, &mut of_message, BEGINNING);
             }
@@ -171,18 +177,18 @@ impl<'d, 'a> RankedUser<'d, 'a> {
             let first = of_message.iter().map(|(rank, _)| *rank).min();
             if message.asked.is_some() {
                 let rank = first.filter(|rank| rank.is_rule()).unwrap_or(PieceRank::Rest(1));
-                pieces.push(UserPiece { rank, at, range: None });
-            } else if first == Some(PieceRank::Rest(0)) && of_message.len() == 1 {
+                pieces.push(UserPiece { rank, at, of, range: None });
+            } else if first == Some(PieceRank::Rest(0)) && of_message.len() == 1 && of == at {
                 alike.entry(without_digits(&words)).or_default().push(at);
             }
-            let piece = |(rank, range)| UserPiece { rank, at, range: Some(range) };
+            let piece = |(rank, range)| UserPiece { rank, at, of, range: Some(range) };
             pieces.extend(of_message.into_iter().map(piece));
         }
         // Of like ones the newer come first, and in a message what it begins with. The first message does not vanish.
         pieces.sort_by_key(|piece| {
             let is_beginning = matches!(piece.rank, PieceRank::Beginning { .. });
-            let age = if is_beginning && piece.at == 0 { 0 } else { last - piece.at };
-            (piece.rank, age, piece.range.is_none(), piece.range.as_ref().map(|range| range.start))
+            let age = if is_beginning && piece.of == 0 { 0 } else { last - piece.of };
+            (piece.rank, age, piece.of < piece.at, piece.range.is_none(), piece.range.as_ref().map(|range| range.start))
         });
         let number = |group: &[usize]| group.iter().map(|&at| user[at].alike).sum::<usize>();
         alike.retain(|_, group| group.len() > 1 && number(group) > 2);
@@ -232,7 +238,7 @@ impl<'d, 'a> RankedUser<'d, 'a> {
     ) -> (BTreeMap<usize, Vec<Option<Range<usize>>>>, bool) {
         let mut used = 0;
         let mut chosen: BTreeMap<usize, Vec<Option<Range<usize>>>> = BTreeMap::new();
-        for UserPiece { rank, at, range } in pieces {
+        for UserPiece { rank, at, range, .. } in pieces {
             let message = &self.user[*at];
             let words = words.entry(*at).or_insert_with(|| message.words());
             let label = alike_label(self.alike.get(at).copied().unwrap_or(message.alike));
@@ -271,9 +277,8 @@ impl<'d, 'a> RankedUser<'d, 'a> {
     }
 }
 
-/// Cuts a message into pieces with their ranks. What the agent's program says of an interruption has the rank of the wish
-/// that it `follows`: neither stands without the other.
-fn pieces_of(words: &str, is_first: bool, is_last: bool, follows: Option<&str>) -> Vec<(PieceRank, Range<usize>)> {
+/// Cuts a message into pieces with their ranks.
+fn pieces_of(words: &str, is_first: bool, is_last: bool) -> Vec<(PieceRank, Range<usize>)> {
     /// Bytes of the opening of the first message and of the last one.
     const OPENING: usize = 240;
     const OPENING_OF_LAST: usize = 640;
@@ -282,7 +287,7 @@ fn pieces_of(words: &str, is_first: bool, is_last: bool, follows: Option<&str>) 
     let rule = if words.len() <= SHORT { PieceRank::Rule } else { PieceRank::RuleOfLong };
     let rank_of = |is_rule: bool| if is_rule { rule } else { PieceRank::Rest(0) };
     if is_short(words) {
-        let rank = if is_frame { PieceRank::Frame } else { rank_of(has_cue(follows.unwrap_or(words))) };
+        let rank = if is_frame { PieceRank::Frame } else { rank_of(has_cue(words)) };
         return vec![(rank, 0..words.len())];
     }
     let pieces = clip::pieces_up_to(words, WHOLE);
