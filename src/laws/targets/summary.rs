@@ -52,7 +52,11 @@ fn check_text(text: &str) {
     let masked = Redactor::new().mask(text).into_owned();
     assert_eq!(Redactor::new().mask(&masked), masked, "no secret is left: {text:?}");
     let judged = acceptance::judge_author(text, Counter::DEFAULT, 5_000);
-    assert_eq!(acceptance::judge_author(&format!(" {text}\n"), Counter::DEFAULT, 5_000).is_ok(), judged.is_ok(), "{text:?}");
+    assert_eq!(
+        acceptance::judge_author(&format!(" {text}\n"), Counter::DEFAULT, 5_000).is_ok(),
+        judged.is_ok(),
+        "{text:?}"
+    );
     let without = without_own_headings(text);
     assert_eq!(without_own_headings(&without), without, "no heading of a digest is left");
 }
