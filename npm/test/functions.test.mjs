@@ -3,7 +3,7 @@ import fs from "node:fs";
 import path from "node:path";
 import test from "node:test";
 import { check, compact, plan, repair } from "../lib/index.mjs";
-import { conversation, folderOf, withVariables } from "./common.mjs";
+import { NOTES, conversation, folderOf, withVariables } from "./common.mjs";
 
 const messages = conversation(12);
 
@@ -127,30 +127,30 @@ test("check finds what repair mends", async () => {
 
 test("a summarizer is called with the prompt, and its answer is the summary", async () => {
   const prompts = [];
-  const summarizer = async (prompt) => (prompts.push(prompt), "They read twelve files. 總結 🙂\u2028");
+  const summarizer = async (prompt) => (prompts.push(prompt), `${NOTES} 總結 🙂\u2028`);
   const short = await compact(messages, { keep: "messages:5", summarizer, ledger: "off" });
   assert.equal(prompts.length, 1, "also where the summary's text is looked up");
   assert.ok(prompts[0].includes("Question 2: what does file 2 say? 檔案 🙂"));
-  assert.equal(short.summary, "They read twelve files. 總結 🙂");
+  assert.equal(short.summary, `${NOTES} 總結 🙂`);
   assert.ok(holds(short, short.summary));
   const many = await Promise.all(
     [1, 2, 3, 4].map((n) =>
-      compact(messages, { keep: "messages:5", ledger: "off", summarizer: () => `Summary ${n}.` }),
+      compact(messages, { keep: "messages:5", ledger: "off", summarizer: () => `${NOTES} ${n}` }),
     ),
   );
   assert.deepEqual(
     many.map((one) => one.summary),
-    ["Summary 1.", "Summary 2.", "Summary 3.", "Summary 4."],
+    [1, 2, 3, 4].map((n) => `${NOTES} ${n}`),
   );
 });
 
 test("a cache finds the summary of a function by its name", async (t) => {
   let asked = 0;
-  const known = () => `Summary ${(asked += 1)}.`;
+  const known = () => `${NOTES} ${(asked += 1)}`;
   const cache = folderOf(t);
   for (const _ of [1, 2]) {
     const short = await compact(messages, { keep: "messages:5", ledger: "off", cache, summarizer: known });
-    assert.equal(short.summary, "Summary 1.");
+    assert.equal(short.summary, `${NOTES} 1`);
   }
   assert.equal(asked, 1);
 });
@@ -181,7 +181,7 @@ test("a config file counts, and paths in options are those of the caller", async
   fs.writeFileSync("own.toml", 'keep = "messages:5"\nexit-status = true\n');
   fs.writeFileSync("prompt.txt", "Short: {messages}");
   const asked = [];
-  const summarizer = (prompt) => (asked.push(prompt), "A summary.");
+  const summarizer = (prompt) => (asked.push(prompt), NOTES);
   const short = await compact(messages, {
     config: "own.toml",
     promptFile: "prompt.txt",
@@ -189,7 +189,7 @@ test("a config file counts, and paths in options are those of the caller", async
     ledger: "off",
     summarizer,
   });
-  assert.deepEqual([short.summary, asked.length, asked[0].slice(0, 6)], ["A summary.", 1, "Short:"]);
+  assert.deepEqual([short.summary, asked.length, asked[0].slice(0, 6)], [NOTES, 1, "Short:"]);
   const same = await compact(messages, { config: "own.toml", keep: "messages:500" });
   assert.equal(same.status, "unchanged");
 });

@@ -12,7 +12,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-SUMMARY = "What was done so far."
+SUMMARY = "What was done so far, in order: they looked at each of the files and changed none of them."
 WORDS = "look at the file and say what it holds then run tests again 检查 文件 émile 🙂 <b> & {x} \n".split(" ")
 
 

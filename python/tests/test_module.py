@@ -32,6 +32,9 @@ from tcompact import (
 
 LONG = "Look at the whole file and say what is in it. " * 20
 
+# A shorter one is not a summary of a long history.
+NOTES = "They looked at a.py, which reads one line after the other. Nothing is changed yet."
+
 
 def chat(turns: int = 6) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = [{"role": "system", "content": "Be short."}]
@@ -80,8 +83,8 @@ class Compacting(unittest.TestCase):
                 digest = compact(chat(), **how)
                 self.assertTrue((digest.summary or "").startswith("## "), digest.summary)
                 self.assertIn(digest.summary, digest.messages[1 if number < 2 else 0]["content"])
-                told = compact(chat(), summarizer=lambda _: "They looked at a.py.", **how)
-                self.assertEqual(told.summary, "They looked at a.py.")
+                told = compact(chat(), summarizer=lambda _: NOTES, **how)
+                self.assertEqual(told.summary, NOTES)
         body: Any = compact({"messages": chat()}, keep="messages:4")
         self.assertIn(body.summary, body.messages["messages"][1]["content"])
 
@@ -207,10 +210,10 @@ class Summarizing(unittest.TestCase):
 
         def summarize(prompt: str) -> str:
             asked.append((prompt, threading.current_thread()))
-            return "They looked at a.py. 好 🙂"
+            return f"{NOTES} 好 🙂"
 
         done = compact(chat(), keep="messages:4", summarizer=summarize, ledger="off")
-        self.assertEqual(done.summary, "They looked at a.py. 好 🙂")
+        self.assertEqual(done.summary, f"{NOTES} 好 🙂")
         self.assertEqual([thread for _, thread in asked], [threading.current_thread()])
         self.assertIn("Question 0", asked[0][0])
         self.assertEqual(done.report["provider"], "command")
@@ -260,7 +263,7 @@ class Summarizing(unittest.TestCase):
         summaries = {}
 
         def work(number: int) -> None:
-            done = compact(chat(), keep="messages:4", summarizer=lambda _: f"number {number}", ledger="off")
+            done = compact(chat(), keep="messages:4", summarizer=lambda _: f"{NOTES} {number}", ledger="off")
             summaries[number] = done.summary
 
         threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
@@ -268,27 +271,27 @@ class Summarizing(unittest.TestCase):
             thread.start()
         for thread in threads:
             thread.join()
-        self.assertEqual(summaries, {number: f"number {number}" for number in range(4)})
+        self.assertEqual(summaries, {number: f"{NOTES} {number}" for number in range(4)})
 
     def test_a_cache_knows_functions_by_name(self) -> None:
         asked = []
 
         def first(prompt: str) -> str:
             asked.append(prompt)
-            return "A summary."
+            return NOTES
 
         def second(prompt: str) -> str:
             asked.append(prompt)
-            return "Another."
+            return f"{NOTES} Another."
 
         with tempfile.TemporaryDirectory() as folder:
             how: dict[str, Any] = {"keep": "messages:4", "cache": folder, "ledger": "off"}
             found = [compact(chat(), summarizer=one, **how).summary for one in (first, first, second)]
-        self.assertEqual((found, len(asked)), (["A summary.", "A summary.", "Another."], 2))
+        self.assertEqual((found, len(asked)), ([NOTES, NOTES, f"{NOTES} Another."], 2))
 
     def test_a_command_and_its_failure(self) -> None:
-        done = compact(chat(), keep="messages:4", summarizer_cmd="echo A summary.", ledger="off")
-        self.assertEqual(done.summary, "A summary.")
+        done = compact(chat(), keep="messages:4", summarizer_cmd=f"echo '{NOTES}'", ledger="off")
+        self.assertEqual(done.summary, NOTES)
 
 
 class Sdks(unittest.TestCase):

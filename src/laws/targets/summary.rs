@@ -51,6 +51,12 @@ fn check_text(text: &str) {
     assert_eq!(inline_data::without_data(&once), once);
     let masked = Redactor::new().mask(text).into_owned();
     assert_eq!(Redactor::new().mask(&masked), masked, "no secret is left: {text:?}");
+    let judged = acceptance::judge_author(text, Counter::DEFAULT, 5_000);
+    assert_eq!(
+        acceptance::judge_author(&format!(" {text}\n"), Counter::DEFAULT, 5_000).is_ok(),
+        judged.is_ok(),
+        "{text:?}"
+    );
     let without = without_own_headings(text);
     assert_eq!(without_own_headings(&without), without, "no heading of a digest is left");
 }

@@ -220,7 +220,7 @@ const SESSIONS: [[&str; 4]; 30] = [
 
 /// Summaries of one sentence, which can begin as an error does.
 #[rustfmt::skip]
-const SENTENCES: [&str; 30] = [
+const SENTENCES: [&str; 40] = [
     "Mia asked for the opening hours, and got them.",
     "The user asked what null means in SQL; it was explained.",
     "Error: the user reported E0308 in src/a.rs, and it is fixed.",
@@ -251,6 +251,16 @@ const SENTENCES: [&str; 30] = [
     "None of the tests fail.",
     "True colour is used where the terminal has it.",
     "Login fails in Safari only.",
+    "Failed to connect to staging, said the user: the VPN was off.",
+    "No such file was the answer for config.toml; it is config.yaml.",
+    "Uncaught exceptions go to the log.",
+    "Missing credentials are asked for at the start.",
+    "Request failed in staging after the deploy; it was rolled back.",
+    "Insufficient funds give a 402 in the shop.",
+    "Quota exceeded mails go to ops.",
+    "Empty response bodies are allowed.",
+    "Rate limited endpoints are listed in docs/api.md.",
+    "Fehler: Anmeldung in Safari; behoben.",
 ];
 
 /// Writes a session in a style.
