@@ -271,6 +271,13 @@ impl<'d, 'a> RankedUser<'d, 'a> {
         Some((self.user[at].place, clip::shown(&self.user[at].words(), vec![range])))
     }
 
+    /// Returns the messages and the bytes of the pieces that yield after all others.
+    pub(super) fn first_rank(&self) -> (usize, usize) {
+        let first = self.pieces.iter().take_while(|piece| piece.rank <= PieceRank::Rule);
+        let messages: HashSet<usize> = first.clone().map(|piece| piece.at).collect();
+        (messages.len(), first.filter_map(|piece| Some(piece.range.as_ref()?.len())).sum())
+    }
+
     /// Returns the number of messages, with those that they stand for.
     pub(super) fn number(&self) -> usize {
         self.user.iter().map(|message| message.alike).sum()

@@ -122,13 +122,14 @@ impl DigestWriter<'_, '_> {
         /// Shares of the room: of the state where the user's words need theirs and where they do not, and of the last report.
         const STATE_SHARES: (f64, f64) = (0.1, 0.2);
         const REPORT_SHARE: f64 = 0.25;
+        const LINE_OF_STATE: u64 = 24;
         let Digest { user, left_out, .. } = self.digest;
-        let (of_user, of_state, of_runs, of_said) = self.needs();
+        let needs = self.needs();
         let least = |room: u64, least: f64, others: u64| share(room, least).max(room.saturating_sub(others));
         let count = self.tokens(&format!("\n- {LEFT_OUT}999999 messages of the user.\n"));
         let legend = if self.digest.carried > 0 { self.tokens(LEGEND) + 1 } else { 0 };
         let mut out = String::new();
-        let of_others = of_state + of_runs + of_said;
+        let of_others = needs.state + needs.runs + needs.said;
         let most = |part: f64| least(room, part, of_others).saturating_sub(self.tokens(USER));
         let of = |reserved: u64| self.user.lines(self.counter, |part| most(part).saturating_sub(reserved));
         // Room for a count is kept only where one is needed.
@@ -140,13 +141,15 @@ impl DigestWriter<'_, '_> {
         }
         let not_told = left_out.user + self.user.number() - told;
         add_section(&mut out, USER, &lines, left_out_line(not_told, "message", " of the user"));
-        let most = share(room, STATE_SHARES.1).min(room.saturating_sub(of_user));
-        let most =
-            most.max(least(room, STATE_SHARES.0, of_user + of_runs + of_said)).saturating_sub(self.tokens(STATE));
-        let of = |reserved: u64| state::lines(self.digest, self.counter, most.saturating_sub(reserved));
-        let whole = Some(of(0)).filter(|(_, not_told)| *not_told == 0);
-        let (state, not_told) = whole.unwrap_or_else(|| of(count));
+        let most = share(room, STATE_SHARES.1).min(room.saturating_sub(needs.rules + count));
+        let most = most.max(least(room, STATE_SHARES.0, needs.user + needs.runs + needs.said));
+        // However small it is, a line of the state has room.
+        let most = most.max(share(room, 0.3).min(LINE_OF_STATE));
+        let most = most.saturating_sub(self.tokens(STATE));
+        let (state, not_told) = state::lines(self.digest, self.counter, most);
+        // A count alone is worth its room only where an earlier digest told what is left out.
         let not_told = left_out_line(not_told, "line", " of the state");
+        let not_told = not_told.filter(|_| self.digest.carried > 0 || !state.is_empty());
         if !state.is_empty() || not_told.is_some() {
             add_line(&mut out, STATE);
             state.iter().for_each(|line| add_line(&mut out, &format!("- {line}")));
@@ -174,7 +177,7 @@ impl DigestWriter<'_, '_> {
         /// The least share of calls: a smaller one where changed files tell what was done.
         const RUNS_SHARES: (f64, f64) = (0.45, 0.65);
         let Digest { files, runs, said, left_out, .. } = self.digest;
-        let (.., of_said) = self.needs();
+        let of_said = self.needs().said;
         let told: Vec<&CallRun<'_>> = runs.iter().filter(|run| run.ended != Ended::NoResult).collect();
         let last = told.last().map(|run| run.place);
         let only_reads = |run: &&&CallRun<'_>| run.purpose == Purpose::Reads && Some(run.place) != last;
@@ -187,7 +190,6 @@ impl DigestWriter<'_, '_> {
         let said_lines = said::lines(said, self.counter, left, for_report);
         runs.extend(lines_of(&reads, left.saturating_sub(self.cost(&said_lines))));
         runs.sort_by_key(|(place, _)| *place);
-        // A count alone is worth its room only where an earlier digest told what is left out.
         let is_carried = told.iter().any(|run| run.place.is_carried()) || left_out.runs > 0;
         let not_told = left_out_line(told.len() - runs.len() + left_out.runs, "call", "");
         add_section(out, RUNS, &runs, not_told.filter(|_| is_carried || !runs.is_empty()));
@@ -205,8 +207,8 @@ impl DigestWriter<'_, '_> {
         lines.iter().map(|(place, text)| self.tokens(&format!("- {place} {text}\n")) + 1).sum()
     }
 
-    /// Estimates the most tokens that the user's words, the state, the calls and the assistant's words can use.
-    fn needs(&self) -> (u64, u64, u64, u64) {
+    /// Estimates the most tokens that the parts of a digest can use.
+    fn needs(&self) -> Needs {
         /// Bytes of a token: a low figure, so that the estimate is high. Bytes around each line, and of a text that is told.
         const BYTES_PER_TOKEN: usize = 3;
         const SAMPLE: &str = "The last run of each call, as told in order.";
@@ -220,13 +222,25 @@ impl DigestWriter<'_, '_> {
         let most = |kind| if kind == SaidKind::Report { 6 * LONGEST } else { LONGEST };
         let notes = files.edits.iter().chain(&files.failed).map(|note| note.text.len() + 2 * LINE);
         let state = notes.chain(files.newest_first().iter().map(|file| file.path.len() + 12)).sum::<usize>();
-        (
-            tokens(user.iter().map(|message| message.bytes + LINE).sum()),
-            tokens(state + (plan.items.len() + 5) * LINE),
-            tokens(runs.iter().map(|run| run.wanted_bytes() + 2 * LINE).sum()),
-            tokens(said.iter().map(|said| said.text.bytes().min(most(said.kind)) + LINE).sum()),
-        )
+        let (messages, bytes) = self.user.first_rank();
+        Needs {
+            user: tokens(user.iter().map(|message| message.bytes + LINE).sum()),
+            rules: tokens(bytes + messages * LINE),
+            state: tokens(state + (plan.items.len() + 5) * LINE),
+            runs: tokens(runs.iter().map(|run| run.wanted_bytes() + 2 * LINE).sum()),
+            said: tokens(said.iter().map(|said| said.text.bytes().min(most(said.kind)) + LINE).sum()),
+        }
     }
+}
+
+/// The most tokens that the user's words, those of them that yield last, the state, the calls and the assistant's words can
+/// use.
+struct Needs {
+    user: u64,
+    rules: u64,
+    state: u64,
+    runs: u64,
+    said: u64,
 }
 
 fn share(room: u64, part: f64) -> u64 {
