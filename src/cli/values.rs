@@ -292,7 +292,7 @@ values_of! { OnError:
 }
 
 values_of! { Accept:
-    Accept::Smaller => "smaller", "Summaries that are not empty, not cut off by their length limit, and smaller than the replaced messages";
+    Accept::Smaller => "smaller", "Summaries that are not empty, not cut off by their length limit, and at least a tenth smaller than the replaced messages";
     Accept::Any => "any", "All";
 }
 

@@ -164,7 +164,11 @@ fn run(
     };
     let (instead, error) = match accepted {
         Ok(accepted) => (Instead::Text(accepted), None),
-        Err(failed) => (summarization.fall_back(session, &failed)?, Some(failed.message)),
+        Err(failed) => {
+            let instead = summarization.fall_back(session, &failed)?;
+            let is_expected = policy.summary.is_embedded() && matches!(instead, Instead::Nothing { left: Some(_) });
+            (instead, (!is_expected).then_some(failed.message))
+        }
     };
     let Accepted { text, by } = match instead {
         Instead::Text(accepted) => accepted,
@@ -259,6 +263,11 @@ impl Summarization<'_, '_> {
         self.planned.fit.map_or(smaller, |fit| fit.room.min(smaller))
     }
 
+    /// Whether a summary must save a tenth. With `--fit`, only the limit counts.
+    pub(super) fn must_save(&self) -> bool {
+        self.policy.summary.accept == Accept::Smaller && self.planned.fit.is_none()
+    }
+
     /// Asks the summarizer for the summary.
     fn summary(&self, session: &mut Session) -> Result<Reply, NoSummary> {
         let policy = &self.policy.summary;
@@ -327,7 +336,11 @@ impl Summarization<'_, '_> {
             return Ok(());
         }
         let text = if self.policy.summary.recipe.strips { stripped } else { &reply.text };
-        acceptance::judge_size(self.message_tokens(text), self.replaced_tokens())?;
+        let (summary, replaced) = (self.message_tokens(text), self.replaced_tokens());
+        acceptance::judge_size(summary, replaced)?;
+        if self.must_save() {
+            acceptance::judge_saving(summary, replaced)?;
+        }
         self.judge_room(text)
     }
 

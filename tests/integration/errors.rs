@@ -191,7 +191,7 @@ tcompact --keep messages:2 -m openai:m --base-url http://127.0.0.1:1/v1 --retrie
 tcompact --keep messages:2 --summarizer-cmd 'echo no >&2; exit 3' chat.json
 tcompact --keep messages:2 --summarizer-cmd 'sleep 9' --timeout 0.2 chat.json
 tcompact --keep messages:2 --summarizer-cmd true chat.json
-tcompact --keep messages:2 -O out folder
+tcompact --keep messages:2 --accept any -O out folder
 tcompact --check breach.json
 tcompact --check --lines conversations breaches.jsonl
 "#;
