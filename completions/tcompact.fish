@@ -43,7 +43,7 @@ complete -c tcompact -l on-error -d 'What to do when the summarizer fails for go
 passthrough\t'Write the input unchanged'
 extractive\t'Use the embedded summarizer'
 embed\t'Put the text of the error in the summary; the history is lost'"
-complete -c tcompact -l accept -d 'Which summaries to accept' -r -f -a "smaller\t'Summaries that are whole and smaller than the replaced messages: no JSON, web page or error'
+complete -c tcompact -l accept -d 'Which summaries to accept' -r -f -a "smaller\t'Summaries that are whole and at least a tenth smaller than the replaced messages: no JSON, web page or error'
 any\t'All'"
 complete -c tcompact -s o -l output -d 'Write to FILE instead of standard output, whole or not at all' -r -F
 complete -c tcompact -s O -l output-dir -d 'Write the results of several files or of directories to the same tree under DIR; files that need nothing are copied' -r -f -a "(__fish_complete_directories)"

@@ -292,7 +292,7 @@ values_of! { OnError:
 }
 
 values_of! { Accept:
-    Accept::Smaller => "smaller", "Summaries that are whole and smaller than the replaced messages: no JSON, web page or error";
+    Accept::Smaller => "smaller", "Summaries that are whole and at least a tenth smaller than the replaced messages: no JSON, web page or error";
     Accept::Any => "any", "All";
 }
 

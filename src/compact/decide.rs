@@ -11,6 +11,7 @@ use crate::prune::Pruned;
 use crate::redact::Masked;
 use crate::rewrite::Edit;
 use crate::rewrite::thinking::Removal;
+use crate::summary::acceptance;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
 use crate::transcript::view::Arena;
@@ -115,7 +116,9 @@ pub(super) fn smallest_summary(transcript: &Transcript<'_>, policy: &CompactionP
     if policy.summary.summarizer == SummarizerKind::Off {
         note_tokens(policy, transcript)
     } else if policy.summary.accept == Accept::Smaller || embedded {
-        summary_tokens(policy, transcript, SMALLEST_SUMMARY)
+        let smallest = summary_tokens(policy, transcript, SMALLEST_SUMMARY);
+        let saves = policy.summary.accept == Accept::Smaller && policy.fit.is_none();
+        if saves { acceptance::largest_not_worth(smallest) } else { smallest }
     } else {
         0
     }

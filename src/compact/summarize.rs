@@ -164,7 +164,11 @@ fn run(
     };
     let (instead, error) = match accepted {
         Ok(accepted) => (Instead::Text(accepted), None),
-        Err(failed) => (summarization.fall_back(session, &failed)?, Some(failed.message)),
+        Err(failed) => {
+            let instead = summarization.fall_back(session, &failed)?;
+            let is_expected = policy.summary.is_embedded() && matches!(instead, Instead::Nothing { left: Some(_) });
+            (instead, (!is_expected).then_some(failed.message))
+        }
     };
     let Accepted { text, by } = match instead {
         Instead::Text(accepted) => accepted,
@@ -255,8 +259,14 @@ impl Summarization<'_, '_> {
 
     /// Returns the most tokens that the summary's message can have.
     fn most_tokens(&self) -> u64 {
-        let smaller = self.replaced_tokens().saturating_sub(1);
+        let replaced = self.replaced_tokens();
+        let smaller = if self.must_save() { acceptance::most_worthwhile(replaced) } else { replaced.saturating_sub(1) };
         self.planned.fit.map_or(smaller, |fit| fit.room.min(smaller))
+    }
+
+    /// Whether a summary must save a tenth. With `--fit`, only the limit counts.
+    pub(super) fn must_save(&self) -> bool {
+        self.policy.summary.accept == Accept::Smaller && self.planned.fit.is_none()
     }
 
     /// Asks the summarizer for the summary.
@@ -342,7 +352,11 @@ impl Summarization<'_, '_> {
     /// It saves nothing, or is too long for `--fit`.
     pub(super) fn judge_size(&self, text: &str) -> Result<(), Refusal> {
         let text = if self.policy.summary.recipe.strips { python::strip(text) } else { text };
-        acceptance::judge_size(self.message_tokens(text), self.replaced_tokens())?;
+        let (summary, replaced) = (self.message_tokens(text), self.replaced_tokens());
+        acceptance::judge_size(summary, replaced)?;
+        if self.must_save() {
+            acceptance::judge_saving(summary, replaced)?;
+        }
         self.judge_room(text)
     }
 

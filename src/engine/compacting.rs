@@ -140,7 +140,7 @@ impl Task<'_> {
                 document,
                 source,
                 &compaction.planned,
-                compaction.left.take(),
+                compaction.left.clone(),
                 &mut result.totals.unchanged_reasons,
             );
         }
@@ -191,11 +191,14 @@ impl Task<'_> {
             (false, None) => Status::Unchanged,
         };
         let keeps_rows = self.settings.output.keeps_rows();
-        let plan = if keeps_rows {
+        let mut plan = if keeps_rows {
             DryRun::new(source, &compaction.planned, policy).with_earlier(&compaction.earlier).to_value()
         } else {
             Value::Null
         };
+        if let (Value::Object(plan), Some(left)) = (&mut plan, &compaction.left) {
+            plan.insert("reason".to_owned(), left.as_str().into());
+        }
         ReportRow {
             status,
             skipped_lines: 0,

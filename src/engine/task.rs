@@ -85,11 +85,13 @@ impl Task<'_> {
         let is_reported = self.policy.disabled.is_some() || self.policy.cut.never_triggers();
         let is_reported = is_reported || *refused && !self.settings.action.is_dry_run();
         let of_plan = reason.clone().filter(|_| !is_reported && !planned.is_change());
+        let is_of_plan = left.is_none();
         let Some(reason) = left.or(of_plan) else { return };
         if self.is_one_of_several(document) || self.settings.stderr.volume == Volume::Quiet {
             return reasons.add(source, &reason, None);
         }
-        let advice = self.context(&|_, _| ()).advice(planned);
+        // What was found out while summarizing names its own remedy.
+        let advice = if is_of_plan { self.context(&|_, _| ()).advice(planned) } else { None };
         let has_tokens = || format!("it has {} tokens, and ", planned.tokens(self.policy));
         let size = if planned.plan.triggered { String::new() } else { has_tokens() };
         reasons.add(source, &format!("{size}{reason}"), advice);

@@ -45,6 +45,13 @@ pub(crate) enum Refusal {
         /// Tokens of the messages it would replace.
         replaced: u64,
     },
+    /// Its message has more than nine tenths of the tokens of the messages it replaces.
+    SavesTooLittle {
+        /// Tokens of the summary message.
+        summary: u64,
+        /// Tokens of the messages it would replace.
+        replaced: u64,
+    },
     /// Its message has more tokens than there is room for.
     TooLong {
         /// Tokens of the summary message.
@@ -88,6 +95,10 @@ impl fmt::Display for Refusal {
                 out,
                 "the summary is no smaller than what it replaces ({summary} tokens for {replaced}); lower --summary-tokens or keep more"
             ),
+            Refusal::SavesTooLittle { summary, replaced } => write!(
+                out,
+                "too little would be saved ({summary} tokens for {replaced}, and a tenth is the least); lower --summary-tokens or keep less"
+            ),
             Refusal::TooLong { summary, room } => write!(
                 out,
                 "the summary is longer than --fit leaves room for ({summary} tokens, and {room} are left); lower --summary-tokens or raise --fit"
@@ -130,7 +141,7 @@ impl Refusal {
                 ("was only a few words", "Write all that was asked for, in whole sentences.".to_owned())
             }
             Refusal::Repeats => ("repeated these instructions", "Follow them, and write only the result.".to_owned()),
-            Refusal::NotSmaller { replaced, .. } => {
+            Refusal::NotSmaller { replaced, .. } | Refusal::SavesTooLittle { replaced, .. } => {
                 ("was longer than what it is to replace", shorter((replaced / 2).min(limit)))
             }
             Refusal::TooLong { room, .. } => ("was longer than there is room for", shorter((room / 2).min(limit))),
@@ -183,6 +194,24 @@ pub(crate) fn judge_author(text: &str, counter: Counter, replaced: u64) -> Resul
 /// It saves nothing.
 pub(crate) fn judge_size(summary: u64, replaced: u64) -> Result<(), Refusal> {
     if summary < replaced { Ok(()) } else { Err(Refusal::NotSmaller { summary, replaced }) }
+}
+
+/// Judges whether a summary is worth a compaction.
+///
+/// # Errors
+/// It saves less than a tenth.
+pub(crate) fn judge_saving(summary: u64, replaced: u64) -> Result<(), Refusal> {
+    if summary <= most_worthwhile(replaced) { Ok(()) } else { Err(Refusal::SavesTooLittle { summary, replaced }) }
+}
+
+/// Returns the most tokens of a summary that saves a tenth of what it replaces.
+pub(crate) fn most_worthwhile(replaced: u64) -> u64 {
+    replaced - replaced.div_ceil(10)
+}
+
+/// Returns the most tokens that a summary of this size is not worth replacing.
+pub(crate) fn largest_not_worth(summary: u64) -> u64 {
+    (summary.saturating_mul(10)).div_ceil(9).saturating_sub(1)
 }
 
 /// Matches how models begin when they decline.
@@ -352,6 +381,12 @@ mod tests {
         assert_eq!(judge_text("", Stop::Refused), Err(Refusal::Declined));
         assert_eq!(judge_size(9, 10), Ok(()));
         assert_eq!(judge_size(10, 10), Err(Refusal::NotSmaller { summary: 10, replaced: 10 }));
+        assert_eq!((judge_saving(9, 10), judge_saving(0, 1)), (Ok(()), Ok(())));
+        for summary in 1..99 {
+            let most = largest_not_worth(summary);
+            assert!(most_worthwhile(most) < summary && most_worthwhile(most + 1) >= summary, "{summary}");
+        }
+        assert_eq!(judge_saving(10, 11), Err(Refusal::SavesTooLittle { summary: 10, replaced: 11 }));
     }
 
     #[test]

@@ -140,7 +140,7 @@ fn no_trigger_no_change() {
 
 #[test]
 fn exit_status_says_whether_anything_was_compacted() {
-    assert_eq!(with(&["-e", "-q", "--keep", "messages:2", "openai-chat/plain.json"]).code, 0);
+    assert_eq!(with(&["-e", "-q", "--keep", "messages:2", "--accept", "any", "openai-chat/plain.json"]).code, 0);
     let nothing = with(&["-e", "openai-chat/plain.json"]);
     assert_eq!(nothing.code, 3);
     assert!(nothing.stdout.starts_with("[{"), "the transcript is written all the same");
@@ -173,13 +173,13 @@ fn files_are_written_whole_and_keep_their_mode() {
     fs::set_permissions(&out, fs::Permissions::from_mode(0o640)).expect("a mode");
     let link = path(folder.path(), "link.json");
     std::os::unix::fs::symlink(&out, &link).expect("a link");
-    let run = with(&["-q", "--keep", "messages:2", "-o", &link, "openai-chat/plain.json"]);
+    let run = with(&["-q", "--keep", "messages:2", "--accept", "any", "-o", &link, "openai-chat/plain.json"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, ""));
     assert!(fs::read_to_string(&out).expect("read").contains("Here is a summary"));
     assert_eq!(fs::metadata(&out).expect("there").permissions().mode() & 0o777, 0o640);
     assert!(fs::symlink_metadata(&link).expect("there").is_symlink(), "the link stays one");
     assert_eq!(fs::read_dir(folder.path()).expect("read").count(), 2, "no temporary file is left");
-    let to_stdout = with(&["-q", "--keep", "messages:2", "-o", "-", "openai-chat/plain.json"]);
+    let to_stdout = with(&["-q", "--keep", "messages:2", "--accept", "any", "-o", "-", "openai-chat/plain.json"]);
     assert!(to_stdout.stdout.contains("Here is a summary"), "`-` is standard output");
     let nowhere = path(folder.path(), "nowhere.json");
     std::os::unix::fs::symlink("between.json", &nowhere).expect("a link");
@@ -187,7 +187,8 @@ fn files_are_written_whole_and_keep_their_mode() {
     assert_eq!(with(&["-q", "-o", &nowhere, "openai-chat/plain.json"]).code, 0);
     assert!(fs::symlink_metadata(&nowhere).expect("there").is_symlink(), "so does one that led nowhere");
     assert!(fs::metadata(folder.path().join("new.json")).is_ok_and(|metadata| metadata.is_file()));
-    let through_a_pipe = with(&["-q", "--keep", "messages:2", "-o", "/dev/fd/1", "openai-chat/plain.json"]);
+    let through_a_pipe =
+        with(&["-q", "--keep", "messages:2", "--accept", "any", "-o", "/dev/fd/1", "openai-chat/plain.json"]);
     assert!(through_a_pipe.stdout.contains("Here is a summary"), "{through_a_pipe:?}");
     assert_eq!(with(&["-q", "-o", "/dev/null", "openai-chat/plain.json"]).code, 0, "a device stays one");
     assert!(fs::metadata("/dev/null").is_ok_and(|metadata| !metadata.is_file()));
@@ -197,7 +198,8 @@ fn files_are_written_whole_and_keep_their_mode() {
 fn the_summary_is_put_back_as_it_is_asked() {
     const OPENING: &str = "## The user, in order";
     let message = |arguments: &[&str]| {
-        let run = with(&[&["-q", "--keep", "messages:2", "openai-chat/plain.json"], arguments].concat());
+        let run =
+            with(&[&["-q", "--keep", "messages:2", "--accept", "any", "openai-chat/plain.json"], arguments].concat());
         let messages: Value = serde_json::from_str(&run.stdout).expect("messages");
         (
             messages[1]["role"].as_str().expect("a role").to_owned(),
@@ -386,7 +388,8 @@ fn a_diff_is_printed_instead_of_the_transcript() {
     assert!(run.stdout.contains("\n+    It was about opening hours.\n"), "{run:?}");
     assert!(run.stdout.contains(&archive), "the summary is the one of a real run");
     assert_eq!(fs::read_dir(folder.path()).expect("read").count(), 0);
-    let whole = with(&["-q", "--diff", "--keep", "messages:2", "openai-chat", "anthropic", "--jobs", "8"]);
+    let whole =
+        with(&["-q", "--diff", "--keep", "messages:2", "--accept", "any", "openai-chat", "anthropic", "--jobs", "8"]);
     let sources: Vec<&str> = whole.stdout.lines().filter_map(|line| line.strip_prefix("--- ")).collect();
     let dry = with(&["-q", "-n", "--keep", "messages:2", "openai-chat", "anthropic"]).stdout;
     let cut: Vec<&str> = dry
@@ -397,8 +400,18 @@ fn a_diff_is_printed_instead_of_the_transcript() {
         .collect();
     assert!(!sources.is_empty() && sources.iter().all(|source| cut.contains(source)), "{sources:?}");
     assert!(sources.is_sorted_by_key(|source| cut.iter().position(|cut| cut == source)), "in the order of the inputs");
-    let coloured =
-        with(&["-q", "--diff", "--color", "always", "--keep", "messages:2", "openai-chat/plain.json"]).stdout;
+    let coloured = with(&[
+        "-q",
+        "--diff",
+        "--color",
+        "always",
+        "--keep",
+        "messages:2",
+        "--accept",
+        "any",
+        "openai-chat/plain.json",
+    ])
+    .stdout;
     assert!(coloured.contains("\u{1b}[31m-[1] user") && !whole.stdout.contains('\u{1b}'), "{coloured}");
     assert_eq!(with(&["-e", "-q", "--diff", "openai-chat/plain.json"]).code, 3);
     assert_eq!(

@@ -230,12 +230,14 @@ fn on_error_says_what_is_done_instead() {
     let passed = ask(&server, &["--on-error", "passthrough"]);
     assert_eq!((passed.code, passed.stdout), (0, before));
     assert!(passed.stderr.contains("answered 401") && passed.stderr.contains("unchanged"), "{}", passed.stderr);
-    let embedded = ask(&server, &["--on-error", "extractive"]);
+    let embedded = ask(&server, &["--on-error", "extractive", "--accept", "any"]);
     assert!(summary_of(&embedded).contains("## The user, in order"), "{embedded:?}");
     let error = ask(&server, &["--on-error", "embed"]);
     assert!(summary_of(&error).contains("Error generating summary: http://127.0.0.1"), "{error:?}");
     let refusing = Server::start(vec![completion("", "stop")]);
-    assert!(summary_of(&ask(&refusing, &["--on-error", "extractive"])).contains("## The user, in order"));
+    assert!(
+        summary_of(&ask(&refusing, &["--on-error", "extractive", "--summary-tokens", "90"])).contains("## Last words")
+    );
     assert_eq!(ask(&server, &["--on-error", "passthrough", "--exit-status"]).code, 3);
 }
 

@@ -195,7 +195,7 @@ tcompact --keep messages:2 --summarizer-cmd 'echo null' chat.json
 tcompact --keep messages:2 --summarizer-cmd 'cat page.html' chat.json
 tcompact --keep messages:2 --summarizer-cmd 'echo "Error: 429 Too Many Requests"' chat.json
 tcompact --keep messages:2 --summarizer-cmd 'echo ok' calls.json
-tcompact --keep messages:2 -O out folder
+tcompact --keep messages:2 --accept any -O out folder
 tcompact --check breach.json
 tcompact --check --lines conversations breaches.jsonl
 "#;

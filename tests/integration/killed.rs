@@ -284,7 +284,7 @@ fn what_cannot_be_written_is_told_and_the_rest_is_done() {
     small_logs(root);
     fs::create_dir_all(root.join("out/0.json")).expect("made");
     fs::write(root.join("out/deep"), "a file where a directory should be").expect("written");
-    let run = within(root, &["--model", "extractive", "--keep", "messages:2", "-O", "out", "logs"]);
+    let run = within(root, &["--model", "extractive", "--keep", "messages:2", "--accept", "any", "-O", "out", "logs"]);
     assert_eq!(run.code, 7, "{run:?}");
     assert!(run.stderr.contains("out/0.json cannot be written: it is a directory"), "{run:?}");
     assert!(run.stderr.contains("out/deep/lines.jsonl cannot be written: "), "{run:?}");

@@ -32,7 +32,7 @@ fn conversation(at: usize) -> String {
 
 fn compacted(folder: &Path, url: &str, more: &[&str]) -> Run {
     let rules = ["--model", "openai:m", "--base-url", url, "--keep", "messages:2", "--ledger", "off"];
-    within(folder, &[&rules[..], &["--report", "report.jsonl"], more].concat())
+    within(folder, &[&rules[..], &["--accept", "any", "--report", "report.jsonl"], more].concat())
 }
 
 /// Returns how many conversations have each status, and how many requests were sent.

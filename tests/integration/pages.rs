@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::program::{Run, path, piped, run, tcompact, with};
 
-const KEEP: [&str; 3] = ["-q", "--keep", "messages:2"];
+const KEEP: [&str; 5] = ["-q", "--keep", "messages:2", "--accept", "any"];
 /// Elements without an end tag.
 const VOID: [&str; 2] = ["meta", "br"];
 

@@ -223,7 +223,7 @@ fn an_archive_has_what_was_cut_away() {
     let source = fs::read_to_string(Path::new(FIXTURES).join("openai-chat/pretty.json")).expect("read");
     let before: Vec<Value> = serde_json::from_str(&source).expect("JSON");
     for round in 1..=2 {
-        let run = piped(&["-q", "--keep", "messages:3", "--archive", &lines], &source);
+        let run = piped(&["-q", "--keep", "messages:3", "--accept", "any", "--archive", &lines], &source);
         assert!(run.stdout.contains(&format!("(The messages that this summarizes are kept in {lines}.)")), "{run:?}");
         let archive = fs::read_to_string(&lines).expect("read");
         let records: Vec<Value> = archive.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -240,7 +240,7 @@ fn an_archive_has_what_was_cut_away() {
             assert_eq!(messages.len(), before.len() - 4, "but for the system message and what is kept");
         }
     }
-    piped(&["-q", "--keep", "messages:3", "--archive", &text], &source);
+    piped(&["-q", "--keep", "messages:3", "--accept", "any", "--archive", &text], &source);
     let text = fs::read_to_string(&text).expect("read");
     assert!(
         text.starts_with("## Summarized at 20") && text.contains("+00:00\n\nFrom -:\n\n<message role=\"user\">\n"),

@@ -89,7 +89,8 @@ fn commands_the_embedded_summarizer_and_several_conversations_are_shown() {
     assert_eq!(shown.stderr.matches("Notes.").count(), 2);
     assert_eq!(with(&[&common[..], &file].concat()).code, 0);
     assert_eq!(fs::read_to_string(&runs).expect("a file"), "x\nx\n");
-    let embedded = ["-m", "extractive", "--cache", &cache, "--keep", "messages:2", "openai-chat/plain.json"];
+    let embedded =
+        ["-m", "extractive", "--cache", &cache, "--keep", "messages:2", "--accept", "any", "openai-chat/plain.json"];
     let shown = plan(&with(&[&["-n", "--json"], &embedded[..]].concat()).stdout);
     let real = summary_of(&with(&embedded));
     assert!(real.contains(shown["summary"].as_str().expect("a summary")), "{real}");

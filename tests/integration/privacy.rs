@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use crate::left_out::left_out;
 use crate::program::{FIXTURES, own_settings, run, shell, tcompact};
 
-const KEEP: [&str; 2] = ["--keep", "messages:2"];
+const KEEP: [&str; 4] = ["--keep", "messages:2", "--accept", "any"];
 const COMMAND: [&str; 2] = ["--summarizer-cmd", "cat > /dev/null; echo They mended the hours."];
 /// Usual is that others may read, and that the group may write.
 const UMASK: &str = "umask 002; exec tcompact \"$0\" \"$@\"";
@@ -76,15 +76,18 @@ fn no_file_of_a_run_is_more_readable_than_its_input() {
 #[test]
 fn standard_input_counts_where_it_is_a_file() {
     for (line, expected) in [
-        ("tcompact --keep messages:2 -o out.json < in.json", 0o600),
-        ("tcompact --keep messages:2 -o out.json - < in.json", 0o600),
-        ("tcompact --keep messages:2 -o out.json /dev/stdin < in.json", 0o600),
-        ("cat in.json | tcompact --keep messages:2 -o out.json", 0o664),
-        ("tcompact --keep messages:2 --archive out.json.md < in.json > /dev/null; mv out.json.md out.json", 0o600),
-        ("touch out.json; tcompact --keep messages:2 -o out.json in.json", 0o600),
-        ("touch out.json; tcompact --keep messages:2 --report out.json in.json", 0o600),
+        ("tcompact --keep messages:2 --accept any -o out.json < in.json", 0o600),
+        ("tcompact --keep messages:2 --accept any -o out.json - < in.json", 0o600),
+        ("tcompact --keep messages:2 --accept any -o out.json /dev/stdin < in.json", 0o600),
+        ("cat in.json | tcompact --keep messages:2 --accept any -o out.json", 0o664),
         (
-            "tcompact --keep messages:2 --archive a.jsonl -o b.json in.json; chmod 644 b.json;
+            "tcompact --keep messages:2 --accept any --archive out.json.md < in.json > /dev/null; mv out.json.md out.json",
+            0o600,
+        ),
+        ("touch out.json; tcompact --keep messages:2 --accept any -o out.json in.json", 0o600),
+        ("touch out.json; tcompact --keep messages:2 --accept any --report out.json in.json", 0o600),
+        (
+            "tcompact --keep messages:2 --accept any --archive a.jsonl -o b.json in.json; chmod 644 b.json;
           tcompact --restore a.jsonl b.json -o out.json",
             0o600,
         ),

@@ -118,7 +118,7 @@ fn a_report_of_what_was_left_alone_or_failed() {
     let report = reported(&file).remove(0);
     assert_eq!((&report["status"], &report["requests"]), (&json!("failed"), &json!(1)));
     assert!(report["error"].as_str().is_some_and(|error| error.contains("no such key")), "{report}");
-    assert_eq!(ask(&refusing, &["--report", &file, "--on-error", "extractive"]).code, 0);
+    assert_eq!(ask(&refusing, &["--report", &file, "--on-error", "extractive", "--accept", "any"]).code, 0);
     let report = reported(&file).remove(0);
     assert_eq!((&report["status"], &report["provider"]), (&json!("compacted"), &json!("extractive")));
     assert!(report["error"].as_str().is_some_and(|error| error.contains("no such key")), "{report}");

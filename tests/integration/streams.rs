@@ -11,7 +11,7 @@ use crate::bad_input::assert_fails;
 use crate::program::{FIXTURES, path, piped, run, tcompact, with};
 use crate::server::{Server, completion};
 
-const RULES: [&str; 4] = ["--model", "extractive", "--keep", "messages:2"];
+const RULES: [&str; 6] = ["--model", "extractive", "--keep", "messages:2", "--accept", "any"];
 
 /// A conversation on a line, identified by a number.
 fn line(number: usize) -> String {

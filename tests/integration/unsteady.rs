@@ -114,7 +114,7 @@ fn a_link_that_is_named_is_followed() {
 
 #[test]
 fn standard_output_may_be_closed_at_any_byte() {
-    let arguments = ["--model", "extractive", "--keep", "messages:2"];
+    let arguments = ["--model", "extractive", "--keep", "messages:2", "--accept", "any"];
     for file in ["openai-chat/conversations.jsonl", "openai-chat/plain.json"] {
         let whole = crate::program::with(&[&arguments[..], &[file]].concat()).stdout;
         for at in (0..whole.len()).step_by(whole.len() / 20) {
@@ -154,7 +154,7 @@ fn a_closed_standard_stream_is_no_success() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::copy(Path::new(FIXTURES).join("openai-chat/plain.json"), folder.path().join("a.json")).expect("copied");
     let run = |line: &str| crate::program::run(&mut crate::program::shell(line, folder.path()), b"");
-    let cut = "tcompact --keep messages:2";
+    let cut = "tcompact --keep messages:2 --accept any";
     let asking = format!("{cut} --summarizer-cmd 'touch asked; echo Notes.'");
     let archived = format!("{cut} --archive cut.jsonl a.json -o short.json");
     assert_eq!(run(&archived).code, 0);

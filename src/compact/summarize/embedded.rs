@@ -1,8 +1,8 @@
 //! The embedded summarizer, within the size that a summary can have.
 
-use crate::digest;
+use crate::digest::{self, Digest};
 use crate::fault::{self, ProgramPart};
-use crate::summary::acceptance::Refusal;
+use crate::summary::acceptance::{self, Refusal};
 use crate::summary::exchange::Reply;
 use crate::transcript::Message;
 
@@ -17,7 +17,7 @@ impl Summarization<'_, '_> {
     /// Returns the embedded summarizer's text. Its message is smaller than the messages that it replaces.
     ///
     /// # Errors
-    /// Not even one character is so small, whatever `--accept` says; or the embedded summarizer has a fault.
+    /// It would save too little; not even one character is so small, whatever `--accept` says; or the embedded summarizer has a fault.
     pub(super) fn extractive(&self, sent: &[&Message<'_>]) -> Result<Reply, NoSummary> {
         match &self.planned.draft {
             Some(draft) => Ok(Reply { text: draft.clone(), ..Reply::default() }),
@@ -38,8 +38,30 @@ impl Summarization<'_, '_> {
         // The words around a summary are part of its size, but a few must be left for the summary itself. They are
         // counted once.
         let around = self.message_tokens("");
-        let most = self.most_tokens().min(self.policy.summary.tokens.max(around + LEAST_SUMMARY));
+        let allowed = self.policy.summary.tokens.max(around + LEAST_SUMMARY);
+        let most = self.most_tokens().min(allowed);
         let digest = digest::read(&messages, &indices, prefix);
+        let text = self.write_within(&digest, most, around);
+        if self.must_save() && most < allowed {
+            let whole = self.write_within(&digest, allowed, around);
+            let (summary, replaced) = (self.message_tokens(&whole), self.replaced_tokens());
+            // What the user said is worth more than a few tokens.
+            if left_out(&text) > left_out(&whole) {
+                acceptance::judge_saving(summary, replaced)?;
+            }
+        }
+        // A plan of `--fit` counts on a summary of one character at least: the mark of what is left out.
+        if text.trim_end().is_empty() && self.planned.fit.is_some() && self.message_tokens(LEFT_OUT) <= most {
+            return Ok(Reply { text: LEFT_OUT.to_owned(), ..Reply::default() });
+        }
+        match text.trim_end() {
+            "" => Err(Refusal::Empty.into()),
+            text => Ok(Reply { text: text.to_owned(), ..Reply::default() }),
+        }
+    }
+
+    /// Writes a digest whose message has at most `most` tokens. The words around it have `around`.
+    fn write_within(&self, digest: &Digest<'_>, most: u64, around: u64) -> String {
         let mut limit = most.saturating_sub(around).max(1);
         let mut text = digest.write(self.policy.counter, limit);
         // Escapes, and the note behind a longer summary, can cost a few tokens more.
@@ -56,14 +78,7 @@ impl Summarization<'_, '_> {
             let fitting = ends.partition_point(|&end| self.message_tokens(&text[..end]) <= most);
             text.truncate(fitting.checked_sub(1).map_or(0, |last| ends[last]));
         }
-        // A plan of `--fit` counts on a summary of one character at least: the mark of what is left out.
-        if text.trim_end().is_empty() && self.planned.fit.is_some() && self.message_tokens(LEFT_OUT) <= most {
-            return Ok(Reply { text: LEFT_OUT.to_owned(), ..Reply::default() });
-        }
-        match text.trim_end() {
-            "" => Err(Refusal::Empty.into()),
-            text => Ok(Reply { text: text.to_owned(), ..Reply::default() }),
-        }
+        text
     }
 
     /// Returns the indices in the input of the messages that the summarizer is sent. The oldest can be a shortened copy.
@@ -78,4 +93,11 @@ impl Summarization<'_, '_> {
         indices.reverse();
         indices
     }
+}
+
+/// Returns how many messages of the user and lines of an earlier summary a digest says that it leaves out.
+fn left_out(digest: &str) -> u64 {
+    let counts = digest.lines().filter_map(|line| line.strip_prefix("- Left out: ")?.split_once(' '));
+    let counts = counts.filter(|(_, what)| what.contains(" of the user") || what.contains(" of an earlier summary"));
+    counts.filter_map(|(count, _)| count.parse::<u64>().ok()).fold(0, u64::saturating_add)
 }

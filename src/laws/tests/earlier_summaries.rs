@@ -8,6 +8,7 @@ use std::rc::Rc;
 use crate::compact::{Accept, CompactionPolicy, Compactor};
 use crate::plan::size::Size;
 use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
+use crate::tokens::Tally;
 use crate::transcript::formats::{FORMATS, SummaryRole, by_name};
 use serde_json::{Value, json};
 
@@ -228,4 +229,40 @@ fn a_failed_compaction_is_none() {
         }
     }
     assert!(failed >= 7, "{failed}");
+}
+
+/// Small conversations: what the user says is never left out to save a few tokens, and a tenth is saved or nothing.
+#[test]
+fn nothing_is_compacted_for_less_than_a_tenth() {
+    let mut policy = CompactionPolicy::keeping(Size::Messages(1));
+    let (mut unchanged, mut compacted) = (0, 0);
+    for format in FORMATS {
+        for words in [0, 2, 5, 10, 20, 40, 80, 200] {
+            let said = (0..3).flat_map(|turn| {
+                let answer = format!("Turn {turn} is done.{}", " word".repeat(words));
+                [Step::User(format!("Do turn {turn}, and never touch port 844{turn}.")), Step::Assistant(answer)]
+            });
+            let source = Bricks::of(format.name()).conversation(&said.collect::<Vec<_>>(), 0);
+            policy.summary.accept = Accept::Smaller;
+            let done = Compactor::new(policy.clone()).compact_as(&source, format.name()).expect("a text");
+            if done.text == source {
+                unchanged += 1;
+                continue;
+            }
+            compacted += 1;
+            assert!(!done.text.contains("of the user."), "{} {words}: {}", format.name(), done.text);
+            let superseded = done.plans[0].superseded();
+            let tokens = |text: &str, indices: Option<&[usize]>| {
+                with_document(text, Some(*format), |document| {
+                    let messages = &document.transcripts[0].messages;
+                    let all: Vec<usize> = (0..messages.len()).collect();
+                    Tally::new(policy.counter, messages).sum(indices.unwrap_or(&all))
+                })
+            };
+            let replaced = tokens(&source, Some(&superseded));
+            let saved = tokens(&source, None) - tokens(&done.text, None);
+            assert!(saved * 10 >= replaced, "{} {words}: {saved} of {replaced}: {}", format.name(), done.text);
+        }
+    }
+    assert!(unchanged > 50 && compacted > 50, "{unchanged} {compacted}");
 }

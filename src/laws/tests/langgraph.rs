@@ -26,13 +26,14 @@ const KEPT: [&str; 4] = ["messages:1", "messages:2", "messages:6", "tokens:60"];
 
 /// Returns the updates that tcompact writes for an input.
 fn updates(source: &str, keep: &str) -> Vec<Value> {
-    let updates = match process(&["--emit=update".to_owned(), format!("--keep={keep}")], source) {
-        Ok(processed) => processed.text,
-        Err(error) => {
-            assert!(error.to_string().contains("leave --emit update out"), "{source}\n{error}");
-            return Vec::new();
-        }
-    };
+    let updates =
+        match process(&["--emit=update".to_owned(), "--accept=any".to_owned(), format!("--keep={keep}")], source) {
+            Ok(processed) => processed.text,
+            Err(error) => {
+                assert!(error.to_string().contains("leave --emit update out"), "{source}\n{error}");
+                return Vec::new();
+            }
+        };
     let values = serde_json::Deserializer::from_str(&updates).into_iter::<Value>();
     values.map(|update| update.expect("JSON")).filter(|update| !update.is_null()).collect()
 }
