@@ -12,7 +12,7 @@
 //!
 //! - `reader`: the one pass over the messages.
 //! - `files`, `plan`, `state`: the state of the work. `runs`, `outcome`, `values`: calls and how they ended.
-//! - `user`, `said`: what was said, and which pieces of it come first. `clip`: texts cut at sentences and list items.
+//! - `user`, `pieces`, `said`: what was said, and which pieces of it come first. `clip`: texts cut at sentences and list items.
 //! - `cues`: the words that make a sentence a rule. `earlier`: a summary that somebody else wrote.
 //! - `grammar`: the form of a digest. `write`: the shares of the room, and the sections. `carried`: a digest read back.
 //!   `missing`: what stands beside a summary. `standing`: which lines of one stand in the next.
@@ -25,6 +25,7 @@ mod files;
 mod grammar;
 mod missing;
 mod outcome;
+mod pieces;
 mod plan;
 mod reader;
 mod runs;
