@@ -259,8 +259,7 @@ impl Summarization<'_, '_> {
 
     /// Returns the most tokens that the summary's message can have.
     fn most_tokens(&self) -> u64 {
-        let replaced = self.replaced_tokens();
-        let smaller = if self.must_save() { acceptance::most_worthwhile(replaced) } else { replaced.saturating_sub(1) };
+        let smaller = self.replaced_tokens().saturating_sub(1);
         self.planned.fit.map_or(smaller, |fit| fit.room.min(smaller))
     }
 

@@ -39,7 +39,8 @@ impl Summarization<'_, '_> {
         // counted once.
         let around = self.message_tokens("");
         let allowed = self.policy.summary.tokens.max(around + LEAST_SUMMARY);
-        let most = self.most_tokens().min(allowed);
+        let worthwhile = acceptance::most_worthwhile(self.replaced_tokens());
+        let most = if self.must_save() { worthwhile } else { self.most_tokens() }.min(allowed);
         let digest = digest::read(&messages, &indices, prefix);
         let text = self.write_within(&digest, most, around);
         if self.must_save() && most < allowed {
