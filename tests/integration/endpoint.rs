@@ -228,14 +228,14 @@ fn on_error_says_what_is_done_instead() {
     let server = Server::start(vec![status(401, "{\"error\":{\"message\":\"no\"}}")]);
     let before = fs::read_to_string(format!("{FIXTURES}/openai-chat/plain.json")).expect("a fixture");
     let passed = ask(&server, &["--on-error", "passthrough"]);
-    assert_eq!((passed.code, passed.stdout), (0, before));
+    assert_eq!((passed.code, passed.stdout.as_str()), (0, before.as_str()));
     assert!(passed.stderr.contains("answered 401") && passed.stderr.contains("unchanged"), "{}", passed.stderr);
     let embedded = ask(&server, &["--on-error", "extractive", "--accept", "any"]);
     assert!(summary_of(&embedded).contains("## The user, in order"), "{embedded:?}");
     let error = ask(&server, &["--on-error", "embed"]);
     assert!(summary_of(&error).contains("Error generating summary: http://127.0.0.1"), "{error:?}");
     let refusing = Server::start(vec![completion("", "stop")]);
-    let short = ask(&refusing, &["--on-error", "extractive", "--summary-tokens", "90", "--accept", "any"]);
+    let short = ask(&refusing, &["--on-error", "extractive", "--summary-tokens", "90"]);
     assert!(summary_of(&short).contains("## The user, in order"), "{short:?}");
     assert_eq!(ask(&server, &["--on-error", "passthrough", "--exit-status"]).code, 3);
 }
