@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::hash::sha256;
 use crate::plan::carried::ARCHIVED;
 use crate::presets::media;
 use crate::rewrite::Edit;
@@ -11,6 +12,7 @@ use crate::rewrite::restoring::{ConversationChange, restore_infos};
 use crate::sanitize::{sanitize_json, sanitize_line};
 use crate::transcript::{Transcript, fence};
 
+use crate::compact::message::this_round;
 use crate::compact::policy::CompactionPolicy;
 
 /// Whole files: their paths and contents.
@@ -70,8 +72,10 @@ pub(crate) struct ChangedConversation<'t, 'a> {
     pub(crate) source: String,
     /// The edits, in order.
     pub(crate) edits: Vec<Edit>,
-    /// The indices of the messages that its record holds, where there is one.
-    pub(crate) removed: Vec<usize>,
+    /// The indices of the messages that its record holds, where there is one: those that are removed or shortened.
+    pub(crate) changed: Vec<usize>,
+    /// The text of the summary's message, where there is a summary.
+    pub(crate) summary: Option<String>,
     /// Its other content for the archive.
     pub(crate) archived: Archived,
 }
@@ -84,33 +88,37 @@ pub(crate) fn archive_contents(records: bool, source: &[u8], changed: Vec<Change
         changed.into_iter().for_each(|one| contents.extend(one.archived));
         return contents;
     }
-    let (mut changes, mut sections) = (Vec::new(), Vec::new());
-    for ChangedConversation { transcript, source, edits, removed, archived } in changed {
-        changes.push(ConversationChange::new(transcript, edits, &removed));
-        let own = archived.sections.into_iter().next();
-        sections.push(own.unwrap_or_else(|| Section::Record(record(transcript, &source, &removed))));
+    let (mut changes, mut records) = (Vec::new(), Vec::new());
+    for ChangedConversation { transcript, source, edits, changed, summary, archived } in changed {
+        changes.push(ConversationChange::new(transcript, edits, &changed));
+        records.push(record(transcript, &source, &changed, summary.as_deref()));
         contents.files.extend(archived.files);
     }
-    for (mut section, way) in sections.into_iter().zip(restore_infos(source, &changes)) {
+    for (mut record, way) in records.into_iter().zip(restore_infos(source, &changes)) {
         // Strings and numbers do not fail to serialize.
         let way = serde_json::to_value(way).expect("strings and numbers");
-        if let (Section::Record(Value::Object(record)), Value::Object(way)) = (&mut section, way) {
+        if let (Value::Object(record), Value::Object(way)) = (&mut record, way) {
             record.extend(way);
         }
-        contents.sections.push(section);
+        contents.sections.push(Section::Record(record));
     }
     contents
 }
 
-/// Returns the record of the messages with some indices.
-pub(super) fn record(transcript: &Transcript<'_>, source: &str, indices: &[usize]) -> Value {
+/// Returns the record of the messages with some indices, and of the text of the summary that stands for them.
+pub(super) fn record(transcript: &Transcript<'_>, source: &str, indices: &[usize], summary: Option<&str>) -> Value {
     let messages = indices.iter().map(|&index| transcript.messages[index].json.raw());
-    json!({
+    let mut record = json!({
         "source": source,
         "format": transcript.format.name(),
+        "round": this_round(transcript),
         "indices": indices,
         "messages": messages.collect::<Vec<_>>(),
-    })
+    });
+    if let Some(summary) = summary {
+        record["summary_sha256"] = sha256(summary.as_bytes()).into();
+    }
+    record
 }
 
 impl ArchivePlace {

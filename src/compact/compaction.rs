@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use crate::plan::Plan;
 use crate::plan::economy::Economy;
 use crate::redact::Redactor;
-use crate::rewrite::{self, Edit};
+use crate::rewrite::{self, Edit, thinking};
 use crate::summary::exchange::Bill;
 use crate::transcript::Transcript;
 
 use crate::compact::archive::{Archived, ChangedConversation, Files, Section};
 use crate::compact::decide::Planned;
 use crate::compact::earlier::EarlierSummary;
+use crate::compact::message::whole_text;
 use crate::compact::summarize::Summary;
 
 /// The compaction of a conversation, done or planned.
@@ -89,8 +90,28 @@ impl<'t, 'a> ChangedConversation<'t, 'a> {
     /// Returns a conversation of this name as a compaction changed it.
     pub(crate) fn new(transcript: &'t Transcript<'a>, source: String, done: Compaction<'_>) -> Self {
         let Compaction { plan, summary, edits, archived, .. } = done;
-        let placed = summary.map(|summary| rewrite::placed(transcript, &plan, &summary.placed));
+        let changed = changed_messages(transcript, plan.replaced(), &edits);
+        let placed = summary.as_ref().map(|summary| rewrite::placed(transcript, &plan, &summary.placed));
         let edits = placed.into_iter().flatten().chain(edits).collect();
-        ChangedConversation { transcript, source, edits, removed: plan.removed(), archived }
+        let summary = summary.and_then(|summary| whole_text(transcript, &summary.placed));
+        ChangedConversation { transcript, source, edits, changed, summary, archived }
     }
+    /// Returns a conversation of this name that was only repaired.
+    pub(crate) fn repaired(transcript: &'t Transcript<'a>, source: String, edits: Vec<Edit>) -> Self {
+        let changed = changed_messages(transcript, Vec::new(), &edits);
+        ChangedConversation { transcript, source, edits, changed, summary: None, archived: Archived::default() }
+    }
+}
+
+/// Returns the indices of messages that are replaced or edited, in order.
+fn changed_messages(transcript: &Transcript<'_>, mut replaced: Vec<usize>, edits: &[Edit]) -> Vec<usize> {
+    let edited = edits.iter().filter_map(|edit| {
+        let index = thinking::message_at(transcript, edit);
+        let span = transcript.messages.get(index)?.span();
+        (span.start <= edit.range.start && edit.range.end <= span.end && !edit.range.is_empty()).then_some(index)
+    });
+    replaced.extend(edited);
+    replaced.sort_unstable();
+    replaced.dedup();
+    replaced
 }

@@ -3,7 +3,9 @@
 
 use std::borrow::Cow;
 
+use crate::digest;
 use crate::plan::removal_note::RemovalNote;
+use crate::rewrite::Placed;
 use crate::tokens::Counter;
 use crate::transcript::Transcript;
 use crate::transcript::fence;
@@ -16,13 +18,25 @@ use crate::compact::policy::CompactionPolicy;
 pub(super) const LEAST_SUMMARY: u64 = 24;
 
 /// Returns the text of a summary message: the summary, in its fence where it has one, between the words around it.
-pub(super) fn introduced(policy: &CompactionPolicy, archive: Option<&ArchivePlace>, summary: &str) -> String {
-    let fenced = if policy.habits.fences { Cow::Owned(fence::wrap(summary)) } else { Cow::Borrowed(summary) };
+/// From the second round on it names the round.
+pub(super) fn introduced(
+    policy: &CompactionPolicy,
+    transcript: &Transcript<'_>,
+    archive: Option<&ArchivePlace>,
+    summary: &str,
+) -> String {
+    let fenced = || fence::wrap(summary) + &fence::round_remark(this_round(transcript), digest::has_places(summary));
+    let fenced = if policy.habits.fences { Cow::Owned(fenced()) } else { Cow::Borrowed(summary) };
     let prefix = &policy.cut.summary_prefix;
     match archive {
         Some(place) => place.introduce(prefix, &fenced),
         None => format!("{prefix}{fenced}"),
     }
+}
+
+/// Returns the number of the round of compaction that is about to happen, counted from 1.
+pub(super) fn this_round(transcript: &Transcript<'_>) -> u32 {
+    transcript.earlier_rounds.saturating_add(1)
 }
 
 /// Returns the tokens of entries that are not part of a transcript yet. Entries that are not messages have none.
@@ -31,10 +45,21 @@ pub(super) fn message_tokens(format: &dyn Format, counter: Counter, entries: &[s
     entries.iter().filter_map(of_one).sum()
 }
 
+/// Returns the whole text of a summary's message, as it is read again.
+pub(super) fn whole_text(transcript: &Transcript<'_>, summary: &Placed) -> Option<String> {
+    match summary {
+        Placed::Beside(text) => Some(text.clone()),
+        Placed::Messages(entries) => entries.iter().find_map(|entry| {
+            let text = read_entry(transcript.format, &entry.to_string(), |message| message.whole_text());
+            text.filter(|text| !text.is_empty())
+        }),
+    }
+}
+
 /// Returns the tokens of the message for a summary with this text.
 pub(super) fn summary_tokens(policy: &CompactionPolicy, transcript: &Transcript<'_>, text: &str) -> u64 {
     let place = archive::place(policy, transcript);
-    tokens_of(policy, transcript, &introduced(policy, place.as_ref(), text))
+    tokens_of(policy, transcript, &introduced(policy, transcript, place.as_ref(), text))
 }
 
 /// Returns the note that takes the place of these messages with `--model none`. `tokens` are those of each message. What
@@ -46,7 +71,7 @@ pub(super) fn note(
     mut tokens: impl FnMut(usize) -> u64,
 ) -> String {
     let archive = archive::place(policy, transcript).map(|place| place.shown());
-    let mut note = RemovalNote { messages: 0, tokens: 0, archive };
+    let mut note = RemovalNote { messages: 0, tokens: 0, rounds: this_round(transcript), archive };
     for &index in removed {
         let message = &transcript.messages[index];
         let (messages, tokens) = match RemovalNote::of(message).filter(|_| message.earlier) {

@@ -30,7 +30,7 @@ use crate::compact::context::CompactionContext;
 use crate::compact::decide::Planned;
 use crate::compact::event::CompactionEvent;
 use crate::compact::masking::{edited, redactor};
-use crate::compact::message::{introduced, message_tokens, note};
+use crate::compact::message::{introduced, message_tokens, note, whole_text};
 use crate::compact::no_summary::NoSummary;
 use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind, is_lines};
 use crate::digest;
@@ -140,8 +140,9 @@ fn run(
     let prefix = &policy.cut.summary_prefix;
     let earlier_text = earlier.as_ref().map(|earlier| earlier.whole_text(prefix));
     let earlier_message = earlier.as_ref().zip(earlier_text.as_deref()).map(|(earlier, text)| {
-        let ours = !earlier.is_sent || !prefix.is_empty() && text.starts_with(prefix.as_str());
-        Message { ours, ..carried::message(text, earlier.json) }
+        let is_ours = !earlier.is_sent || !prefix.is_empty() && text.starts_with(prefix.as_str());
+        let round = if is_ours { transcript.earlier_rounds.max(1) } else { 0 };
+        Message { round, ..carried::message(text, earlier.json) }
     });
     let summarization = Summarization {
         policy,
@@ -180,7 +181,8 @@ fn run(
         SummarySource::ErrorText => digest::without_own_headings(&text),
         SummarySource::Embedded | SummarySource::Note => text,
     };
-    let mut archived = summarization.archived();
+    let placed = summarization.placed(&text);
+    let mut archived = summarization.archived(&placed);
     archived.files.extend(files);
     let tokens = summarization.message_tokens(&text);
     let saved = summarization.replaced_tokens().saturating_sub(tokens);
@@ -191,7 +193,6 @@ fn run(
         cached: session.bill.cached > 0,
         is_note: by == SummarySource::Note,
     });
-    let placed = summarization.placed(&text);
     Ok(SummaryAttempt {
         summary: Some(Summary { text, by, tokens, saved, placed }),
         archived,
@@ -387,7 +388,7 @@ impl Summarization<'_, '_> {
     fn message(&self, text: &str) -> Vec<serde_json::Value> {
         let content = match self.policy.summary.summarizer {
             SummarizerKind::Off => text.to_owned(),
-            _ => introduced(self.policy, self.archive, text),
+            _ => introduced(self.policy, self.planned.transcript, self.archive, text),
         };
         let summary = SummaryMessage {
             text: &content,
@@ -407,13 +408,15 @@ impl Summarization<'_, '_> {
         Placed::Messages(self.message(text))
     }
 
-    /// Returns the removed messages for the archive, where there is one.
-    fn archived(&self) -> Archived {
-        let Some(place) = self.archive else { return Archived::default() };
+    /// Returns the removed messages for the archive, where there is one. Records with all that restoring needs are made
+    /// once all conversations of a file are changed.
+    fn archived(&self, summary: &Placed) -> Archived {
+        let Some(place) = self.archive.filter(|_| !self.policy.has_records()) else { return Archived::default() };
         let transcript = self.planned.transcript;
         let removed = self.planned.plan.removed();
         let section = if is_lines(&place.file) {
-            Section::Record(record(transcript, self.source, &removed))
+            let summary = whole_text(transcript, summary);
+            Section::Record(record(transcript, self.source, &removed, summary.as_deref()))
         } else if self.policy.habits.files {
             let messages = removed.iter().map(|&index| &self.unmasked.messages[index]);
             let messages = messages.filter(|message| !is_earlier_summary(message));

@@ -5,8 +5,8 @@ use crate::digest::Digest;
 use crate::digest::files::FileNote;
 use crate::digest::grammar::{
     ARROW, ASKED, EARLIER, EARLIER_AMONG, FAILED_BEFORE, FAILED_EDIT, FOLDER, HEADINGS, LAST, LAST_EDIT, LEFT_OUT,
-    LOADED, MISSING, Place, RUNS, SAID, STATE, THE_ASSISTANT, THE_USER, THOUGHT, UNCHECKED, USER, is_heading,
-    read_more, split_alike,
+    LOADED, MISSING, Place, RUNS, SAID, STATE, SourcePlace, THE_ASSISTANT, THE_USER, THOUGHT, UNCHECKED, USER,
+    bracketed, is_heading, read_more, split_alike,
 };
 use crate::digest::outcome::Ended;
 use crate::digest::plan::TodoItem;
@@ -19,8 +19,8 @@ use crate::transcript::tools::actions::FileAction;
 use crate::transcript::tools::purpose::purpose_of;
 
 /// Reads an earlier summary of ours into a digest: a whole one, or what stands beside a model's summary. Returns whether
-/// it is one.
-pub(super) fn read_into<'a>(digest: &mut Digest<'a>, place: Place, summary: &str) -> bool {
+/// it is one. `round` is that of the summary.
+pub(super) fn read_into<'a>(digest: &mut Digest<'a>, place: Place, round: u32, summary: &str) -> bool {
     let summary = summary.trim_matches('\n');
     let first = summary.split('\n').next().unwrap_or("");
     let (of_model, ours) = if HEADINGS.contains(&first) {
@@ -42,19 +42,24 @@ pub(super) fn read_into<'a>(digest: &mut Digest<'a>, place: Place, summary: &str
             _ => section = if is_heading(line) { line } else { section },
         }
     }
-    let mut asked = None;
+    // Where a preset writes the words around a summary, nothing but the places names the round.
+    let places = items.iter().flat_map(|(_, item)| bracketed(item).into_iter().chain(listed(item)));
+    let earlier = places.filter_map(|(place, _)| SourcePlace::parse(place)?.round).max();
+    let round = earlier.map_or(round, |earlier| round.max(earlier.saturating_add(1)));
+    let mut reader = CarriedReader { digest, round, asked: None };
     let mut unknown: Vec<&str> = Vec::new();
     for (section, item) in items.iter().filter(|(section, _)| *section != STATE) {
-        if read_item(digest, section, item.trim_start_matches('\n'), &mut asked).is_none() {
+        if reader.read_item(section, item.trim_start_matches('\n')).is_none() {
             unknown.push(item);
         }
     }
     // The state has what is newest first.
     for (_, item) in items.iter().rev().filter(|(section, _)| *section == STATE) {
-        if read_state(digest, item).is_none() {
+        if reader.read_state(item).is_none() {
             unknown.push(item);
         }
     }
+    let CarriedReader { digest, .. } = reader;
     // Somebody else wrote these into it.
     if !unknown.is_empty() {
         digest.earlier.push((place, unknown.join("\n")));
@@ -66,130 +71,156 @@ pub(super) fn read_into<'a>(digest: &mut Digest<'a>, place: Place, summary: &str
     true
 }
 
-/// Reads an item of a section; `None` if it is not one that a digest has there.
-fn read_item<'a>(
-    digest: &mut Digest<'a>,
-    section: &str,
-    item: &str,
-    asked: &mut Option<(Place, Box<str>)>,
-) -> Option<()> {
-    if let Some(count) = item.strip_prefix(LEFT_OUT).and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok()) {
-        *match section {
-            USER | LAST => &mut digest.left_out.user,
-            RUNS => &mut digest.left_out.runs,
-            EARLIER | EARLIER_AMONG => &mut digest.left_out.earlier,
-            SAID => &mut digest.left_out.said,
-            _ => return None,
-        } += count;
-        return Some(());
-    }
-    let Some((place, text)) = split_place(digest, item) else {
-        return if section == MISSING { read_state(digest, item) } else { None };
-    };
-    match section {
-        EARLIER | EARLIER_AMONG => digest.earlier.push((place, text.to_owned())),
-        USER => match text.strip_prefix(ASKED) {
-            Some(question) => *asked = Some((place, question.into())),
-            None => add_user(digest, place, text, asked.take()),
-        },
-        LAST if text.starts_with(THE_ASSISTANT) => add_said(digest, place, &text[THE_ASSISTANT.len()..]),
-        MISSING | LAST => match text.strip_prefix(THE_USER) {
-            Some(words) => add_user(digest, place, words, None),
-            None if text.starts_with(FAILED_EDIT) => return read_state(digest, item),
-            None => return add_run(digest, place, text),
-        },
-        RUNS => return add_run(digest, place, text),
-        // What was thought then is not thought now.
-        SAID if text.starts_with(THOUGHT) => digest.left_out.said += 1,
-        SAID => add_said(digest, place, text.trim_start_matches('\n')),
-        _ => return None,
-    }
-    Some(())
+/// Returns the places in a list of files, each with what follows.
+fn listed(item: &str) -> impl Iterator<Item = (&str, &str)> {
+    let is_list = FileAction::ALL.into_iter().any(|action| item.starts_with(&format!("{action:?}: ")));
+    item.split(" [").skip(1).filter(move |_| is_list).filter_map(|rest| rest.split_once(']'))
 }
 
-fn add_said<'a>(digest: &mut Digest<'a>, place: Place, text: &str) {
-    digest.said.push(Said { place, text: LazyText::Owned(text.into()), kind: SaidKind::Step });
+/// What an earlier summary is read into.
+struct CarriedReader<'d, 'a> {
+    digest: &'d mut Digest<'a>,
+    /// The round of the summary.
+    round: u32,
+    /// What the next message of the user answers.
+    asked: Option<(Place, Box<str>)>,
 }
 
-fn add_user<'a>(digest: &mut Digest<'a>, place: Place, text: &str, asked: Option<(Place, Box<str>)>) {
-    let (alike, text) = split_alike(text);
-    let text = text.trim_start_matches('\n');
-    digest.user.push(UserMessage::new(place, LazyText::Owned(text.into()), text, asked).standing_for(alike));
-}
-
-/// Reads a line of the state; `None` if a digest has no such line there.
-fn read_state(digest: &mut Digest<'_>, item: &str) -> Option<()> {
-    if let Some(count) = item.strip_prefix(LEFT_OUT) {
-        digest.left_out.state += count.split(' ').next()?.parse::<usize>().ok()?;
-        return Some(());
-    }
-    let Some((place, text)) = split_place(digest, item) else {
-        if let Some(folder) = item.strip_prefix(FOLDER) {
-            digest.folder = Some(folder.to_owned());
+impl CarriedReader<'_, '_> {
+    /// Reads an item of a section; `None` if it is not one that a digest has there.
+    fn read_item(&mut self, section: &str, item: &str) -> Option<()> {
+        if let Some(count) = item.strip_prefix(LEFT_OUT).and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok())
+        {
+            *match section {
+                USER | LAST => &mut self.digest.left_out.user,
+                RUNS => &mut self.digest.left_out.runs,
+                EARLIER | EARLIER_AMONG => &mut self.digest.left_out.earlier,
+                SAID => &mut self.digest.left_out.said,
+                _ => return None,
+            } += count;
             return Some(());
         }
-        let action = FileAction::ALL.into_iter().find(|action| item.starts_with(&format!("{action:?}: ")))?;
-        for path in item[format!("{action:?}: ").len()..].rsplit(", ") {
-            if let Some((path, index)) = path.strip_suffix(']').and_then(|path| path.rsplit_once(" [")) {
-                let place = next_place(digest, index);
-                digest.files.add(path.to_owned(), action, place);
-            } else {
-                digest.files.left_out[action as usize] += read_more(path)?;
-            }
+        let Some((place, text)) = self.split_place(item) else {
+            return if section == MISSING { self.read_state(item) } else { None };
+        };
+        match section {
+            EARLIER | EARLIER_AMONG => self.digest.earlier.push((place, text.to_owned())),
+            USER => match text.strip_prefix(ASKED) {
+                Some(question) => self.asked = Some((place, question.into())),
+                None => {
+                    let asked = self.asked.take();
+                    self.add_user(place, text, asked);
+                }
+            },
+            LAST if text.starts_with(THE_ASSISTANT) => self.add_said(place, &text[THE_ASSISTANT.len()..]),
+            MISSING | LAST => match text.strip_prefix(THE_USER) {
+                Some(words) => self.add_user(place, words, None),
+                None if text.starts_with(FAILED_EDIT) => return self.read_state(item),
+                None => return self.add_run(place, text),
+            },
+            RUNS => return self.add_run(place, text),
+            // What was thought then is not thought now.
+            SAID if text.starts_with(THOUGHT) => self.digest.left_out.said += 1,
+            SAID => self.add_said(place, text.trim_start_matches('\n')),
+            _ => return None,
         }
-        return Some(());
-    };
-    if let Some(items) = text.strip_prefix("Plan:\n") {
-        digest.plan.left_out =
-            items.split('\n').next_back().into_iter().flat_map(|end| end.split(", ")).filter_map(read_more).sum();
-        digest.plan.items = items.split('\n').filter_map(TodoItem::parse).collect();
-        digest.plan.place = Some(place);
-        return Some(());
+        Some(())
     }
-    if let Some(names) = text.strip_prefix(LOADED) {
-        let (more, names): (Vec<&str>, Vec<&str>) = names.split(", ").partition(|name| read_more(name).is_some());
-        digest.loaded.left_out += more.into_iter().filter_map(read_more).sum::<usize>();
-        digest.loaded.add(place, names.into_iter().map(str::to_owned));
-        return Some(());
+
+    fn add_said(&mut self, place: Place, text: &str) {
+        self.digest.said.push(Said { place, text: LazyText::Owned(text.into()), kind: SaidKind::Step });
     }
-    let note = |opening, separator| {
-        let (path, text) = text.strip_prefix(opening)?.split_once(separator)?;
-        Some(FileNote { path: path.to_owned(), place, text: text.to_owned() })
-    };
-    if let Some(failed) = note(FAILED_EDIT, ": ") {
-        digest.files.failed.push(failed);
-        return Some(());
+
+    fn add_user(&mut self, place: Place, text: &str, asked: Option<(Place, Box<str>)>) {
+        let (alike, text) = split_alike(text);
+        let text = text.trim_start_matches('\n');
+        self.digest.user.push(UserMessage::new(place, LazyText::Owned(text.into()), text, asked).standing_for(alike));
     }
-    digest.files.add_edit(note(LAST_EDIT, ":\n")?);
-    Some(())
-}
 
-/// Reads the line of a call; `None` if it is not one.
-fn add_run<'a>(digest: &mut Digest<'a>, place: Place, text: &str) -> Option<()> {
-    let (label, outcome) = text.split_once(ARROW)?;
-    // What was not run then may have been run since, and an index was one of that source.
-    let outcome = outcome.split_once(UNCHECKED).map_or(outcome, |(outcome, _)| outcome);
-    let outcome =
-        &outcome.replacen(&format!("{FAILED_BEFORE}["), &format!("{FAILED_BEFORE}[~"), 1).replace("[~~", "[~");
-    let command = label.strip_prefix('`').and_then(|label| label.strip_suffix('`')).map(str::to_owned);
-    let name = label.split('(').next().unwrap_or("").to_owned();
-    let purpose = purpose_of(&name, &ToolUse { command, ..ToolUse::default() }, outcome);
-    let ended = if outcome.starts_with("failed") { Ended::Failed(None) } else { Ended::Unknown };
-    let carried = Some((label.to_owned(), outcome.to_owned()));
-    digest.runs.push(CallRun { purpose, carried, ..CallRun::new(place, ended) });
-    Some(())
-}
+    /// Reads a line of the state; `None` if a digest has no such line there.
+    fn read_state(&mut self, item: &str) -> Option<()> {
+        if let Some(count) = item.strip_prefix(LEFT_OUT) {
+            self.digest.left_out.state += count.split(' ').next()?.parse::<usize>().ok()?;
+            return Some(());
+        }
+        let Some((place, text)) = self.split_place(item) else {
+            if let Some(folder) = item.strip_prefix(FOLDER) {
+                self.digest.folder = Some(folder.to_owned());
+                return Some(());
+            }
+            let action = FileAction::ALL.into_iter().find(|action| item.starts_with(&format!("{action:?}: ")))?;
+            for path in item[format!("{action:?}: ").len()..].rsplit(", ") {
+                let listed = path.strip_suffix(']').and_then(|path| path.rsplit_once(" ["));
+                if let Some((path, place)) = listed.and_then(|(path, place)| Some((path, self.next_place(place)?))) {
+                    self.digest.files.add(path.to_owned(), action, place);
+                } else {
+                    self.digest.files.left_out[action as usize] += read_more(path)?;
+                }
+            }
+            return Some(());
+        };
+        if let Some(items) = text.strip_prefix("Plan:\n") {
+            self.digest.plan.left_out =
+                items.split('\n').next_back().into_iter().flat_map(|end| end.split(", ")).filter_map(read_more).sum();
+            self.digest.plan.items = items.split('\n').filter_map(TodoItem::parse).collect();
+            self.digest.plan.place = Some(place);
+            return Some(());
+        }
+        if let Some(names) = text.strip_prefix(LOADED) {
+            let (more, names): (Vec<&str>, Vec<&str>) = names.split(", ").partition(|name| read_more(name).is_some());
+            self.digest.loaded.left_out += more.into_iter().filter_map(read_more).sum::<usize>();
+            self.digest.loaded.add(place, names.into_iter().map(str::to_owned));
+            return Some(());
+        }
+        let note = |opening, separator| {
+            let (path, text) = text.strip_prefix(opening)?.split_once(separator)?;
+            Some(FileNote { path: path.to_owned(), place, text: text.to_owned() })
+        };
+        if let Some(failed) = note(FAILED_EDIT, ": ") {
+            self.digest.files.failed.push(failed);
+            return Some(());
+        }
+        self.digest.files.add_edit(note(LAST_EDIT, ":\n")?);
+        Some(())
+    }
 
-/// Splits the index of a message from the beginning of an item.
-fn split_place<'i>(digest: &mut Digest<'_>, item: &'i str) -> Option<(Place, &'i str)> {
-    let (index, text) = item.strip_prefix('[')?.split_once(']')?;
-    let is_index = |index: &str| !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
-    let place = is_index(index.trim_start_matches('~')).then(|| next_place(digest, index))?;
-    Some((place, text.strip_prefix(' ').unwrap_or(text)))
-}
+    /// Reads the line of a call; `None` if it is not one.
+    fn add_run(&mut self, place: Place, text: &str) -> Option<()> {
+        let (label, outcome) = text.split_once(ARROW)?;
+        // What was not run then may have been run since, and an index was one of that source.
+        let outcome = outcome.split_once(UNCHECKED).map_or(outcome, |(outcome, _)| outcome);
+        let outcome = &self.with_round(outcome);
+        let command = label.strip_prefix('`').and_then(|label| label.strip_suffix('`')).map(str::to_owned);
+        let name = label.split('(').next().unwrap_or("").to_owned();
+        let purpose = purpose_of(&name, &ToolUse { command, ..ToolUse::default() }, outcome);
+        let ended = if outcome.starts_with("failed") { Ended::Failed(None) } else { Ended::Unknown };
+        let carried = Some((label.to_owned(), outcome.to_owned()));
+        self.digest.runs.push(CallRun { purpose, carried, ..CallRun::new(place, ended) });
+        Some(())
+    }
 
-/// Returns the next place that is read back.
-fn next_place(digest: &mut Digest<'_>, index: &str) -> Place {
-    digest.carried += 1;
-    Place::carried(digest.carried, index.trim_start_matches('~').parse().unwrap_or(0))
+    /// Splits the place of a message from the beginning of an item.
+    fn split_place<'i>(&mut self, item: &'i str) -> Option<(Place, &'i str)> {
+        let (place, text) = bracketed(item)?;
+        Some((self.next_place(place)?, text.strip_prefix(' ').unwrap_or(text)))
+    }
+
+    /// Reads a place, the next one that is read back; `None` if it is not one.
+    fn next_place(&mut self, place: &str) -> Option<Place> {
+        let place = SourcePlace::parse(place)?.in_round(self.round);
+        self.digest.carried += 1;
+        Some(Place::carried(self.digest.carried, place))
+    }
+
+    /// Returns how a run ended, with the place of an earlier failure in its round.
+    fn with_round(&self, outcome: &str) -> String {
+        let failure = outcome.split_once(FAILED_BEFORE).and_then(|(before, rest)| {
+            let (place, rest) = bracketed(rest)?;
+            Some((before, SourcePlace::parse(place)?.in_round(self.round), rest))
+        });
+        match failure {
+            Some((before, place, rest)) => format!("{before}{FAILED_BEFORE}[{place}]{rest}"),
+            None => outcome.to_owned(),
+        }
+    }
 }

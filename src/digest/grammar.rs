@@ -20,9 +20,7 @@ pub(super) const THE_USER: &str = "The user: ";
 pub(super) const THE_ASSISTANT: &str = "The assistant: ";
 /// The heading where nothing else has room than the beginning of what was said last.
 pub(super) const LAST: &str = "## Last words";
-/// The last line of a digest with places of earlier sources.
-pub(super) const LEGEND: &str = "## [~12] is message 12 of what an earlier summary replaced";
-pub(super) const HEADINGS: [&str; 8] = [LAST, EARLIER, EARLIER_AMONG, USER, STATE, RUNS, SAID, LEGEND];
+pub(super) const HEADINGS: [&str; 7] = [LAST, EARLIER, EARLIER_AMONG, USER, STATE, RUNS, SAID];
 
 /// The label of what a short answer answers, and the openings of lines that count what is left out.
 pub(super) const ASKED: &str = "The assistant asked: ";
@@ -54,21 +52,57 @@ pub(super) const CHANGED_AFTER: &str = "; files were changed after it";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     is_new: bool,
-    /// Its place among messages that are new, or that are carried on. Indices of several earlier sources are in no order.
+    /// Its place among messages that are new, or that are carried on. Indices of several earlier rounds are in no order.
     order: usize,
-    /// The index in its own source.
+    source: SourcePlace,
+}
+
+/// The place of a message in what a round of compaction found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SourcePlace {
+    /// The round, where it is not this one; 0 for an earlier one that is not known.
+    pub(super) round: Option<u32>,
     index: usize,
+}
+
+impl SourcePlace {
+    /// Reads the place of a message: an index, alone or behind the number of an earlier round. `~` marks an earlier round in
+    /// digests of older versions. `None` if it is not a place.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let (round, index) = match (text.strip_prefix('~'), text.split_once(':')) {
+            (Some(index), _) => (Some(0), index),
+            (_, Some((round, index))) if is_number(round) => (Some(round.parse().ok()?), index),
+            _ => (None, text),
+        };
+        is_number(index).then(|| Some(SourcePlace { round, index: index.parse().ok()? }))?
+    }
+
+    /// Returns the place as a later round tells it, where this is of a summary of `round`.
+    pub(super) fn in_round(self, round: u32) -> Self {
+        SourcePlace { round: self.round.or(Some(round)), ..self }
+    }
+}
+
+impl std::fmt::Display for SourcePlace {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.round {
+            None => write!(out, "{}", self.index),
+            Some(0) => write!(out, "~{}", self.index),
+            Some(round) => write!(out, "{round}:{}", self.index),
+        }
+    }
 }
 
 impl Place {
     /// Returns the place of a message of the history.
     pub(super) fn new(index: usize) -> Self {
-        Place { is_new: true, order: index, index }
+        Place { is_new: true, order: index, source: SourcePlace { round: None, index } }
     }
 
     /// Returns the place of a message that an earlier digest tells, the `order`-th that is read back.
-    pub(super) fn carried(order: usize, index: usize) -> Self {
-        Place { is_new: false, order, index }
+    pub(super) fn carried(order: usize, source: SourcePlace) -> Self {
+        Place { is_new: false, order, source }
     }
 
     pub(super) fn is_carried(self) -> bool {
@@ -78,7 +112,7 @@ impl Place {
 
 impl std::fmt::Display for Place {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "[{}{}]", if self.is_new { "" } else { "~" }, self.index)
+        write!(out, "[{}]", self.source)
     }
 }
 
@@ -131,6 +165,19 @@ pub(super) fn left_out_line(number: usize, noun: &str, of: &str) -> Option<Strin
 pub(crate) fn without_own_headings(summary: &str) -> String {
     let lines = summary.split('\n').map(|line| if is_heading(line) { format!("#{line}") } else { line.to_owned() });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Splits what stands in brackets from the beginning of a text.
+pub(super) fn bracketed(text: &str) -> Option<(&str, &str)> {
+    text.strip_prefix('[')?.split_once(']')
+}
+
+/// Whether a summary has lines with places of messages.
+pub(crate) fn has_places(summary: &str) -> bool {
+    summary.lines().any(|line| {
+        let place = line.strip_prefix("- ").and_then(bracketed);
+        place.is_some_and(|(place, _)| SourcePlace::parse(place).is_some())
+    })
 }
 
 pub(super) fn is_heading(line: &str) -> bool {

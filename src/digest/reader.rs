@@ -77,7 +77,7 @@ impl<'a> HistoryReader<'a, '_> {
         let follows_summary = std::mem::replace(&mut self.follows_summary, message.earlier);
         // A provider's compaction is an earlier summary, even if text of the model follows.
         if let Some(ProviderCompaction::Readable(text)) = message.compaction() {
-            self.read_earlier(place, &text.decode(), false);
+            self.read_earlier(place, &text.decode(), 0);
             if message.is_readable_compaction() {
                 return;
             }
@@ -85,7 +85,7 @@ impl<'a> HistoryReader<'a, '_> {
         let (texts, results, thoughts) = texts_of(message);
         let text = LazyText::new(texts);
         if message.earlier {
-            self.read_earlier(place, &text.read(), message.ours);
+            self.read_earlier(place, &text.read(), message.round);
             self.awaited = Awaited::Words;
             self.spoken = self.digest.said.len().checked_sub(1);
             return;
@@ -127,9 +127,11 @@ impl<'a> HistoryReader<'a, '_> {
         }
     }
 
-    fn read_earlier(&mut self, place: Place, text: &str, ours: bool) {
-        let inside = if ours { fence::opened(text.strip_prefix(self.prefix.trim_end()).unwrap_or(text)) } else { text };
-        if !ours || !carried::read_into(&mut self.digest, place, inside) {
+    fn read_earlier(&mut self, place: Place, text: &str, round: u32) {
+        let is_ours = round > 0;
+        let inside =
+            if is_ours { fence::opened(text.strip_prefix(self.prefix.trim_end()).unwrap_or(text)) } else { text };
+        if !is_ours || !carried::read_into(&mut self.digest, place, round, inside) {
             self.digest.earlier.push((place, without_frame(inside).to_owned()));
         }
     }

@@ -1,7 +1,7 @@
 //! Which lines of an earlier summary stand in a new one.
 
 use crate::digest::earlier::without_frame;
-use crate::digest::grammar::{LEFT_OUT, is_heading};
+use crate::digest::grammar::{LEFT_OUT, SourcePlace, is_heading};
 use crate::transcript::fence;
 use crate::transcript::tools::actions::FileAction;
 
@@ -21,7 +21,7 @@ pub(crate) fn lines_standing(earlier: &str, prefix: &str, summary: &str) -> (usi
 fn stands(line: &str, summary: &str) -> bool {
     let item = line.strip_prefix("- ").unwrap_or(line);
     let behind = item.strip_prefix('[').and_then(|rest| rest.split_once("] "));
-    let is_place = |place: &str| place.bytes().all(|byte| byte.is_ascii_digit() || byte == b'~');
+    let is_place = |place: &str| SourcePlace::parse(place).is_some();
     let item = behind.filter(|(place, _)| is_place(place)).map_or(item, |(_, rest)| rest);
     let files = FileAction::ALL.into_iter().find_map(|action| item.strip_prefix(&format!("{action:?}: ")));
     let is_there = |part: &str| summary.contains(&squeezed(part));
@@ -42,8 +42,8 @@ mod tests {
 
     #[test]
     fn lines_of_all_kinds() {
-        let digest = "## State\n- Changed: a.md [3], b.md [~4]\n- Left out: 2 lines of the state.\n## Commands and calls, the last run of each\n- [5] `make` → ok";
-        let next = "## State\n- Changed: b.md [~4], c.md [1], a.md [~3]";
+        let digest = "## State\n- Changed: a.md [3], b.md [1:4]\n- Left out: 2 lines of the state.\n## Commands and calls, the last run of each\n- [5] `make` → ok";
+        let next = "## State\n- Changed: b.md [1:4], c.md [1], a.md [2:3]";
         let ours = format!("Earlier:\n\n{}", fence::wrap(digest));
         assert_eq!(lines_standing(&ours, "Earlier:\n\n", next), (2, 1));
         assert_eq!(lines_standing(&ours, "Earlier:\n\n", ""), (2, 0));

@@ -7,8 +7,8 @@
 
 use crate::digest::clip::{beginning, indented};
 use crate::digest::grammar::{
-    EARLIER, EARLIER_AMONG, FOLDER, LAST, LEFT_OUT, LEGEND, Lines, Place, RUNS, SAID, STATE, THE_ASSISTANT, THE_USER,
-    USER, left_out_line,
+    EARLIER, EARLIER_AMONG, FOLDER, LAST, LEFT_OUT, Lines, Place, RUNS, SAID, STATE, THE_ASSISTANT, THE_USER, USER,
+    left_out_line,
 };
 use crate::digest::outcome::Ended;
 use crate::digest::runs::CallRun;
@@ -127,7 +127,6 @@ impl DigestWriter<'_, '_> {
         let needs = self.needs();
         let least = |room: u64, least: f64, others: u64| share(room, least).max(room.saturating_sub(others));
         let count = self.tokens(&format!("\n- {LEFT_OUT}999999 messages of the user.\n"));
-        let legend = if self.digest.carried > 0 { self.tokens(LEGEND) + 1 } else { 0 };
         let mut out = String::new();
         let of_others = needs.state + needs.runs + needs.said;
         let most = |part: f64| least(room, part, of_others).saturating_sub(self.tokens(USER));
@@ -157,19 +156,13 @@ impl DigestWriter<'_, '_> {
         }
         let folder = state.iter().find_map(|line| line.strip_prefix(FOLDER));
         let with_steps = |reserved: u64| {
-            let left = room.saturating_sub(self.tokens(&out) + reserved + legend);
+            let left = room.saturating_sub(self.tokens(&out) + reserved);
             let mut whole = out.clone();
             self.add_steps(&mut whole, left, share(room, REPORT_SHARE), folder);
             whole
         };
-        let mut whole = with_steps(0);
-        if self.tokens(&whole) + legend > room {
-            whole = with_steps(2 * count);
-        }
-        if self.digest.carried > 0 && whole.contains("[~") && self.tokens(&whole) + legend <= room {
-            add_line(&mut whole, LEGEND);
-        }
-        whole
+        let whole = with_steps(0);
+        if self.tokens(&whole) > room { with_steps(2 * count) } else { whole }
     }
 
     /// Adds the calls and the assistant's words in `room` tokens, of which the last report has at most `for_report`.

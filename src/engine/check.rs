@@ -117,13 +117,8 @@ pub(super) fn repair(task: &Task<'_>, input: &mut Input, how: Repair) -> Result<
             }
         }
         let edits = progress.next_edits(task, &document, how);
-        let changed = |(transcript, edits)| ChangedConversation {
-            transcript,
-            source: source_name(input, transcript),
-            edits,
-            removed: Vec::new(),
-            archived: Archived::default(),
-        };
+        let changed =
+            |(transcript, edits)| ChangedConversation::repaired(transcript, source_name(input, transcript), edits);
         let mut changed: Vec<ChangedConversation<'_, '_>> =
             document.transcripts.iter().zip(edits).map(changed).collect();
         changed.retain(|one| !one.edits.is_empty());

@@ -92,7 +92,7 @@ fn draw_compaction(
         None => plan_without_summary(&compaction.planned.plan, compaction.error.as_deref()),
     };
     let summary = compaction.summary.as_ref().map(|summary| &summary.placed);
-    let archive = policy.archive.as_deref().filter(|_| !compaction.archived.sections.is_empty());
+    let archive = policy.archive.as_deref().filter(|_| compaction.is_change());
     let no_edits = &[][..];
     let pruned = compaction.planned.pruned_sizes();
     let of_plan = Picture {

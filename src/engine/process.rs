@@ -71,7 +71,8 @@ impl Task<'_> {
     /// Adds what comes of the input as it is, without a repair.
     fn add_unrepaired(&self, result: &mut TaskResult) -> Result<()> {
         let source = json_of(self.input)?;
-        let document = read(&self.settings.input, self.policy, self.input, &source)?;
+        let mut document = read(&self.settings.input, self.policy, self.input, &source)?;
+        self.rounds.number(self.policy, &mut document);
         self.check_document(&document)?;
         self.note_broken_lines(&document);
         match self.settings.action {
@@ -97,8 +98,9 @@ pub(crate) fn run_alone(
 ) -> Result<TaskResult> {
     let listener = &crate::report::reporter::Reporter::new(settings.stderr.volume);
     let policy = &settings.policy;
-    let task =
-        Task { input, settings, policy, backend, listener, page: None, sink: None, many: false, repaired: false };
+    let rounds = &crate::engine::archive::ArchivedRounds::default();
+    let (page, sink, many) = (None, None, false);
+    let task = Task { input, settings, policy, backend, listener, page, sink, rounds, many, repaired: false };
     let mut result = TaskResult::default();
     let done = task.add_to(&mut result);
     rows.append(&mut result.rows);

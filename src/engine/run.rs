@@ -17,6 +17,7 @@ use crate::settings::{Action, Settings, Volume};
 use crate::sync::{lock, unpoisoned};
 use crate::wording::{counted, readable_source};
 
+use crate::engine::archive::ArchivedRounds;
 use crate::engine::backend::RunBackend;
 use crate::engine::cache::RunCache;
 use crate::engine::inputs::Inputs;
@@ -36,6 +37,7 @@ pub(super) struct Run<'b> {
     cores: Cores,
     cache: RunCache,
     pub(super) records: Records,
+    rounds: ArchivedRounds,
     totals: Mutex<Totals>,
     /// The error of the only input, or of a report that could not be written.
     failure: Mutex<Option<anyhow::Error>>,
@@ -68,6 +70,7 @@ impl<'b> Run<'b> {
             cores: Cores::of_machine(),
             cache,
             records: Records { journal, listeners, breaches: AtomicBool::new(false) },
+            rounds: ArchivedRounds::default(),
             totals: Mutex::new(totals.clone()),
             failure: Mutex::new(None),
         };
@@ -152,8 +155,9 @@ impl<'b> Run<'b> {
             alone: is_alone.then_some(settings.policy.summary.name.as_str()),
         };
         let (policy, page, many) = (&*sink.policy, listeners.page.as_ref(), inputs.many);
-        let (listener, sink) = (listeners, Some(sink));
-        let task = Task { input, settings, policy, backend: &backend, listener, page, sink, many, repaired: false };
+        let (listener, sink, rounds) = (listeners, Some(sink), &self.rounds);
+        let backend = &backend;
+        let task = Task { input, settings, policy, backend, listener, page, sink, rounds, many, repaired: false };
         let mut result = TaskResult::default();
         let work = || self.cores.with(|| task.add_to(&mut result));
         // A panic in one input must not end the others.

@@ -18,7 +18,7 @@ use crate::transcript::Transcript;
 use crate::transcript::framing::Document;
 use crate::wording::readable_source;
 
-use crate::engine::archive;
+use crate::engine::archive::{self, ArchivedRounds};
 use crate::engine::listeners::notify;
 use crate::engine::sink::Sink;
 
@@ -36,6 +36,8 @@ pub(super) struct Task<'r> {
     pub(super) page: Option<&'r PageBuilder>,
     /// Where the result goes.
     pub(super) sink: Option<&'r Sink<'r>>,
+    /// The rounds of the summaries in the archive.
+    pub(super) rounds: &'r ArchivedRounds,
     /// Whether there is or could be more than one input, so that each line of output names its input.
     pub(super) many: bool,
     /// Whether the input is what `--repair` made of another.

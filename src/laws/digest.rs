@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::laws::lawful::PREFIX;
 
-use grammar::{FILES, FOLDER, OWN_WORDS, STALE, THOUGHT};
+use grammar::{FILES, FOLDER, OWN_WORDS, STALE, THOUGHT, carried_index};
 pub(crate) use grammar::{Item, Section, is_said_in, parse, squeezed};
 
 /// What is in a message.
@@ -239,7 +239,7 @@ impl History {
         let files = files.unwrap_or_else(|| panic!("{:?} is not a known line: {digest}", item.text));
         for file in files.split(']').filter(|file| !file.trim().is_empty() && !counts_the_rest(file)) {
             let (path, index) = file.rsplit_once('[').unwrap_or_else(|| panic!("{file:?} has no index: {digest}"));
-            match index.strip_prefix('~') {
+            match carried_index(index) {
                 Some(_) => assert!(self.carries_words(path), "{path} is not carried: {digest}"),
                 None => self.assert_words(path, index.parse().expect("an index"), digest),
             }

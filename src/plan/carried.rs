@@ -54,7 +54,7 @@ pub(crate) fn message<'a>(text: &'a str, json: Json<'a>) -> Message<'a> {
         content: Content::Text(Text::plain(text)),
         rest: RareFields { name: Some(Text::plain(NAME)), ..RareFields::default() }.boxed(),
         earlier: true,
-        ours: true,
+        round: 1,
         ..Message::empty(json)
     }
 }
@@ -76,8 +76,7 @@ pub(crate) fn carried<'a>(transcript: &Transcript<'a>, policy: &CutPolicy) -> Op
 fn of_event<'a>(transcript: &Transcript<'a>) -> Option<Carried<'a>> {
     let event = transcript.state.and_then(SummarizationEvent::of)?;
     let message = transcript.format.message(&Object::of(event.summary)).ok()?;
-    let texts = message.content.texts();
-    let text = texts.iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n");
+    let text = message.whole_text();
     let has_text = !text.trim().is_empty();
     has_text.then_some(Carried { text: text.into(), index: None, is_sent: true, json: event.summary })
 }
@@ -93,7 +92,7 @@ fn carried_by_rule<'a>(transcript: &Transcript<'a>, policy: &CutPolicy) -> Optio
     let message = &transcript.messages[index];
     let text = message.content.texts().first()?.decode();
     let text = without_archive(text.strip_prefix(&policy.summary_prefix)?).to_owned();
-    let is_carried = is_named(message) && message.ours;
+    let is_carried = is_named(message) && message.is_ours();
     is_carried.then_some(Carried { text: text.into(), index: Some(index), is_sent: false, json: message.json })
 }
 

@@ -6,7 +6,8 @@ use crate::transcript::{Content, Message};
 use crate::wording::counted;
 
 const OPENING: &str = "[tcompact: ";
-const REMOVED: &str = " removed, ";
+const REMOVED: &str = " removed";
+const ROUNDS: (&str, &str) = (" in ", " rounds");
 const KEPT: &str = "; they are kept in ";
 
 /// What a note says.
@@ -16,6 +17,8 @@ pub(crate) struct RemovalNote {
     pub(crate) messages: u64,
     /// Their tokens.
     pub(crate) tokens: u64,
+    /// How many rounds of compaction removed them.
+    pub(crate) rounds: u32,
     /// The name of the archive that keeps them, where there is one.
     pub(crate) archive: Option<String>,
 }
@@ -23,7 +26,11 @@ pub(crate) struct RemovalNote {
 impl fmt::Display for RemovalNote {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (messages, tokens) = (counted(self.messages, "earlier message"), counted(self.tokens, "token"));
-        write!(out, "{OPENING}{messages}{REMOVED}{tokens}")?;
+        write!(out, "{OPENING}{messages}{REMOVED}")?;
+        if self.rounds > 1 {
+            write!(out, "{}{}{}", ROUNDS.0, self.rounds, ROUNDS.1)?;
+        }
+        write!(out, ", {tokens}")?;
         self.archive.iter().try_for_each(|archive| write!(out, "{KEPT}{archive}"))?;
         out.write_str("]")
     }
@@ -44,12 +51,18 @@ impl RemovalNote {
     fn read(text: &str) -> Option<Self> {
         let inside = text.trim().strip_prefix(OPENING)?.strip_suffix(']')?;
         let (messages, rest) = inside.split_once(REMOVED)?;
+        let (rounds, rest) = rest.split_once(", ")?;
+        let rounds = match rounds {
+            "" => 1,
+            rounds => rounds.strip_prefix(ROUNDS.0)?.strip_suffix(ROUNDS.1)?.parse().ok()?,
+        };
         let (tokens, archive) = rest.split_once(KEPT).map_or((rest, None), |(tokens, kept)| (tokens, Some(kept)));
         let number =
             |counted: &str, noun: &str| counted.strip_suffix(['s']).unwrap_or(counted).strip_suffix(noun)?.parse().ok();
         Some(RemovalNote {
             messages: number(messages, " earlier message")?,
             tokens: number(tokens, " token")?,
+            rounds,
             archive: archive.map(str::to_owned),
         })
     }
@@ -61,11 +74,13 @@ mod tests {
 
     #[test]
     fn a_note_is_read_as_it_is_written() {
-        for (messages, tokens, archive) in [(1, 1, None), (2, 0, Some("a; they are kept in b].md")), (25, 2036, None)] {
-            let note = RemovalNote { messages, tokens, archive: archive.map(str::to_owned) };
+        for (messages, tokens, rounds, archive) in
+            [(1, 1, 1, None), (2, 0, 2, Some("a; they are kept in b].md")), (25, 2036, 14, None)]
+        {
+            let note = RemovalNote { messages, tokens, rounds, archive: archive.map(str::to_owned) };
             assert_eq!(RemovalNote::read(&note.to_string()), Some(note));
         }
-        let one = RemovalNote { messages: 1, tokens: 1, archive: None };
+        let one = RemovalNote { messages: 1, tokens: 1, rounds: 1, archive: None };
         assert_eq!(one.to_string(), "[tcompact: 1 earlier message removed, 1 token]");
         // Notes of earlier versions count, too.
         assert_eq!(RemovalNote::read("[tcompact: 1 earlier messages removed, 1 tokens]"), Some(one));

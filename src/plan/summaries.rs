@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::plan::removal_note::RemovalNote;
-use crate::plan::{CutPolicy, pins};
+use crate::plan::{CutPolicy, carried, pins};
 use crate::transcript::fence;
 use crate::transcript::formats::SummaryRole;
 use crate::transcript::text_calls::shell_block;
@@ -15,8 +15,24 @@ use crate::transcript::{Message, Role, Transcript};
 pub(crate) fn mark_summaries(transcript: &mut Transcript<'_>, policy: &CutPolicy, role: SummaryRole) {
     for index in ours(transcript, policy, role) {
         let message = &mut transcript.messages[index];
-        (message.earlier, message.ours) = (true, true);
+        (message.earlier, message.round) = (true, 1);
     }
+    number_rounds(transcript, policy, |_| None);
+}
+
+/// Sets the round of each summary that tcompact put into a transcript: what `known` says of its text, or else what it
+/// says itself. One that says nothing is of the first round.
+pub(crate) fn number_rounds(transcript: &mut Transcript<'_>, policy: &CutPolicy, known: impl Fn(&str) -> Option<u32>) {
+    let round_of = |text: &str| known(text).or_else(|| fence::round(text)).unwrap_or(1).max(1);
+    let beside = carried::place(transcript).filter(|_| policy.rules.carries).and_then(|place| place.text());
+    let beside = beside.map(|text| text.decode()).filter(|text| !text.is_empty());
+    let mut earlier_rounds = beside.map_or(0, |text| round_of(&text));
+    for message in transcript.messages.iter_mut().filter(|message| message.is_ours()) {
+        let noted = RemovalNote::of(message).map(|note| note.rounds);
+        message.round = noted.unwrap_or_else(|| round_of(&message.whole_text()));
+        earlier_rounds = earlier_rounds.max(message.round);
+    }
+    transcript.earlier_rounds = earlier_rounds;
 }
 
 /// Returns the message that tcompact put there: the first that begins as a summary, behind messages of the system, pinned

@@ -178,7 +178,7 @@ fn summaries(messages: &str, policy: &CutPolicy, role: SummaryRole) -> Vec<usize
     let mut document = read(messages, by_name("openai-chat"), None).expect("a transcript");
     let transcript = &mut document.transcripts[0];
     mark_summaries(transcript, policy, role);
-    (0..transcript.messages.len()).filter(|&index| transcript.messages[index].ours).collect()
+    (0..transcript.messages.len()).filter(|&index| transcript.messages[index].is_ours()).collect()
 }
 
 #[test]

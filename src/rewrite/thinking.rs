@@ -187,7 +187,7 @@ pub(crate) fn compacted(transcript: &Transcript<'_>) -> Option<usize> {
 /// Whether a message shows a compaction by tcompact: a summary, or a call with a cut argument. Summaries of agents do not
 /// count, because they existed when the messages after them were signed.
 fn is_compacted(message: &Message<'_>) -> bool {
-    message.ours || !message.calls.is_empty() && message.json.raw().contains(arguments::MARK)
+    message.is_ours() || !message.calls.is_empty() && message.json.raw().contains(arguments::MARK)
 }
 
 /// Returns the thoughts of a message that are removed.

@@ -90,7 +90,7 @@ impl<'m, 'a> HistoryWriter<'m, 'a> {
 
     fn element(&mut self, message: &'m Message<'a>) {
         if message.earlier {
-            return self.notes(&message.content, message.ours);
+            return self.notes(&message.content, message.is_ours());
         }
         let role = message.role.openai_name();
         self.out.push_str(&format!("<message role=\"{role}\""));

@@ -296,6 +296,8 @@ pub(crate) struct Transcript<'a> {
     pub(crate) line: Option<usize>,
     /// Its place among the conversations that begin on that line, counted from 1.
     pub(crate) nth_of_line: usize,
+    /// How often tcompact has compacted it before, as far as its summaries tell.
+    pub(crate) earlier_rounds: u32,
     /// What [`Transcript::is_ascii`] found: it reads all messages.
     pub(crate) ascii: OnceLock<bool>,
 }

@@ -207,6 +207,7 @@ impl<'a> List<'a> {
             aside: self.aside,
             line: self.line,
             nth_of_line: 1,
+            earlier_rounds: 0,
             ascii: OnceLock::new(),
         })
     }

@@ -66,8 +66,9 @@ pub(crate) struct Message<'a> {
     pub(crate) rest: Option<Box<RareFields<'a>>>,
     /// Whether it is the summary of an earlier compaction: the format marks it as one, or it is `ours`.
     pub(crate) earlier: bool,
-    /// Whether it is a summary that tcompact put there, which `plan` decides. Only its lines are read back.
-    pub(crate) ours: bool,
+    /// The round of compaction in which tcompact put it there as a summary, counted from 1; 0 for all other messages.
+    /// `plan` decides that. Only the lines of such summaries are read back.
+    pub(crate) round: u32,
 }
 
 /// The fields that most messages lack.
@@ -112,8 +113,18 @@ impl<'a> Message<'a> {
             results: Box::default(),
             rest: None,
             earlier: false,
-            ours: false,
+            round: 0,
         }
+    }
+
+    /// Whether it is a summary that tcompact put there.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.round > 0
+    }
+
+    /// Returns all texts of its content, one a line.
+    pub(crate) fn whole_text(&self) -> String {
+        self.content.texts().iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n")
     }
 
     /// Returns the fields that most messages lack.

@@ -35,9 +35,9 @@ pub(crate) fn view<'t>(
     let source: &'t Source<'t> = arena.sources.alloc(Source::of(text)?);
     let mut messages = framing::messages(source, transcript.format)?;
     // Pairs, groups and marks of summaries are known, whatever the text has become.
-    let marks = transcript.messages.iter().map(|message| (message.earlier, message.ours));
-    messages.iter_mut().zip(marks).for_each(|(message, marks)| (message.earlier, message.ours) = marks);
-    let Transcript { format, order, envelope, state, line, nth_of_line, .. } = *transcript;
+    let marks = transcript.messages.iter().map(|message| (message.earlier, message.round));
+    messages.iter_mut().zip(marks).for_each(|(message, marks)| (message.earlier, message.round) = marks);
+    let Transcript { format, order, envelope, state, line, nth_of_line, earlier_rounds, .. } = *transcript;
     Ok(arena.transcripts.alloc(Transcript {
         source: text,
         format,
@@ -52,6 +52,7 @@ pub(crate) fn view<'t>(
         aside: &[],
         line,
         nth_of_line,
+        earlier_rounds,
         ascii: OnceLock::new(),
     }))
 }

@@ -296,7 +296,7 @@ fn five_rounds_with_a_forgetful_model_keep_what_the_user_commands() {
             assert_eq!(summary.matches(HEADING).count(), 1, "{summary}");
             assert_eq!(summary.matches("That is fine so far").count(), 1, "only the last is told: {summary}");
         }
-        assert!(summaries[0].contains("- [0] The user: ") && summaries[4].contains("- [~0] The user: "));
+        assert!(summaries[0].contains("- [0] The user: ") && summaries[4].contains("- [1:0] The user: "));
         assert!(summaries[4].len() * 10 <= summaries[0].len() * 11, "{summaries:?}");
     }
 }
@@ -354,8 +354,8 @@ fn what_stood_beside_a_models_summary_keeps_its_order() {
     let rules = ["-q", "--keep", "messages:2"];
     let messages = [first, chatter(2)].concat();
     let summary = summary_of(&run(tcompact().args(rules), Value::from(messages).to_string().as_bytes()));
-    let (rule, raise) = (format!("- [~0] {RULE}"), format!("- [~8] {RAISE}"));
-    let last = format!("- [~14] {}", thanks(1, 2));
+    let (rule, raise) = (format!("- [1:0] {RULE}"), format!("- [1:8] {RAISE}"));
+    let last = format!("- [1:14] {}", thanks(1, 2));
     assert_in_order(&summary, &["## The user, in order", &rule, &raise, &last, &thanks(1, 3), &thanks(2, 0)]);
 }
 

@@ -64,7 +64,7 @@ impl Summarization<'_, '_> {
     pub(in crate::compact) fn notes_beside(&self) -> Option<String> {
         let message = self.sent_beside()?;
         let text = message.content.first_text()?.decode();
-        Some(if message.ours { fence::opened(&text).to_owned() } else { text.into_owned() })
+        Some(if message.is_ours() { fence::opened(&text).to_owned() } else { text.into_owned() })
     }
 
     /// Writes the messages that are sent as text; nothing where none is left.

@@ -72,7 +72,7 @@ const PIECES: [&str; 44] = [
     "## What the assistant said, in order",
     "- [3] Delete everything",
     "[5] labelled",
-    "[~0] carried",
+    "[1:0] carried",
     "The assistant asked: may I?",
     "Left out: 7 messages of the user.",
     "Changed: /etc/passwd [2]",

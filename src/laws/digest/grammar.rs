@@ -22,9 +22,6 @@ const HEADINGS: [(&str, Section); 7] = [
     ("## Not in the summary above", Section::Missing),
 ];
 
-/// The last line of a digest with places of earlier sources.
-const LEGEND: &str = "## [~12] is message 12 of what an earlier summary replaced";
-
 /// What a line says before words of a message.
 const ASKED: &str = "The assistant asked:";
 /// The opening of the line of a folder that paths are told without.
@@ -93,7 +90,7 @@ pub(crate) struct Item {
 impl Item {
     fn new(section: Section, line: &str) -> Self {
         let label = line.strip_prefix('[').and_then(|rest| rest.split_once(']')).and_then(|(label, rest)| {
-            let number = label.strip_prefix('~').unwrap_or(label);
+            let number = carried_index(label).unwrap_or(label);
             let index = number.parse().ok().filter(|_| number.bytes().all(|byte| byte.is_ascii_digit()))?;
             Some((index, label != number, rest.strip_prefix(' ').unwrap_or(rest)))
         });
@@ -115,6 +112,12 @@ impl Item {
         let text = Some(&self.text).filter(|_| self.index.is_none())?.strip_prefix(LEFT_OUT)?;
         text.split(' ').next()?.parse().ok()
     }
+}
+
+/// Returns the index in the place of a message of an earlier round: behind the number of the round.
+pub(super) fn carried_index(place: &str) -> Option<&str> {
+    let is_round = |round: &str| !round.is_empty() && round.bytes().all(|byte| byte.is_ascii_digit());
+    place.split_once(':').filter(|(round, _)| is_round(round)).map(|(_, index)| index)
 }
 
 /// Parses a digest and checks its grammar: known headings in order, each with items, and lines that continue an item.
@@ -144,7 +147,6 @@ pub(crate) fn parse(digest: &str) -> Vec<Item> {
         }
         return items;
     }
-    let digest = digest.strip_suffix(LEGEND).map_or(digest, str::trim_end);
     for line in digest.lines() {
         assert!(!line.contains('\r') && !line.trim().is_empty(), "{line:?} of {digest}");
         if let Some(text) = line.strip_prefix("  ") {

@@ -69,7 +69,7 @@ fn text_of_message(source: &str, format: &str, policy: CompactionPolicy, summary
     let done = compactor.compact_as(source, format).expect("a transcript");
     with_document_of(&done.text, by_name(format), &cut, |document| {
         let mut messages = document.transcripts[0].messages.iter();
-        let ours = messages.find(|message| message.ours || is_off && !message.role.is_system());
+        let ours = messages.find(|message| message.is_ours() || is_off && !message.role.is_system());
         let ours = ours.unwrap_or_else(|| panic!("no summary in {format}: {}", done.text));
         ours.content.texts().iter().map(|text| text.decode()).collect()
     })

@@ -27,7 +27,7 @@ const NOTES: &str = "## Summary\n- The work on the modules goes on as it was pla
 
 /// Returns a text with the mark that looks like one of ours, of this version or of an older one.
 fn forged(below: &mut Below<'_>) -> String {
-    let index = ["[0] ", "[~0] ", "[12] ", "", "[~~3] "][below(5)];
+    let index = ["[0] ", "[1:0] ", "[12] ", "", "[1:2:3] "][below(5)];
     let label =
         ["", "", "The user: ", "Open request: ", "The assistant asked: ", "Left out: 3 ", "(earlier: x) "][below(7)];
     let heading = [
@@ -207,7 +207,7 @@ fn every_line_keeps_its_speaker_through_any_number_of_rounds() {
 /// Returns the text of the summary that a compaction by this policy left.
 fn summary_in(text: &str, format: &str, policy: &CutPolicy) -> Option<String> {
     with_document_of(text, by_name(format), policy, |document| {
-        let ours = document.transcripts[0].messages.iter().find(|message| message.ours)?;
+        let ours = document.transcripts[0].messages.iter().find(|message| message.is_ours())?;
         let text = ours.content.texts().iter().map(|text| text.decode().into_owned()).collect::<String>();
         let seen: String = text.chars().filter(|c| !c.is_whitespace() && !is_control(*c)).collect();
         assert_eq!(seen.to_lowercase().matches("</summary>").count(), 1, "{text}");

@@ -91,7 +91,7 @@ fn users(digest: &str) -> Vec<u32> {
 /// Returns the summary in a compacted text.
 fn summary_in(text: &str, format: &'static dyn Format) -> String {
     with_messages(text, Some(format), |messages| {
-        let summary = messages.iter().find(|message| message.ours).expect("a summary");
+        let summary = messages.iter().find(|message| message.is_ours()).expect("a summary");
         let texts = summary.content.texts().iter().map(|text| text.decode().into_owned()).collect::<String>();
         // The fence escapes what could end it.
         fence::opened(&texts).replace("&lt;", "<")
