@@ -316,11 +316,19 @@ pub(crate) struct CliArguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) archive: Option<PathBuf>,
 
-    /// Restore the transcript from such an archive (`.jsonl`), byte for byte, however often it was compacted. In a file
-    /// of one conversation a line, lines that the archive does not know stay unchanged. tcompact refuses if the hashes
-    /// do not match.
+    /// Restore the transcript from such an archive (`.jsonl`), byte for byte: as many rounds of compaction as it holds,
+    /// also where lines were appended between them. In a file of one conversation a line, lines that the archive does
+    /// not know stay unchanged. A JSON document that grew gets its messages back without a proof by hash. tcompact
+    /// refuses if nothing matches.
     #[arg(long, value_name = "ARCHIVE", value_hint = ValueHint::FilePath, groups = [COMMAND_LINE, BESIDE_RESTORE], help_heading = "Output")]
     pub(crate) restore: Option<PathBuf>,
+
+    /// With --restore: put back at most N rounds of compaction, the last one first.
+    #[arg(
+        long, value_name = "N", value_parser = number::<1, 1_000_000>, allow_negative_numbers = true, requires = "restore",
+        groups = [COMMAND_LINE, BESIDE_RESTORE], help_heading = "Output"
+    )]
+    pub(crate) rounds: Option<u32>,
 
     /// Write a JSON object a line to FILE for each conversation: the keys of --dry-run --json, its status, its tokens
     /// afterwards, the provider's count and cost, and after how many turns that pays.

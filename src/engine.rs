@@ -19,6 +19,7 @@ mod page;
 mod preconditions;
 mod process;
 mod read;
+mod records;
 mod restore;
 mod result;
 mod run;

@@ -5,6 +5,7 @@ mod row;
 mod totals;
 mod unchanged;
 
+use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 
@@ -96,9 +97,23 @@ pub(crate) enum Event<'e> {
     AllDone(&'e Totals),
     /// The conversations that lose most; `looked` if the run wrote nothing.
     LargestLosses { largest: &'e Largest, looked: bool },
-    /// An archive restored a text: the number of restored lines and of all lines, if it has conversations on lines; and
-    /// the damage of the archive.
-    Restored { archive: &'e Path, lines: Option<(usize, usize)>, damaged: Option<&'e str> },
+    /// An archive restored a text of so many lines; `damaged` is the damage of the archive.
+    Restored { archive: &'e Path, done: &'e RestoredRounds, all: usize, damaged: Option<&'e str> },
+}
+
+/// What an archive has put back.
+#[derive(Debug, Default)]
+pub(crate) struct RestoredRounds {
+    /// The rounds of compaction.
+    pub(crate) rounds: usize,
+    /// The last round that is not in the archive, where one stands before those.
+    pub(crate) missing: Option<u32>,
+    /// The lines that are conversations of their own.
+    pub(crate) lines: HashSet<usize>,
+    /// Whether no hash proves the text: it is a document that grew.
+    pub(crate) unproved: bool,
+    /// How many messages of it stay as a compaction shortened them.
+    pub(crate) shortened: usize,
 }
 
 /// A listener to the events of a run.

@@ -240,6 +240,19 @@ fn is_partly(restore_text: &str, text: &str, outcome: &Processed) -> bool {
     is_step(restore_text) || restore_text.split('\n').all(is_one) && lines.next().is_none()
 }
 
+/// Restores a text by an archive.
+///
+/// # Errors
+/// The program's error.
+#[cfg(test)]
+pub(crate) fn restored(archive: &Path, text: &str) -> anyhow::Result<String> {
+    let folder = tempfile::tempdir()?;
+    let (short, long) = (folder.path().join("short"), folder.path().join("long"));
+    fs::write(&short, text)?;
+    restore_file(archive, &short, &long)?;
+    Ok(fs::read_to_string(&long)?)
+}
+
 fn restore_file(archive: &Path, short: &Path, long: &Path) -> anyhow::Result<()> {
     let word = |flag: &str, path: &Path| format!("{flag}{}", path.display());
     let words = [word("--restore=", archive), word("", short), word("--output=", long)];

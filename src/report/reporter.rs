@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::compact::{CompactionEvent, CompactionPolicy, EarlierSummary, OnError, Planned, masked, redactor};
-use crate::events::{Counted, Event, Listener, PrunedOnly};
+use crate::events::{Counted, Event, Listener, PrunedOnly, RestoredRounds};
 use crate::llm::http::Between;
 use crate::llm::limiter::MOST_IN_A_ROW;
 use crate::plan::economy::{Billed, Economy};
@@ -66,8 +66,8 @@ impl Listener for Reporter {
                 reasons.advice().iter().for_each(|line| print_line(line));
             }
             Event::Previewed { source, summary } if self.volume > Volume::Quiet => previewed(source, summary),
-            Event::Restored { archive, lines, damaged } if self.volume > Volume::Quiet => {
-                restored(archive, lines, damaged);
+            Event::Restored { archive, done, all, damaged } if self.volume > Volume::Quiet => {
+                restored(archive, done, all, damaged);
             }
             _ => {
                 let lines = lines(event).into_iter().filter(|(wanted, _)| self.volume >= *wanted);
@@ -389,13 +389,26 @@ pub(crate) fn report_long_waits(what: Between<'_>) {
 }
 
 /// Reports how many lines an archive restored, where the text has lines, and which part of the archive is damaged.
-fn restored(archive: &Path, lines: Option<(usize, usize)>, damaged: Option<&str>) {
+fn restored(archive: &Path, done: &RestoredRounds, all: usize, damaged: Option<&str>) {
     damaged.into_iter().for_each(print_line);
-    if let Some((put_back, all)) = lines.filter(|(put_back, all)| put_back < all) {
-        print_line(&format!(
-            "{put_back} of {all} lines were put back; {} has nothing of the others",
-            archive.display()
-        ));
+    let archive = archive.display();
+    let rounds = counted(done.rounds as u64, "round");
+    if done.unproved {
+        let left = match done.shortened {
+            0 => String::new(),
+            number => format!("; {} stay shortened", counted(number as u64, "message")),
+        };
+        print_line(&format!("{rounds} put back into a document that grew, not proved by hash{left}"));
+    } else if done.rounds > 1 {
+        print_line(&format!("{rounds} put back"));
+    }
+    if let Some(round) = done.missing {
+        let rounds = if round > 1 { format!("rounds 1 to {round}") } else { "round 1".to_owned() };
+        print_line(&format!("{archive} has nothing of {rounds}"));
+    }
+    let lines = done.lines.len();
+    if lines > 0 && lines < all {
+        print_line(&format!("{lines} of {all} lines were put back; {archive} has nothing of the others"));
     }
 }
 

@@ -6,6 +6,7 @@
 pub(crate) mod arguments;
 pub(crate) mod elements;
 pub(crate) mod media;
+pub(crate) mod regrown;
 pub(crate) mod repair;
 pub(crate) mod restoring;
 mod style;

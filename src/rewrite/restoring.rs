@@ -3,7 +3,7 @@
 //! A text is a line if conversations stand one a line, and otherwise a whole source. Its hash proves that the text at
 //! hand is the one that was written. Nothing here trusts a record: a forged one leads nowhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 use std::path::{Component, Path};
@@ -173,7 +173,19 @@ pub(crate) struct Record {
     pub(crate) line: Option<usize>,
     /// The hash of the text before.
     pub(crate) original_sha256: String,
+    /// The round of compaction; 0 where an older version wrote the record.
+    #[serde(default)]
+    pub(crate) round: u32,
+    /// The time, which all records of one file in one run share.
+    #[serde(default)]
+    pub(crate) summarized_at: String,
+    /// The line of the record in its archive.
+    #[serde(skip)]
+    pub(crate) number: usize,
     put_back: Vec<Replacement>,
+    /// The indices of the messages.
+    #[serde(default)]
+    indices: Vec<usize>,
     messages: Vec<String>,
 }
 
@@ -222,25 +234,11 @@ pub(crate) fn edits_to_original(
     text: &[u8],
     name: &str,
     line: Option<usize>,
-    mut records: Vec<Record>,
+    records: Vec<Record>,
 ) -> Result<Vec<PutBack>, RestoreError> {
-    let is_ambiguous =
-        |records: &[Record]| records.windows(2).any(|two| two[0].original_sha256 != two[1].original_sha256);
-    let mut names: Vec<String> = records.iter().map(|record| record.source.clone()).collect();
-    if is_ambiguous(&records) {
-        let nearness = nearness(&records, &parts(name));
-        let mut scores = nearness.iter();
-        records.retain(|_| scores.next() == nearness.iter().max());
-    }
-    if is_ambiguous(&records) {
-        names = records.iter().map(|record| record.source.clone()).collect();
-        records.retain(|record| record.line == line);
-    }
-    let Some(hash) = records.first().map(|record| record.original_sha256.clone()).filter(|_| !is_ambiguous(&records))
-    else {
-        names.sort();
-        names.dedup();
-        return Err(RestoreError::Ambiguous(names));
+    let records = of_one_original(records, name, line, |one, other| one.original_sha256 == other.original_sha256)?;
+    let Some(hash) = records.first().map(|record| record.original_sha256.clone()) else {
+        return Err(RestoreError::DoesNotFit);
     };
     let mut edits: Vec<Vec<PutBack>> =
         records.iter().map(Record::edits).collect::<Option<_>>().ok_or(RestoreError::DoesNotFit)?;
@@ -255,6 +253,36 @@ pub(crate) fn edits_to_original(
     let mut hasher = Hasher::default();
     rewrite::pieces(text, &edits).for_each(|piece| hasher.add(piece));
     if hasher.end() == hash { Ok(edits) } else { Err(RestoreError::NotTheOriginal) }
+}
+
+/// Returns the records of one original: of those that differ, the ones whose source is nearest to `name`, and then those
+/// with the same line. `is_same` tells whether two are of the same original.
+///
+/// # Errors
+/// They still differ.
+pub(crate) fn of_one_original(
+    mut records: Vec<Record>,
+    name: &str,
+    line: Option<usize>,
+    is_same: impl Fn(&Record, &Record) -> bool,
+) -> Result<Vec<Record>, RestoreError> {
+    let is_ambiguous = |records: &[Record]| records.windows(2).any(|two| !is_same(&two[0], &two[1]));
+    let mut names: Vec<String> = records.iter().map(Record::name).collect();
+    if is_ambiguous(&records) {
+        let nearness = nearness(&records, &parts(name));
+        let mut scores = nearness.iter();
+        records.retain(|_| scores.next() == nearness.iter().max());
+    }
+    if is_ambiguous(&records) {
+        names = records.iter().map(Record::name).collect();
+        records.retain(|record| record.line == line);
+    }
+    if !records.is_empty() && !is_ambiguous(&records) {
+        return Ok(records);
+    }
+    names.sort();
+    names.dedup();
+    Err(RestoreError::Ambiguous(names))
 }
 
 /// Restores the original of `text`, as [`edits_to_original`] does.
@@ -309,6 +337,48 @@ fn nearness(records: &[Record], path: &[Component<'_>]) -> Vec<(bool, usize, usi
 }
 
 impl Record {
+    /// Returns its source, with its line in the archive, where it is known.
+    fn name(&self) -> String {
+        match self.number {
+            0 => self.source.clone(),
+            number => format!("{} in line {number} of the archive", self.source),
+        }
+    }
+
+    /// Whether two records hold the same messages.
+    pub(crate) fn has_same_messages(&self, other: &Record) -> bool {
+        (&self.indices, &self.messages) == (&other.indices, &other.messages)
+    }
+
+    /// Returns the messages that were removed, with their indices; `None` if tcompact cannot have written the record.
+    pub(crate) fn removed(&self) -> Option<Vec<(usize, &str)>> {
+        let places = self.removed_places();
+        let message = |&place: &usize| Some((*self.indices.get(place)?, self.messages.get(place)?.as_str()));
+        places.iter().map(message).collect()
+    }
+
+    /// Returns the messages that were shortened, as they were.
+    pub(crate) fn shortened(&self) -> impl Iterator<Item = &str> {
+        let removed: BTreeSet<usize> = self.removed_places().into_iter().collect();
+        let shortened = self.messages.iter().enumerate().filter(move |(place, _)| !removed.contains(place));
+        shortened.map(|(_, message)| message.as_str())
+    }
+
+    /// Returns the string, or null, that stood where a summary beside the messages stands.
+    pub(crate) fn text_before(&self) -> Option<&str> {
+        let alone = |replacement: &'_ Replacement| matches!(replacement.pieces.as_slice(), [RestoredPiece::Text(_)]);
+        self.put_back.iter().filter(|one| alone(one)).find_map(|replacement| match &replacement.pieces[0] {
+            RestoredPiece::Text(text) => serde_json::from_str::<Option<String>>(text).ok().map(|_| text.as_str()),
+            _ => None,
+        })
+    }
+
+    fn removed_places(&self) -> Vec<usize> {
+        let pieces = self.put_back.iter().flat_map(|replacement| &replacement.pieces);
+        let place = |piece: &RestoredPiece| if let RestoredPiece::Message(place) = piece { Some(*place) } else { None };
+        pieces.filter_map(place).collect()
+    }
+
     /// Returns the components of the path of its source file.
     fn path(&self) -> Vec<Component<'_>> {
         // The source of a conversation on a line ends with the line's number, and its own number on the line.

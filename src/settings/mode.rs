@@ -32,6 +32,8 @@ pub(crate) struct RestoreSettings {
     pub(crate) paths: Vec<PathBuf>,
     /// The file of the restored text; nothing for standard output.
     pub(crate) output: Option<PathBuf>,
+    /// The most rounds to put back; all where nothing is said.
+    pub(crate) rounds: Option<usize>,
     /// How much to report.
     pub(crate) volume: Volume,
 }
@@ -39,9 +41,9 @@ pub(crate) struct RestoreSettings {
 impl RestoreSettings {
     /// Returns the settings if the arguments have `--restore`.
     pub(crate) fn new(arguments: &CliArguments) -> Option<Self> {
-        let CliArguments { restore, paths, output, .. } = arguments;
-        let (archive, volume) = (restore.clone()?, volume(arguments));
-        Some(RestoreSettings { archive, paths: paths.clone(), output: output.clone(), volume })
+        let CliArguments { restore, rounds, paths, output, .. } = arguments;
+        let (archive, volume, rounds) = (restore.clone()?, volume(arguments), rounds.map(|rounds| rounds as usize));
+        Some(RestoreSettings { archive, paths: paths.clone(), output: output.clone(), rounds, volume })
     }
 }
 

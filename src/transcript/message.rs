@@ -11,7 +11,7 @@ use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 
 /// The role of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Role {
     /// Standing instructions.
     System,

@@ -147,6 +147,12 @@ fn call(below: &mut Below<'_>, number: usize, count: usize) -> Step {
 }
 
 impl Bricks {
+    /// Returns how many layouts the format has.
+    #[cfg(test)]
+    pub(crate) fn layouts(&self) -> usize {
+        self.around.len()
+    }
+
     /// Writes steps as a conversation in a layout of the format. A format without calls has none.
     pub(crate) fn conversation(&self, steps: &[Step], layout: usize) -> String {
         let mut entries = Vec::new();

@@ -22,6 +22,7 @@ mod reading_again;
 mod reasoning;
 mod renamed;
 mod restoring;
+mod rounds;
 mod targets;
 
 /// Returns a configuration for property tests with `cases` cases, or as many as `PROPTEST_CASES` says.

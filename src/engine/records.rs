@@ -1,0 +1,156 @@
+//! The records of an archive, found by the hashes that they name. The archive is read line by line, and only the needed
+//! records in full.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::path::Path;
+
+use anyhow::Result;
+use serde::Deserialize;
+
+use crate::exit::Failure;
+use crate::rewrite::restoring::Record;
+use crate::wording::reason;
+
+/// An archive, and where its records are.
+pub(super) struct Archive<'p> {
+    pub(super) path: &'p Path,
+    file: BufReader<File>,
+    /// The records by the hash of the text that the compaction left, and by the line that they name.
+    pub(super) by_result: HashMap<String, BTreeMap<Option<usize>, Vec<RecordPlace>>>,
+    /// The records by the hash of the summary's text.
+    pub(super) by_summary: HashMap<String, Vec<RecordPlace>>,
+    /// The formats of the records with a summary.
+    pub(super) formats: BTreeSet<String>,
+    /// Whether any record names a line.
+    pub(super) has_lines: bool,
+    /// The number of records that nothing can be restored by.
+    irreversible: usize,
+    /// Lines that are not records: their number, and the first line.
+    unreadable_lines: (usize, usize),
+}
+
+/// Where a record is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RecordPlace {
+    /// Its first byte.
+    offset: u64,
+    /// Its line, counted from 1.
+    line: usize,
+}
+
+/// The fields by which a record is found.
+#[derive(Deserialize)]
+struct Head {
+    #[serde(rename = "source")]
+    _source: String,
+    #[serde(default)]
+    format: String,
+    result_sha256: Option<String>,
+    summary_sha256: Option<String>,
+    line: Option<usize>,
+}
+
+impl<'p> Archive<'p> {
+    pub(super) fn open(path: &'p Path) -> Result<Self> {
+        let file = File::open(path).map_err(|error| unreadable(path, &reason(&error)))?;
+        if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            return Err(unreadable(path, "it is not a file").into());
+        }
+        let mut archive = Archive {
+            path,
+            file: BufReader::new(file),
+            by_result: HashMap::new(),
+            by_summary: HashMap::new(),
+            formats: BTreeSet::new(),
+            has_lines: false,
+            irreversible: 0,
+            unreadable_lines: (0, 0),
+        };
+        let (mut place, mut line) = (RecordPlace { offset: 0, line: 1 }, Vec::new());
+        loop {
+            line.clear();
+            let length =
+                archive.file.read_until(b'\n', &mut line).map_err(|error| unreadable(path, &reason(&error)))?;
+            match serde_json::from_slice(&line) {
+                _ if length == 0 => return Ok(archive),
+                _ if line.trim_ascii().is_empty() => {}
+                Ok(head) => archive.add(head, place),
+                // Half a record, of a run that was killed; the others are whole.
+                Err(_) => {
+                    let (number, first) = archive.unreadable_lines;
+                    archive.unreadable_lines = (number + 1, if number == 0 { place.line } else { first });
+                }
+            }
+            place = RecordPlace { offset: place.offset + length as u64, line: place.line + 1 };
+        }
+    }
+
+    fn add(&mut self, head: Head, place: RecordPlace) {
+        let Some(hash) = head.result_sha256 else {
+            self.irreversible += 1;
+            return;
+        };
+        self.has_lines |= head.line.is_some();
+        self.by_result.entry(hash).or_default().entry(head.line).or_default().push(place);
+        if let Some(hash) = head.summary_sha256 {
+            self.by_summary.entry(hash).or_default().push(place);
+            self.formats.insert(head.format);
+        }
+    }
+
+    /// Returns the records of compactions that left a whole text with this hash.
+    pub(super) fn of_whole(&self, hash: &str) -> Option<&Vec<RecordPlace>> {
+        self.by_result.get(hash)?.get(&None)
+    }
+
+    /// Reads the records at some places.
+    pub(super) fn read(&mut self, places: &[RecordPlace]) -> Result<Vec<Record>> {
+        let mut records = Vec::new();
+        for &RecordPlace { offset, line: number } in places {
+            let mut line = Vec::new();
+            let sought = self.file.seek(SeekFrom::Start(offset));
+            sought
+                .and_then(|_| self.file.read_until(b'\n', &mut line))
+                .map_err(|error| unreadable(self.path, &reason(&error)))?;
+            let mut record: Record = serde_json::from_slice(&line).map_err(|error| {
+                let what = format!("the record in line {number} is not as tcompact writes them ({error})");
+                unreadable(self.path, &what)
+            })?;
+            record.number = number;
+            records.push(record);
+        }
+        Ok(records)
+    }
+
+    /// Describes the lines of the archive that cannot be read.
+    pub(super) fn damaged(&self) -> Option<String> {
+        let (lines, first) = self.unreadable_lines;
+        (lines > 0).then(|| {
+            format!("{}: {lines} of its lines are not records, the first is line {first}", self.path.display())
+        })
+    }
+
+    /// Returns the message that the archive has no record of a text.
+    pub(super) fn no_record_message(&self, name: &str) -> String {
+        let mut message = format!(
+            "{name}: {} has nothing that was cut from this text; name the archive that was written with it, and the file as it was written, or with lines appended",
+            self.path.display()
+        );
+        if self.irreversible > 0 {
+            message += &format!(
+                "; {} of its records are of --emit update, and there is no way back from that",
+                self.irreversible
+            );
+        }
+        if let Some(damaged) = self.damaged() {
+            message += &format!("; {damaged}");
+        }
+        message
+    }
+}
+
+fn unreadable(path: &Path, what: &str) -> Failure {
+    Failure::unreadable(format!("--restore {} cannot be read: {what}", path.display()))
+}
