@@ -163,6 +163,18 @@ impl<'t> Restored<'t> {
     }
 }
 
+/// What one step made of a text.
+struct Step<'t> {
+    restored: Restored<'t>,
+    is_change: bool,
+}
+
+impl<'t> Step<'t> {
+    fn none(restored: Restored<'t>) -> Self {
+        Step { restored, is_change: false }
+    }
+}
+
 /// The rounds that were put back in one text, the last one first.
 #[derive(Default)]
 struct Rounds {
@@ -203,18 +215,26 @@ impl Rounds {
 }
 
 impl Restorer<'_, '_> {
-    /// Restores the whole text and its lines, in turns, until neither changes. That ends: a line stays one line, its
-    /// original has no record, and no record of a whole text or of a summary is used twice. Returns a text, and the edits
-    /// that restore it further.
+    /// Restores the whole text, its lines, a beginning of it and a document that grew, in turns, until nothing changes. That
+    /// ends: a line stays one line, its original has no record, and no record of a whole text or of a summary is used
+    /// twice. Returns a text, and the edits that restore it further.
     fn restore_all<'t>(&mut self, text: &'t [u8]) -> Result<Restored<'t>> {
         let mut rounds = Rounds::at_most(self.most);
         let mut restored = Restored::of(Cow::Borrowed(text));
         loop {
-            restored = self.restore_text(restored, None, &mut rounds)?;
+            restored = self.restore_known(restored, None, &mut rounds)?;
             if self.archive.has_lines {
                 restored = self.restore_lines(restored.joined(), &mut rounds)?;
+                if !restored.edits.is_empty() && self.archive.of_whole(&restored.hash()).is_some() {
+                    continue;
+                }
             }
-            if restored.edits.is_empty() || self.archive.of_whole(&restored.hash()).is_none() {
+            let mut step = self.restore_beginning(restored, &mut rounds)?;
+            if !step.is_change {
+                step = self.restore_document(step.restored, false, &mut rounds)?;
+            }
+            restored = step.restored;
+            if !step.is_change {
                 self.done.rounds = rounds.number;
                 self.done.missing = rounds.before_last().filter(|_| rounds.number < self.most);
                 return Ok(restored);
@@ -228,8 +248,8 @@ impl Restorer<'_, '_> {
         for (index, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let content = without_end(line);
             let mut own = Rounds::at_most(rounds.most - rounds.number);
-            let place = Some((index + 1, &mut lines));
-            let original = self.restore_text(Restored::of(Cow::Borrowed(content)), place, &mut own)?.joined();
+            let place = (index + 1, &mut lines);
+            let original = self.restore_line(content, place, &mut own)?;
             if original != content {
                 self.done.lines.insert(index + 1);
                 edits.push(PutBack { range: start..start + content.len(), bytes: original.into_owned() });
@@ -241,92 +261,117 @@ impl Restorer<'_, '_> {
         Ok(Restored { text, edits })
     }
 
-    /// Restores a text, or a line of one by its number, until no record is left.
-    fn restore_text<'t>(
+    /// Restores one line, by its number.
+    fn restore_line<'t>(
         &mut self,
-        text: Restored<'t>,
+        line: &'t [u8],
+        (number, lines): (usize, &mut LineHashes),
+        rounds: &mut Rounds,
+    ) -> Result<Cow<'t, [u8]>> {
+        let mut restored = Restored::of(Cow::Borrowed(line));
+        loop {
+            restored = self.restore_known(restored, Some((number, lines)), rounds)?;
+            let step = self.restore_document(restored, true, rounds)?;
+            restored = step.restored;
+            if !step.is_change {
+                return Ok(restored.joined());
+            }
+        }
+    }
+
+    /// Restores a text, or a line of one by its number, as often as its hash is known.
+    fn restore_known<'t>(
+        &mut self,
+        mut restored: Restored<'t>,
         mut line: Option<(usize, &mut LineHashes)>,
         rounds: &mut Rounds,
     ) -> Result<Restored<'t>> {
-        let mut restored = text;
         loop {
             let hash = restored.hash();
             // A whole file that became one line differs from that line: restoring it there would add lines forever.
-            let (known, places) = match &mut line {
-                Some((number, lines)) => (None, lines.places(self.archive, &hash, *number)),
-                None => match self.archive.of_whole(&hash) {
-                    Some(places) => (None, places.clone()),
-                    None => self.beginning(&restored, rounds).unwrap_or_default(),
-                },
+            let places = match &mut line {
+                Some((number, lines)) => lines.places(self.archive, &hash, *number),
+                None => self.archive.of_whole(&hash).cloned().unwrap_or_default(),
             };
-            let mut records = self.archive.read(&places)?;
-            // A record whose original is the same text changed nothing.
-            let (end, hash) = known.unwrap_or((usize::MAX, hash));
-            records.retain(|record: &Record| record.original_sha256 != hash);
-            let Some(first) = records.first() else {
-                match self.restore_document(restored, line.is_some(), rounds)? {
-                    (more, true) => restored = more,
-                    (done, false) => return Ok(done),
-                }
-                continue;
-            };
-            if !rounds.take(first) {
+            let records = self.records(&places, &hash, rounds)?;
+            if records.is_empty() {
                 return Ok(restored);
             }
-            let text = restored.joined();
             let number = line.as_ref().map(|(number, _)| *number);
-            if !rounds.seen.insert(hash) {
+            if rounds.seen.contains(&hash) {
                 return Err(self.refused(number, "its records lead back to themselves"));
             }
-            rounds.add(first);
             // A single line can come from any file.
             let of_file = line.as_ref().filter(|(_, lines)| lines.hashes.len() > 1).map(|(number, _)| *number);
-            let edits = restoring::edits_to_original(&text[..end.min(text.len())], self.file, of_file, records);
+            let text = restored.joined();
+            let edits = self.put_back(&text, hash, records, of_file, rounds);
             let edits = match edits {
-                Ok(edits) if line.is_some() && edits.iter().any(|edit| edit.bytes.contains(&b'\n')) => {
-                    Err(RestoreError::DoesNotFit)
-                }
+                Ok(edits) if line.is_some() && edits.iter().any(PutBack::has_line_end) => Err(RestoreError::DoesNotFit),
                 edits => edits,
             };
             restored = Restored { text, edits: edits.map_err(|why| self.refused(number, &why.to_string()))? };
         }
     }
 
-    /// Returns the longest beginning that a compaction left, as its length and hash, with its records.
-    fn beginning(&self, text: &Restored<'_>, rounds: &Rounds) -> Option<(Option<(usize, String)>, Vec<RecordPlace>)> {
+    /// Restores the longest beginning of a text that a compaction left: lines were appended since.
+    fn restore_beginning<'t>(&mut self, restored: Restored<'t>, rounds: &mut Rounds) -> Result<Step<'t>> {
         let is_known = |hash: &str| self.archive.of_whole(hash).is_some() && !rounds.seen.contains(hash);
-        let (end, hash) = text.longest_beginning(is_known)?;
-        let places = self.archive.of_whole(&hash)?.clone();
-        Some((Some((end, hash)), places))
+        let Some((end, hash)) = restored.longest_beginning(is_known) else { return Ok(Step::none(restored)) };
+        let places = self.archive.of_whole(&hash).cloned().unwrap_or_default();
+        let records = self.records(&places, &hash, rounds)?;
+        if records.is_empty() {
+            return Ok(Step::none(restored));
+        }
+        let text = restored.joined();
+        let edits = self.put_back(&text[..end], hash, records, None, rounds);
+        let edits = edits.map_err(|why| self.refused(None, &why.to_string()))?;
+        Ok(Step { restored: Restored { text, edits }, is_change: true })
     }
 
-    /// Puts back the messages of the last round of a document that grew. Returns whether there was one.
-    fn restore_document<'t>(
-        &mut self,
-        text: Restored<'t>,
-        is_line: bool,
+    /// Reads the records of compactions that left a text with this hash, if their round is to be put back. A record whose
+    /// original is the same text changed nothing.
+    fn records(&mut self, places: &[RecordPlace], hash: &str, rounds: &Rounds) -> Result<Vec<Record>> {
+        let mut records = self.archive.read(places)?;
+        records.retain(|record| record.original_sha256 != hash && rounds.take(record));
+        Ok(records)
+    }
+
+    /// Returns the edits of one round, which its records name.
+    fn put_back(
+        &self,
+        text: &[u8],
+        hash: String,
+        records: Vec<Record>,
+        line: Option<usize>,
         rounds: &mut Rounds,
-    ) -> Result<(Restored<'t>, bool)> {
+    ) -> Result<Vec<PutBack>, RestoreError> {
+        rounds.seen.insert(hash);
+        records.first().into_iter().for_each(|record| rounds.add(record));
+        restoring::edits_to_original(text, self.file, line, records)
+    }
+
+    /// Puts back the messages of the last round of a document that grew.
+    fn restore_document<'t>(&mut self, text: Restored<'t>, is_line: bool, rounds: &mut Rounds) -> Result<Step<'t>> {
         // The record of what was put back says whether a summary stands before it.
         let may_have_more = rounds.last.is_none() || rounds.before_last().is_some();
         if self.archive.by_summary.is_empty() || !may_have_more {
-            return Ok((text, false));
+            return Ok(Step::none(text));
         }
         let text = text.joined();
         let formats: Vec<_> = self.archive.formats.iter().filter_map(|name| by_name(name)).collect();
-        let Ok(document) = str::from_utf8(&text) else { return Ok((Restored::of(text), false)) };
+        let Ok(document) = str::from_utf8(&text) else { return Ok(Step::none(Restored::of(text))) };
         let regrown = regrown::regrown(document, &formats, |hash| self.record_of_summary(hash, rounds))?;
         let Some(Regrown { edits, record, summary_sha256, shortened }) = regrown else {
-            return Ok((Restored::of(text), false));
+            return Ok(Step::none(Restored::of(text)));
         };
-        if is_line && edits.iter().any(|edit| edit.bytes.contains(&b'\n')) {
+        if is_line && edits.iter().any(PutBack::has_line_end) {
             return Err(self.refused(None, &RestoreError::DoesNotFit.to_string()));
         }
         rounds.seen.insert(summary_sha256);
         rounds.add(&record);
         self.done.unproved = true;
         self.done.shortened += shortened;
-        Ok((Restored { text, edits }, true))
+        Ok(Step { restored: Restored { text, edits }, is_change: true })
     }
 
     /// Returns the record of the compaction that left a summary with this hash, if its round is to be put back.

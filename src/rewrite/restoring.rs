@@ -306,6 +306,12 @@ pub(crate) struct PutBack {
     pub(crate) bytes: Vec<u8>,
 }
 
+impl PutBack {
+    pub(crate) fn has_line_end(&self) -> bool {
+        self.bytes.contains(&b'\n')
+    }
+}
+
 impl Replaces for PutBack {
     fn range(&self) -> &Range<usize> {
         &self.range

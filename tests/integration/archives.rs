@@ -33,7 +33,8 @@ fn what_does_not_match_is_refused() {
     };
     let nothing = "has nothing that was cut from this text";
     refused(&text, nothing);
-    refused(&format!("{result} "), nothing);
+    let changed = result.replacen("<summary>", "<summary> ", 1);
+    refused(&changed, nothing);
     fs::write(&archive, good.replacen("user", "uses", 1)).expect("written");
     refused(&result, "does not have the hash of the original");
     fs::write(&archive, "").expect("written");

@@ -49,6 +49,7 @@ mod redaction;
 mod refusals;
 mod reports;
 mod restoring;
+mod rounds;
 mod rows;
 mod secrets;
 mod server;

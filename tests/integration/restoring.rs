@@ -151,8 +151,10 @@ fn lines_go_back_one_by_one() {
         [
             "source",
             "format",
+            "round",
             "indices",
             "messages",
+            "summary_sha256",
             "line",
             "original_sha256",
             "result_sha256",
