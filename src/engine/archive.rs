@@ -1,12 +1,14 @@
 //! Checks and writes the archive, which keeps what a compaction cuts away.
 
-use std::path::Path;
+use std::mem;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
 use crate::compact::{Archived, CompactionPolicy};
+use crate::files::append::{self, Appended, WaitingSections};
 use crate::files::readers::Readers;
-use crate::files::{append, links, output};
+use crate::files::{links, output};
 use crate::settings::Settings;
 
 /// Refuses an archive that cannot be written, or that is one of `others`, before anything is done or paid for.
@@ -30,25 +32,52 @@ pub(super) fn refuse_links(settings: &Settings, policy: &CompactionPolicy) -> Re
     Ok(links::refuse(Path::new(""), archive).map_err(|error| output::unwritable(archive, &error))?)
 }
 
-/// Writes archived files, then the archived messages that name them, for `readers`.
-///
-/// # Errors
-/// They cannot be written.
-pub(super) fn write(
-    settings: &Settings,
-    policy: &CompactionPolicy,
-    archived: &Archived,
-    readers: &Readers,
-) -> Result<()> {
-    if settings.action.is_read_only() {
-        return Ok(());
-    }
-    if !archived.sections.is_empty() || !archived.files.is_empty() {
+/// What waits for the archive until the result is complete.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    sections: WaitingSections,
+    files: Vec<(PathBuf, Vec<u8>)>,
+}
+
+impl Waiting {
+    /// Adds archived messages, and the files that they name. Files of lines are written at once: there can be many, and
+    /// none replaces another.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub(super) fn add(
+        &mut self,
+        settings: &Settings,
+        policy: &CompactionPolicy,
+        archived: Archived,
+        are_of_lines: bool,
+        readers: &Readers,
+    ) -> Result<()> {
+        let Archived { sections, files } = archived;
+        if settings.action.is_read_only() || sections.is_empty() && files.is_empty() {
+            return Ok(());
+        }
         refuse_links(settings, policy)?;
+        if are_of_lines {
+            append::files(&files, readers)?;
+        } else {
+            self.files.extend(files);
+        }
+        match &policy.archive {
+            Some(archive) => self.sections.add(archive, sections, are_of_lines),
+            None => Ok(()),
+        }
     }
-    append::files(&archived.files, readers)?;
-    match &policy.archive {
-        Some(archive) if !archived.sections.is_empty() => append::sections(archive, &archived.sections, readers),
-        _ => Ok(()),
+
+    /// Writes the files, then the messages that name them.
+    ///
+    /// # Errors
+    /// They cannot be written; the archive stays unchanged.
+    pub(super) fn write(&mut self, policy: &CompactionPolicy, readers: &Readers) -> Result<Option<Appended>> {
+        append::files(&mem::take(&mut self.files), readers)?;
+        match &policy.archive {
+            Some(archive) => self.sections.append(archive, readers),
+            None => Ok(None),
+        }
     }
 }

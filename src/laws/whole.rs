@@ -199,7 +199,9 @@ pub(crate) fn restore(bytes: &[u8]) {
         restore_file(&archive, &short, &long).ok();
         return;
     };
-    append::sections(&archive, &outcome.archived.sections, &Default::default()).expect("written");
+    let mut waiting = append::WaitingSections::default();
+    waiting.add(&archive, outcome.archived.sections.clone(), false).expect("they wait");
+    waiting.append(&archive, &Default::default()).expect("written");
     fs::write(&short, &outcome.text).expect("written");
     let mut tampered = fs::read(&archive).expect("an archive");
     for _ in 0..choices.below(4) {

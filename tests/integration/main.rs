@@ -52,6 +52,8 @@ mod restoring;
 mod rows;
 mod secrets;
 mod server;
+#[cfg(target_os = "linux")]
+mod side_outputs;
 #[cfg(unix)]
 mod signals;
 mod streams;
