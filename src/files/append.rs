@@ -309,6 +309,30 @@ mod tests {
     }
 
     #[test]
+    fn what_is_taken_back_takes_nothing_of_others_along() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let archive = folder.path().join("archive.jsonl");
+        let line = |text: &'static str| append(&archive, |out| out.write_all(text.as_bytes()), &Readers::default());
+        let first = line("first\n").expect("written");
+        std::thread::scope(|scope| {
+            // It waits for the lock of an archive that is gone when it gets it.
+            let second = scope.spawn(|| line("second\n").map(drop));
+            std::thread::sleep(Duration::from_millis(50));
+            assert!(first.take_back());
+            drop(first);
+            second.join().expect("no panic").expect("written");
+        });
+        let third = line("third\n").expect("written");
+        third.unlock();
+        drop(line("fourth\n").expect("written"));
+        assert!(!third.take_back());
+        assert_eq!(fs::read_to_string(&archive).expect("there"), "second\nthird\nfourth\n");
+        drop(third);
+        assert!(line("fifth\n").expect("written").take_back());
+        assert_eq!(fs::read_to_string(&archive).expect("there"), "second\nthird\nfourth\n");
+    }
+
+    #[test]
     fn a_new_archive_is_private_as_soon_as_it_is_there() {
         let folder = tempfile::tempdir().expect("a folder");
         let [input, archive] = ["input.json", "archive.md"].map(|name| folder.path().join(name));

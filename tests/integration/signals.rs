@@ -116,7 +116,7 @@ fn a_file_that_takes_long_is_removed_by_any_signal() {
 
 /// Returns a long conversation, and the flags of a run that writes most of it again.
 fn long(folder: &Path) -> &'static str {
-    let role = |at: usize| if at % 2 == 0 { "user" } else { "assistant" };
+    let role = |at: usize| if at.is_multiple_of(2) { "user" } else { "assistant" };
     let messages: Vec<_> = (0..2000)
         .map(|at| serde_json::json!({"role": role(at), "content": format!("{at} {}", "word ".repeat(60))}))
         .collect();
