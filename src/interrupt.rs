@@ -33,8 +33,8 @@ pub(crate) fn report_at_end(line: String) {
 }
 
 /// Makes every signal that asks a program to end do so at once with [`Exit::Interrupted`]: an alarm, the limit of
-/// `ulimit -t` and those that batch systems send, too. Files are replaced whole or not at all, so what is written is whole.
-/// A SIGHUP that is ignored stays so: `nohup` asks for that.
+/// `ulimit -t` and those that batch systems send, too. Files are replaced whole or not at all, so what is written is
+/// whole. A SIGHUP that is ignored stays so: `nohup` asks for that.
 #[cfg(unix)]
 pub(crate) fn exit_on_signals() {
     use signal_hook::consts::{
@@ -92,8 +92,8 @@ pub(crate) fn exit_now(exit: Exit) -> ! {
 #[cfg(not(unix))]
 pub(crate) fn exit_on_signals() {}
 
-/// Makes a file that grows beyond the limit of `ulimit -f` an error of writing, as a full disk is. Else SIGXFSZ ends the
-/// program without a word. Commands that it starts do not inherit this.
+/// Makes a file that grows beyond the limit of `ulimit -f` an error of writing, as a full disk is. Else SIGXFSZ ends
+/// the program without a word. Commands that it starts do not inherit this.
 #[cfg(unix)]
 pub(crate) fn survive_file_size_limit() {
     // Nobody asks whether the signal came: the error says so. Without the handler, it ends the program as before.

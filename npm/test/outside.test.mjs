@@ -8,8 +8,10 @@ import { NOTES, conversation, folderOf, launcher, npm, program, ran, withVariabl
 
 const messages = conversation(12);
 const isWindows = process.platform === "win32";
+const rules = { keep: "messages:5", ledger: "off" };
 const use = `const { compact } = require(${JSON.stringify(path.join(npm, "lib/index.cjs"))});
-  compact(${JSON.stringify(messages)}, { keep: "messages:5", ledger: "off", summarizer: () => ${JSON.stringify(NOTES)} })
+  const rules = { ...${JSON.stringify(rules)}, summarizer: () => ${JSON.stringify(NOTES)} };
+  compact(${JSON.stringify(messages)}, rules)
     .then(({ summary }) => console.log(summary), (error) => console.log(error.message));`;
 
 /** Fills a folder with programs and modules of all names that somebody could look up; each notes that it was run. */
@@ -95,7 +97,7 @@ test("a cache key does not depend on where the package is", async (t) => {
   }
   const { compact } = await import("../lib/index.mjs");
   for (const run of [there.default.compact, compact]) {
-    assert.equal((await run(messages, { keep: "messages:5", ledger: "off", cache, summarizer: writer })).summary, NOTES);
+    assert.equal((await run(messages, { ...rules, cache, summarizer: writer })).summary, NOTES);
   }
   assert.equal(asked, 1);
   assert.ok(!commandFor(writer).includes(npm));
@@ -104,7 +106,12 @@ test("a cache key does not depend on where the package is", async (t) => {
 test("whoever connects keeps nobody waiting", { skip: isWindows }, async (t) => {
   const { compact } = await import("../lib/index.mjs");
   const folder = folderOf(t);
-  const sayings = { nothing: "", half: "0".repeat(10), garbage: "\u00ff".repeat(4096), wrong: `${"0".repeat(64)}"x"\n` };
+  const sayings = {
+    nothing: "",
+    half: "0".repeat(10),
+    garbage: "\u00ff".repeat(4096),
+    wrong: `${"0".repeat(64)}"x"\n`,
+  };
   for (const [how, text] of Object.entries(sayings)) {
     for (const number of [1, 200]) {
       const sockets = [];
@@ -121,7 +128,7 @@ test("whoever connects keeps nobody waiting", { skip: isWindows }, async (t) => 
         return NOTES;
       };
       const short = await withVariables({ TMPDIR: folder }, () =>
-        compact(messages, { keep: "messages:5", ledger: "off", timeout: 8, summarizer }),
+        compact(messages, { ...rules, timeout: 8, summarizer }),
       );
       assert.equal(short.summary, NOTES, how);
       // None keeps the process alive afterwards.

@@ -262,8 +262,8 @@ pub(crate) fn check_copy(from: &Path, to: &Path) -> Result<()> {
     }
 }
 
-/// Makes a copy of a file that never replaces another. A file with the same content is as good. Returns whether the copy
-/// is new.
+/// Makes a copy of a file that never replaces another. A file with the same content is as good. Returns whether the
+/// copy is new.
 ///
 /// # Errors
 /// There is another file, or the copy cannot be written.

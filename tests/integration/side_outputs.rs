@@ -1,5 +1,5 @@
-//! A run that fails has changed nothing: what belongs to a result is complete before the place of the result is touched.
-//! Where more than one file is written, the error says what was written before it.
+//! A run that fails has changed nothing: what belongs to a result is complete before its place is touched. Where more
+//! than one file is written, the error says what was written before it.
 
 #![allow(clippy::print_stdout, reason = "what could not be tried here is said")]
 

@@ -1,7 +1,7 @@
 //! Puts a result in its place, after everything beside it: until then, an error changes nothing.
 //!
-//! What belongs to a result is complete before its place is touched, in this order: the report, the page, the archive. The
-//! archive comes before the result, since a run that is killed between them must not lose the messages. If the result
+//! What belongs to a result is complete before its place is touched, in this order: the report, the page, the archive.
+//! The archive comes before the result, since a run that is killed between them must not lose the messages. If the result
 //! cannot take its place, what was reported and archived is taken back.
 
 use std::fs::{self, Metadata};
@@ -134,8 +134,8 @@ impl Sink<'_> {
         }
     }
 
-    /// Puts the result for a file, or a copy of the unchanged file, in its place with the mode and times of `like`. It is
-    /// noted in the journal before: afterwards nothing shows that a file that is replaced was another. A note only counts
+    /// Puts the result for a file, or a copy of the unchanged file, in its place with the mode and times of `like`. The
+    /// journal notes it before: afterwards nothing shows that a file that is replaced was another. A note only counts
     /// while the file has this result.
     fn put(
         &self,
