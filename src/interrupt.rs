@@ -8,6 +8,8 @@ use std::io;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+#[cfg(unix)]
+use std::sync::Arc;
 use std::sync::Mutex;
 #[cfg(unix)]
 use std::thread;
@@ -30,13 +32,17 @@ pub(crate) fn report_at_end(line: String) {
     lock(&LAST_LINE).replace(line);
 }
 
-/// Makes SIGINT, SIGTERM, SIGQUIT and SIGHUP end the program at once with [`Exit::Interrupted`]. Files are replaced whole
-/// or not at all, so what is written is whole. A SIGHUP that is ignored stays so: `nohup` asks for that.
+/// Makes every signal that asks a program to end do so at once with [`Exit::Interrupted`]: an alarm, the limit of
+/// `ulimit -t` and those that batch systems send, too. Files are replaced whole or not at all, so what is written is
+/// whole. A SIGHUP that is ignored stays so: `nohup` asks for that.
 #[cfg(unix)]
 pub(crate) fn exit_on_signals() {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    use signal_hook::consts::{
+        SIGALRM, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU,
+    };
     let hangup = if is_hangup_ignored() { None } else { Some(SIGHUP) };
-    let ending = [SIGINT, SIGTERM, SIGQUIT].into_iter().chain(hangup);
+    let ending = [SIGINT, SIGTERM, SIGQUIT, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGUSR1, SIGUSR2];
+    let ending = ending.into_iter().chain(hangup);
     // Without a handler the signals still end the program, with another code.
     let Ok(mut signals) = signal_hook::iterator::Signals::new(ending) else { return };
     thread::spawn(move || {
@@ -68,7 +74,7 @@ fn ignores_hangup(status: &str) -> Option<bool> {
 /// Whether a child outlives SIGHUP. It inherits which signals are ignored, and not every system says that elsewhere.
 #[cfg(unix)]
 fn child_ignores_hangup() -> bool {
-    let mut child = Command::new("sh");
+    let mut child = Command::new("/bin/sh");
     child.args(["-c", "kill -s HUP $$"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     child.status().is_ok_and(|status| status.success())
 }
@@ -85,6 +91,18 @@ pub(crate) fn exit_now(exit: Exit) -> ! {
 /// The system ends the program.
 #[cfg(not(unix))]
 pub(crate) fn exit_on_signals() {}
+
+/// Makes a file that grows beyond the limit of `ulimit -f` an error of writing, as a full disk is. Else SIGXFSZ ends
+/// the program without a word. Commands that it starts do not inherit this.
+#[cfg(unix)]
+pub(crate) fn survive_file_size_limit() {
+    // Nobody asks whether the signal came: the error says so. Without the handler, it ends the program as before.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+}
+
+/// There is no such limit.
+#[cfg(not(unix))]
+pub(crate) fn survive_file_size_limit() {}
 
 /// Disables core dumps: a key is in memory.
 #[cfg(unix)]

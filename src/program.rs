@@ -10,6 +10,7 @@ use crate::cli::{self, When};
 use crate::engine;
 use crate::exit::{Exit, Failure};
 use crate::fault;
+use crate::interrupt;
 use crate::sanitize::{sanitize, sanitize_line};
 use crate::settings::Mode;
 use crate::settings::layers::CommandLine;
@@ -19,6 +20,7 @@ use crate::wording;
 /// Runs the program: parses the arguments, runs the mode, and turns an error into a message and an exit code.
 pub fn run_program() -> ExitCode {
     fault::install_hook();
+    interrupt::survive_file_size_limit();
     let done = fault::caught(fault::ProgramPart::Program, run).unwrap_or_else(|fault| Err(anyhow::anyhow!("{fault}")));
     match done {
         Ok(exit) => exit.into(),

@@ -1,6 +1,7 @@
 // A plugin of opencode: before each request to a model, what is too long is shortened. Put this file into
 // ~/.config/opencode/plugin/. The session itself stays whole.
 import { spawn } from "node:child_process";
+import { homedir } from "node:os";
 
 // When to cut, what stays unchanged, and how long the summary may be. Other settings come from tcompact's config file.
 const FLAGS = ["--trigger", "tokens:100k", "--keep", "tokens:20k", "--summary-tokens", "3072"];
@@ -77,7 +78,8 @@ function chat(messages) {
 /** What tcompact prints for `input`. */
 function tcompact(input, flags) {
   return new Promise((resolve, reject) => {
-    const child = spawn("tcompact", flags, { timeout: TIMEOUT_MS });
+    // Not in the project's directory: it can hold a program of this name, and PATH or Windows can look there.
+    const child = spawn("tcompact", flags, { cwd: homedir(), timeout: TIMEOUT_MS });
     let output = "", errors = "";
     child.stdout.setEncoding("utf8").on("data", (text) => (output += text));
     child.stderr.setEncoding("utf8").on("data", (text) => (errors += text));

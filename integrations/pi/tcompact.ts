@@ -1,5 +1,6 @@
 // An extension of pi: tcompact writes the summary of a compaction. Put this file into ~/.pi/agent/extensions/.
 import { spawn } from "node:child_process";
+import { homedir } from "node:os";
 import { convertToLlm, type ExtensionAPI } from "@earendil-works/pi-coding-agent";
 
 // How long the summary may be. Other settings come from tcompact's config file. pi chooses what stays unchanged.
@@ -9,7 +10,8 @@ const TIMEOUT_MS = 120_000;
 // Returns what tcompact prints for `input`.
 function tcompact(input: string, flags: string[], signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn("tcompact", flags, { signal, timeout: TIMEOUT_MS });
+    // Not in the project's directory: it can hold a program of this name, and PATH or Windows can look there.
+    const child = spawn("tcompact", flags, { cwd: homedir(), signal, timeout: TIMEOUT_MS });
     let output = "", errors = "";
     child.stdout.setEncoding("utf8").on("data", (text) => (output += text));
     child.stderr.setEncoding("utf8").on("data", (text) => (errors += text));

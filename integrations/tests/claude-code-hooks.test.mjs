@@ -1,7 +1,7 @@
 // The hooks for a Claude Code without mods, in sessions of Claude Code itself and alone.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -70,6 +70,25 @@ test("one line says why nothing was noted, however tcompact fails", { skip: skip
     assertOneLine([stderr], name.startsWith("prints") ? /^tcompact: / : line, name);
     assert.match(stderr, /the session is compacted without its digest\n$/);
     assert.equal(hook("SessionStart", file).stdout, "", "what an earlier compaction noted is not given back");
+  }
+});
+
+test("nothing of the working directory is run", (context) => {
+  const place = folder(context), taken = join(place, "TAKEN"), file = join(place, "session.jsonl");
+  cpSync(join(HERE, "../fixtures/claude-code/parallel.jsonl"), file);
+  mkdirSync(join(place, "bin"));
+  for (const name of ["tcompact", "jq", "cat", "sed", "rm", "sh", "printf"]) {
+    for (const at of [name, join("bin", name)]) {
+      writeFileSync(join(place, at), `#!/bin/sh\necho ${at} >> '${taken}'\n`, { mode: 0o755 });
+    }
+  }
+  for (const event of ["PreCompact", "SessionStart"]) {
+    const input = JSON.stringify({ hook_event_name: event, transcript_path: file });
+    for (const before of ["", ".", "bin", "./bin", "..:.", "a*"]) {
+      const env = { ...process.env, PATH: `${before}:${process.env.PATH}:` };
+      spawnSync(HOOK, { input, env, cwd: place, timeout: 30_000 });
+      assert.ok(!existsSync(taken), `${event} with ${before}`);
+    }
   }
 });
 

@@ -24,7 +24,7 @@ async function compact(messages, { summarizer, ...options } = {}) {
 async function compactIn(folder, { text, restored }, options, command, env) {
   const own = ["--quiet", ...(command ? [`--summarizer-cmd=${command}`] : [])];
   // The second run finds the summary there.
-  if (!setting(options, "cache")) own.push(`--cache=${path.join(folder, "summaries")}`);
+  if (!options.cache) own.push(`--cache=${path.join(folder, "summaries")}`);
   const file = path.join(folder, "report.jsonl");
   const passes = [0, 3];
   const { out, printed } = await run([...own, `--report=${file}`], argumentsOf(options), text, { env, passes });
@@ -47,10 +47,9 @@ async function summaryOf(report, folder, text, options, own, env) {
   if (report.error && report.provider !== "extractive") return report.error; // with `onError: "embed"`
   const again = { ...options, html: undefined };
   for (const name of ["cache", "config", "promptFile"]) {
-    const value = setting(options, name);
-    if (value) again[name] = path.resolve(value);
+    if (options[name]) again[name] = path.resolve(options[name]);
   }
-  const archive = setting(options, "archive");
+  const { archive } = options;
   if (archive) {
     // The summary names the archive, which takes room: here a name of the same length.
     again.archive = String(archive).replace(/^[\\/]|:|\.\.(?=[\\/])/g, (cut) => "_".repeat(cut.length));
@@ -64,11 +63,6 @@ async function summaryOf(report, folder, text, options, own, env) {
   }
   const { out } = await run(["--emit=summary", "--json", ...own], argumentsOf(again), text, { env, cwd: folder });
   return JSON.parse(out)?.text ?? null;
-}
-
-/** Returns what an option, or its variable, is set to. */
-function setting(options, name) {
-  return options[name] ?? process.env[`TCOMPACT_${name.replace(/[A-Z]/g, "_$&").toUpperCase()}`];
 }
 
 async function plan(messages, { summarizer, ...options } = {}) {

@@ -24,10 +24,13 @@ const HERE = `${process.platform}-${process.arch}`;
 // Where an old npm installed both, the one for musl runs with either library.
 const PACKAGES = (process.platform === "linux" ? ["-musl", "-gnu"] : [""]).map((kind) => `@tcompact/${HERE}${kind}`);
 
-/** Returns the path of the program: TCOMPACT_BIN, else in the package for this platform, else on the path. */
+/**
+ * Returns the path of the program: TCOMPACT_BIN, else in the package for this platform, else on the path. Nothing is
+ * looked for in the working directory, which can be anybody's.
+ */
 function find() {
   const named = process.env.TCOMPACT_BIN;
-  const program = named ? path.resolve(named) : (inPackage() ?? onPath());
+  const program = named ? byName(named) : (inPackage() ?? onPath(FILE));
   if (!program) {
     const hint = "cargo install --path .";
     const why = `there is no program for ${HERE}: none of ${PACKAGES.join(", ")} is installed`;
@@ -42,7 +45,30 @@ function find() {
 }
 const looked = new Map();
 
+/** Returns the program that TCOMPACT_BIN names by its whole path, or by a name on the path. */
+function byName(named) {
+  if (path.isAbsolute(named)) return named;
+  const isName = path.basename(named) === named;
+  const program = isName ? onPath(named) : undefined;
+  if (program) return program;
+  const why = isName
+    ? "there is no program of this name on the path"
+    : "give the whole path, or a name alone, which is looked up on the path";
+  throw new TcompactError(`TCOMPACT_BIN=${named}: ${why}`);
+}
+
 function inPackage() {
+  if (process.versions.pnp) return resolved();
+  // As `require.resolve` looks, but for NODE_PATH and what else is not above this file.
+  for (let folder = __dirname; ; folder = path.dirname(folder)) {
+    const files = PACKAGES.map((name) => path.join(folder, "node_modules", name, FILE));
+    const found = files.find((file) => fs.existsSync(file));
+    if (found || folder === path.dirname(folder)) return found;
+  }
+}
+
+/** Returns the program where Yarn has put it, which needs no folders. */
+function resolved() {
   for (const name of PACKAGES) {
     try {
       return require.resolve(`${name}/${FILE}`);
@@ -50,9 +76,10 @@ function inPackage() {
   }
 }
 
-function onPath() {
-  const folders = (process.env.PATH ?? "").split(path.delimiter).filter(Boolean);
-  return folders.map((folder) => path.resolve(folder, FILE)).find(isProgram);
+/** Returns a program on the path, but for entries that depend on the working directory. */
+function onPath(file) {
+  const folders = (process.env.PATH ?? "").split(path.delimiter).filter(path.isAbsolute);
+  return folders.map((folder) => path.join(folder, file)).find(isProgram);
 }
 
 /** Whether a file is a program. A script of that name is a launcher like ours, which would look for a program again. */
@@ -70,7 +97,8 @@ function isProgram(file) {
 
 /** Says in a sentence why a program cannot be used. */
 function problem(program) {
-  const done = spawnSync(program, ["--version"], { encoding: "utf8", windowsHide: true, timeout: 10_000 });
+  const options = { encoding: "utf8", windowsHide: true, timeout: 10_000, env: environment() };
+  const done = spawnSync(program, ["--version"], options);
   if (done.error) return `${program}: the program cannot be started: ${done.error.message}`;
   const [, found] = /^tcompact (\d+\.\d+\.\d+)/.exec(done.stdout) ?? [];
   if (done.status !== 0 || !found) return `${program} is not tcompact; set TCOMPACT_BIN to its path`;
@@ -92,11 +120,10 @@ function argumentsOf(options) {
   });
 }
 
-/** Returns the environment, without the settings that are not for here. */
+/** Returns the environment without settings of the program: what is not an option here is not set. */
 function environment() {
-  const flag = (name) => name.slice("TCOMPACT_".length).toLowerCase().replaceAll("_", "-");
-  const isHere = ([name]) => !name.startsWith("TCOMPACT_") || !NOT_HERE.has(flag(name));
-  return Object.fromEntries(Object.entries(process.env).filter(isHere));
+  const isSetting = (name) => name !== "TCOMPACT_BIN" && name.toUpperCase().startsWith("TCOMPACT_");
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSetting(name)));
 }
 
 /**

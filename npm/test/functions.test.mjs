@@ -194,17 +194,36 @@ test("a config file counts, and paths in options are those of the caller", async
   assert.equal(same.status, "unchanged");
 });
 
-test("settings of the environment that decide what is printed are not for here", async () => {
-  const variables = {
-    TCOMPACT_OUTPUT: "/nowhere/x",
-    TCOMPACT_EMIT: "summary",
-    TCOMPACT_EXIT_STATUS: "true",
-    TCOMPACT_COUNT: "true",
+test("settings of the environment do not count", async (t) => {
+  const folder = folderOf(t);
+  const taken = path.join(folder, "taken");
+  const values = {
+    SUMMARIZER_CMD: `touch '${taken}'; echo taken`,
+    MODEL: "openai:taken",
+    BASE_URL: "http://127.0.0.1:9",
+    CONFIG: taken,
+    ARCHIVE: `${taken}.jsonl`,
+    CACHE: taken,
+    HTML: `${taken}.html`,
+    REPORT: taken,
+    OUTPUT: taken,
+    EMIT: "summary",
+    EXIT_STATUS: "true",
+    KEEP: "nonsense",
+    FIT: "tokens:1",
+    PRESET: "deepagents",
+    NEW_ONE: "x",
   };
-  await withVariables({ ...variables, TCOMPACT_KEEP: "messages:5", OUTPUT: "x" }, async () => {
-    const short = await compact(messages);
-    assert.deepEqual([short.status, short.messages.at(-1)], ["compacted", messages.at(-1)]);
+  const plain = await compact(messages, { keep: "messages:5" });
+  const variables = Object.fromEntries(Object.entries(values).map(([name, value]) => [`TCOMPACT_${name}`, value]));
+  await withVariables({ ...variables, tcompact_keep: "nonsense", OUTPUT: "x" }, async () => {
+    const short = await compact(messages, { keep: "messages:5" });
+    assert.deepEqual([short.messages, short.summary], [plain.messages, plain.summary]);
+    assert.equal((await plan(messages, { keep: "messages:5" })).cutoff, plain.cutoff);
+    assert.deepEqual(await check(messages), []);
+    assert.deepEqual(await repair(messages), messages);
   });
+  assert.deepEqual(fs.readdirSync(folder), []);
 });
 
 test("ten megabytes pass through the pipes", async () => {

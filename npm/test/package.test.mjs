@@ -118,7 +118,7 @@ test("a program that is older than the module is refused", async () => {
   fs.writeFileSync(old, "#!/bin/sh\necho tcompact 0.0.9\n", { mode: 0o755 });
   const done = await ran(process.execPath, ["node_modules/tcompact/bin/tcompact.cjs"], {
     cwd: clean,
-    env: { ...env, TCOMPACT_BIN: "old" },
+    env: { ...env, TCOMPACT_BIN: old },
   });
   assert.equal(done.code, 127);
   assert.match(
@@ -128,7 +128,7 @@ test("a program that is older than the module is refused", async () => {
   fs.writeFileSync(old, `#!/bin/sh\necho tcompact ${version.replace(/\d+$/, "999")}\n`, { mode: 0o755 });
   const newer = await ran(process.execPath, ["node_modules/tcompact/bin/tcompact.cjs"], {
     cwd: clean,
-    env: { ...env, TCOMPACT_BIN: "old" },
+    env: { ...env, TCOMPACT_BIN: old },
   });
   assert.equal(newer.code, 0);
 });

@@ -11,7 +11,6 @@ given; a new or shortened one is of the same kind.
 from __future__ import annotations
 
 import json
-import os
 import re
 import tempfile
 from collections.abc import Callable, Sequence
@@ -174,7 +173,7 @@ def run_compaction(
         once.__qualname__ = getattr(summarizer, "__qualname__", type(summarizer).__qualname__)
     options, own = _program.options(rules), ["--quiet", *_own(given, rules)]
     with tempfile.TemporaryDirectory() as folder:
-        is_cached = rules.get("cache") is not None or bool(os.environ.get("TCOMPACT_CACHE"))
+        is_cached = rules.get("cache") is not None
         if with_summary and not is_cached and (rules.get("preset") or rules.get("summary_prefix")):
             # A second run below finds the summary there.
             own.append(f"--cache={Path(folder, 'summaries')}")

@@ -1,28 +1,127 @@
 """Lets the program call a Python function for a summary.
 
 The program runs this file as its `--summarizer-cmd`. It passes the prompt on to the process that started the program,
-through a socket in a folder of this user (on Windows, a named pipe), and prints the answer. Both sides prove that they
-know a random key, so that nobody else is answered.
+through a socket in a folder of this user (on Windows, one of this machine), and prints the answer. Both sides prove
+that they know a random key, so that nobody else is answered. Whoever connects and does not prove it soon is dropped.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hmac
 import os
 import queue
 import re
 import secrets
 import shlex
+import shutil
+import socket
+import struct
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 from collections.abc import Callable
-from multiprocessing.connection import Client, Connection, Listener
+from pathlib import Path
 from types import TracebackType
 
 _ADDRESS, _KEY, _COMMAND = "PYTHON_SUMMARIZER_ADDRESS", "PYTHON_SUMMARIZER_KEY", "PYTHON_SUMMARIZER"
 _SUMMARY, _FAILURE = b"+", b"-"
 _IS_WINDOWS = os.name == "nt"
+# Not what a later change of the working directory makes of it.
+_THIS_FILE = str(Path(__file__).resolve())
+
+# In seconds: until both sides have proved that they know the key, and until a prompt is here or an answer is taken.
+_SOON, _LATER = 10.0, 60.0
+# Connections that have not proved it yet; of more, the oldest is dropped.
+_MOST_STRANGERS = 64
+# Connections that the system keeps until they are accepted.
+_MOST_WAITING = 1024
+# How long a thread waits before it looks whether it is to end.
+_LOOK = 0.2
+_NONCE, _LENGTH = 32, struct.Struct("!Q")
+
+
+class _Peer:
+    """One end of a connection, with a deadline for all that it waits for."""
+
+    def __init__(self, connection: socket.socket, key: bytes) -> None:
+        self.connection, self._key = connection, key
+        self.wait(_SOON)
+
+    def wait(self, seconds: float | None) -> None:
+        self._deadline = None if seconds is None else time.monotonic() + seconds
+
+    def receive(self, length: int) -> bytes:
+        received = bytearray()
+        while len(received) < length:
+            self._set_timeout()
+            part = self.connection.recv(min(length - len(received), 1 << 20))
+            if not part:
+                raise EOFError
+            received += part
+        return bytes(received)
+
+    def send(self, data: bytes) -> None:
+        self._set_timeout()
+        self.connection.sendall(data)
+
+    def receive_sized(self) -> bytes:
+        return self.receive(_LENGTH.unpack(self.receive(_LENGTH.size))[0])
+
+    def send_sized(self, data: bytes) -> None:
+        self.send(_LENGTH.pack(len(data)) + data)
+
+    def prove(self, whose: bytes, nonce: bytes) -> None:
+        self.send(self._proof(whose, nonce))
+
+    def check(self, whose: bytes, nonce: bytes) -> None:
+        if not hmac.compare_digest(self.receive(_NONCE), self._proof(whose, nonce)):
+            raise PermissionError("the other side does not know the key")
+
+    def _proof(self, whose: bytes, nonce: bytes) -> bytes:
+        return hmac.digest(self._key, whose + nonce, "sha256")
+
+    def _set_timeout(self) -> None:
+        remaining = None if self._deadline is None else self._deadline - time.monotonic()
+        if remaining is not None and remaining <= 0:
+            raise TimeoutError
+        self.connection.settimeout(remaining)
+
+
+class _Listener:
+    """A socket in a folder of this user; on Windows, one that only this machine reaches."""
+
+    def __init__(self) -> None:
+        if _IS_WINDOWS:
+            self._folder: str | None = None
+            self._socket = socket.create_server(("127.0.0.1", 0), backlog=_MOST_WAITING)
+            self.address = str(self._socket.getsockname()[1])
+        else:
+            self._folder = tempfile.mkdtemp(prefix="tcompact-")
+            self._socket = socket.socket(socket.AF_UNIX)
+            self.address = str(Path(self._folder, "socket"))
+            try:
+                self._socket.bind(self.address)
+                self._socket.listen(_MOST_WAITING)
+            except BaseException:
+                self.close()
+                raise
+        self._socket.settimeout(_LOOK)
+
+    def accept(self) -> socket.socket:
+        return self._socket.accept()[0]
+
+    def wake(self) -> None:
+        """Ends a wait for a connection, on systems that do; elsewhere it is short."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._socket.close()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class Server:
@@ -31,9 +130,11 @@ class Server:
     def __init__(self, summarizer: Callable[[str], str]) -> None:
         self._summarizer = summarizer
         self._key = secrets.token_bytes(32)
-        self._listener = Listener(authkey=self._key)
-        self._asked: queue.SimpleQueue[tuple[Connection, str] | None] = queue.SimpleQueue()
+        self._asked: queue.SimpleQueue[tuple[_Peer, str] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._strangers: list[_Peer] = []
         self._is_closing = False
+        self._listener = _Listener()
         self.error: Exception | None = None
         """What `summarizer` raised last."""
         name = re.sub(r"[^\w.:/-]", "", getattr(summarizer, "__qualname__", type(summarizer).__qualname__))
@@ -41,21 +142,25 @@ class Server:
         self.command = f"%{_COMMAND}% {name}" if _IS_WINDOWS else f'eval "${_COMMAND}" {name}'
 
     def __enter__(self) -> Server:
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._is_closing = True
-        # Wakes the thread that waits for a connection.
-        Client(self._listener.address, authkey=self._key).close()
+        self._listener.wake()
+        self._accepting.join()
         self._listener.close()
+        with self._lock:
+            for peer in self._strangers:
+                _drop(peer)
 
     def run(self, command: list[str], text: bytes, environment: dict[str, str], flags: int) -> tuple[int, bytes, bytes]:
         """Runs the program, and returns its exit code, standard output and standard error."""
-        known = {_ADDRESS: str(self._listener.address), _KEY: self._key.hex()}
-        words = [sys.executable, "-I", "-S", __file__]
+        known = {_ADDRESS: self._listener.address, _KEY: self._key.hex()}
+        words = [sys.executable, "-I", "-S", _THIS_FILE]
         known[_COMMAND] = subprocess.list2cmdline(words) if _IS_WINDOWS else shlex.join(["exec", *words])
         pipe = subprocess.PIPE
         process = subprocess.Popen(
@@ -64,8 +169,10 @@ class Server:
         outputs: list[bytes] = []
 
         def communicate() -> None:
-            outputs.extend(process.communicate(text))
-            self._asked.put(None)
+            try:
+                outputs.extend(process.communicate(text))
+            finally:
+                self._asked.put(None)
 
         thread = threading.Thread(target=communicate, daemon=True)
         thread.start()
@@ -83,12 +190,44 @@ class Server:
         while not self._is_closing:
             try:
                 connection = self._listener.accept()
-                self._asked.put((connection, connection.recv_bytes().decode("utf-8")))
-            except Exception:  # noqa: S112 - one that lacks the key, or that went away, is not answered
+            except TimeoutError:
                 continue
+            except OSError:
+                # One that went away, or no descriptor is left for it now.
+                time.sleep(_LOOK / 10)
+                continue
+            peer = _Peer(connection, self._key)
+            with self._lock:
+                self._strangers.append(peer)
+                if len(self._strangers) > _MOST_STRANGERS:
+                    _drop(self._strangers.pop(0))
+            try:
+                # In a thread of its own, so that one that says nothing keeps nobody waiting.
+                threading.Thread(target=self._hear, args=(peer,), daemon=True).start()
+            except RuntimeError:
+                self._forget(peer)
+                connection.close()
 
-    def _answer(self, connection: Connection, prompt: str) -> None:
-        with connection:
+    def _hear(self, peer: _Peer) -> None:
+        try:
+            peer.prove(b"server", peer.receive(_NONCE))
+            nonce = secrets.token_bytes(_NONCE)
+            peer.send(nonce)
+            peer.check(b"client", nonce)
+            self._forget(peer)
+            peer.wait(_LATER)
+            self._asked.put((peer, peer.receive_sized().decode("utf-8")))
+        except Exception:
+            # One that lacks the key, says something else or nothing, or went away is not answered.
+            self._forget(peer)
+            peer.connection.close()
+
+    def _forget(self, peer: _Peer) -> None:
+        with self._lock, contextlib.suppress(ValueError):
+            self._strangers.remove(peer)
+
+    def _answer(self, peer: _Peer, prompt: str) -> None:
+        with peer.connection:
             try:
                 summary = self._summarizer(prompt)
                 if not isinstance(summary, str):
@@ -99,13 +238,46 @@ class Server:
                 answer = _FAILURE + f"{type(error).__name__}: {error}".encode("utf-8", "replace")
             # The program may wait no longer.
             with contextlib.suppress(OSError):
-                connection.send_bytes(answer)
+                peer.wait(_LATER)
+                peer.send_sized(answer)
+
+
+def _drop(peer: _Peer) -> None:
+    """Ends a connection that another thread waits for."""
+    with contextlib.suppress(OSError):
+        peer.connection.shutdown(socket.SHUT_RDWR)
+
+
+def _connect(address: str) -> socket.socket:
+    if _IS_WINDOWS:
+        return socket.create_connection(("127.0.0.1", int(address)), _SOON)
+    deadline = time.monotonic() + _SOON
+    while True:
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(_SOON)
+        try:
+            connection.connect(address)
+            return connection
+        except BlockingIOError:
+            # More wait than the system keeps.
+            connection.close()
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_LOOK / 10)
 
 
 def _main() -> int:
-    with Client(os.environ[_ADDRESS], authkey=bytes.fromhex(os.environ[_KEY])) as connection:
-        connection.send_bytes(sys.stdin.buffer.read())
-        answer = connection.recv_bytes()
+    with _connect(os.environ[_ADDRESS]) as connection:
+        peer = _Peer(connection, bytes.fromhex(os.environ[_KEY]))
+        nonce = secrets.token_bytes(_NONCE)
+        peer.send(nonce)
+        peer.check(b"server", nonce)
+        peer.prove(b"client", peer.receive(_NONCE))
+        peer.wait(_LATER)
+        peer.send_sized(sys.stdin.buffer.read())
+        # The program ends this when its `--timeout` is over.
+        peer.wait(None)
+        answer = peer.receive_sized()
     is_summary = answer[:1] == _SUMMARY
     (sys.stdout if is_summary else sys.stderr).buffer.write(answer[1:])
     return 0 if is_summary else 1

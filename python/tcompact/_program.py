@@ -9,7 +9,6 @@ import os
 import platform
 import re
 import shlex
-import shutil
 import subprocess
 import sysconfig
 from collections.abc import Callable, Mapping
@@ -22,6 +21,9 @@ from tcompact.errors import TcompactError, UsageError, from_program
 __version__ = "0.1.0"
 
 _log = logging.getLogger("tcompact")
+_BIN = "TCOMPACT_BIN"
+# How long a program may take to tell its version.
+_VERSION_SECONDS = 10
 NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 # They decide what is printed and where, which the functions of this module do themselves.
 _NOT_HERE = re.compile(
@@ -53,28 +55,27 @@ def options(flags: Mapping[str, Any]) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Returns the environment without the variables that set such a flag."""
-    prefix = "TCOMPACT_"
+    """Returns the environment without settings of the program: what is not an option here is not set."""
     return {
-        name: value
-        for name, value in os.environ.items()
-        if not (name.startswith(prefix) and _NOT_HERE.fullmatch(name.removeprefix(prefix).lower()))
+        name: value for name, value in os.environ.items() if name == _BIN or not name.upper().startswith("TCOMPACT_")
     }
 
 
 def find() -> str:
     """Returns the path of the program: `TCOMPACT_BIN`, else beside the interpreter, else on the path.
 
+    Nothing is looked for in the working directory, which can be anybody's.
+
     Raises TcompactError if there is none, or if it is older than this module.
     """
-    named = os.environ.get("TCOMPACT_BIN")
     name = "tcompact" + (sysconfig.get_config_var("EXE") or "")
+    named = _named()
     scheme = sysconfig.get_preferred_scheme("user")
     # `pip install --target` puts programs beside the packages.
     package = Path(__file__).resolve().parent.parent
     folders = [Path(sysconfig.get_path("scripts")), package / "bin", Path(sysconfig.get_path("scripts", scheme))]
     installed = (str(path) for path in (folder / name for folder in folders) if path.is_file())
-    path = named or next(installed, None) or shutil.which("tcompact")
+    path = named or next(installed, None) or _on_path(name)
     if path is None:
         raise TcompactError(
             f"this package has no program for {platform.system()} {platform.machine()}; build it in a checkout of "
@@ -85,13 +86,41 @@ def find() -> str:
     return path
 
 
+def _named() -> str | None:
+    """Returns the program that `TCOMPACT_BIN` names by its whole path, or by a name on the path."""
+    named = os.environ.get(_BIN)
+    if not named or Path(named).is_absolute():
+        return named
+    if Path(named).name != named:
+        raise TcompactError(f"{_BIN}={named}: give the whole path, or a name alone, which is looked up on the path")
+    path = _on_path(named)
+    if path is None:
+        raise TcompactError(f"{_BIN}={named}: there is no program of this name on the path")
+    return path
+
+
+def _on_path(name: str) -> str | None:
+    """Returns a program on the path, but for entries that depend on the working directory."""
+    folders = filter(Path.is_absolute, map(Path, os.environ.get("PATH", "").split(os.pathsep)))
+    paths = (folder / name for folder in folders)
+    return next((str(path) for path in paths if path.is_file() and os.access(path, os.X_OK)), None)
+
+
 @functools.cache
 def _check_version(path: str) -> None:
+    command = [path, "--version"]
     try:
         done = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, encoding="utf-8", creationflags=NO_WINDOW
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            env=environment(),
+            timeout=_VERSION_SECONDS,
+            creationflags=NO_WINDOW,
         )
-    except OSError as error:
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError) as error:
         raise TcompactError(f"{path}: the program cannot be started: {error}") from error
     words = done.stdout.split()
     if done.returncode or words[:1] != ["tcompact"]:

@@ -1,57 +1,15 @@
 //! Checks and writes the archive, which keeps what a compaction cuts away.
 
-use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::sync::OnceLock;
+use std::mem;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use serde::Deserialize;
 
 use crate::compact::{Archived, CompactionPolicy};
+use crate::files::append::{self, Appended, WaitingSections};
 use crate::files::readers::Readers;
-use crate::files::{append, links, output};
-use crate::hash::sha256;
-use crate::plan::summaries::number_rounds;
+use crate::files::{links, output};
 use crate::settings::Settings;
-use crate::transcript::framing::Document;
-
-/// The rounds of the summaries in the archive of a run, which is read when the first one is looked up.
-#[derive(Default)]
-pub(super) struct ArchivedRounds(OnceLock<HashMap<String, u32>>);
-
-impl ArchivedRounds {
-    /// Numbers the rounds of the summaries of tcompact in a document. What the archive says of one holds.
-    pub(super) fn number(&self, policy: &CompactionPolicy, document: &mut Document<'_>) {
-        let Some(archive) = policy.archive.as_deref().filter(|_| policy.has_records()) else { return };
-        let known = |text: &str| self.0.get_or_init(|| read_rounds(archive)).get(&sha256(text.as_bytes())).copied();
-        document.transcripts.iter_mut().for_each(|transcript| number_rounds(transcript, &policy.cut, known));
-    }
-}
-
-/// Reads the round of each summary in an archive, by the hash of its text. Lines that are not records have none, and so
-/// has an archive that is not there yet.
-fn read_rounds(archive: &Path) -> HashMap<String, u32> {
-    #[derive(Deserialize)]
-    struct Summarized {
-        round: u32,
-        summary_sha256: String,
-    }
-    let mut rounds = HashMap::new();
-    if !archive.is_file() {
-        return rounds;
-    }
-    let Ok(mut file) = File::open(archive).map(BufReader::new) else { return rounds };
-    let mut line = Vec::new();
-    while file.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
-        if let Ok(Summarized { round, summary_sha256 }) = serde_json::from_slice(&line) {
-            rounds.insert(summary_sha256, round);
-        }
-        line.clear();
-    }
-    rounds
-}
 
 /// Refuses an archive that cannot be written, or that is one of `others`, before anything is done or paid for.
 ///
@@ -74,25 +32,52 @@ pub(super) fn refuse_links(settings: &Settings, policy: &CompactionPolicy) -> Re
     Ok(links::refuse(Path::new(""), archive).map_err(|error| output::unwritable(archive, &error))?)
 }
 
-/// Writes archived files, then the archived messages that name them, for `readers`.
-///
-/// # Errors
-/// They cannot be written.
-pub(super) fn write(
-    settings: &Settings,
-    policy: &CompactionPolicy,
-    archived: &Archived,
-    readers: &Readers,
-) -> Result<()> {
-    if settings.action.is_read_only() {
-        return Ok(());
-    }
-    if !archived.sections.is_empty() || !archived.files.is_empty() {
+/// What waits for the archive until the result is complete.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    sections: WaitingSections,
+    files: Vec<(PathBuf, Vec<u8>)>,
+}
+
+impl Waiting {
+    /// Adds archived messages, and the files that they name. Files of lines are written at once: there can be many, and
+    /// none replaces another.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub(super) fn add(
+        &mut self,
+        settings: &Settings,
+        policy: &CompactionPolicy,
+        archived: Archived,
+        are_of_lines: bool,
+        readers: &Readers,
+    ) -> Result<()> {
+        let Archived { sections, files } = archived;
+        if settings.action.is_read_only() || sections.is_empty() && files.is_empty() {
+            return Ok(());
+        }
         refuse_links(settings, policy)?;
+        if are_of_lines {
+            append::files(&files, readers)?;
+        } else {
+            self.files.extend(files);
+        }
+        match &policy.archive {
+            Some(archive) => self.sections.add(archive, sections, are_of_lines),
+            None => Ok(()),
+        }
     }
-    append::files(&archived.files, readers)?;
-    match &policy.archive {
-        Some(archive) if !archived.sections.is_empty() => append::sections(archive, &archived.sections, readers),
-        _ => Ok(()),
+
+    /// Writes the files, then the messages that name them.
+    ///
+    /// # Errors
+    /// They cannot be written; the archive stays unchanged.
+    pub(super) fn write(&mut self, policy: &CompactionPolicy, readers: &Readers) -> Result<Option<Appended>> {
+        append::files(&mem::take(&mut self.files), readers)?;
+        match &policy.archive {
+            Some(archive) => self.sections.append(archive, readers),
+            None => Ok(None),
+        }
     }
 }

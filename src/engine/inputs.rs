@@ -241,7 +241,7 @@ pub(crate) fn copy_of(file: &Path, suffix: &str) -> PathBuf {
 impl Inputs {
     /// Removes the unfinished files of runs that were killed.
     pub(crate) fn tidy(&self) {
-        let folders: HashSet<&Path> = self.places().filter_map(|(_, output)| output.parent()).collect();
+        let folders: HashSet<&Path> = self.places().map(|(_, output)| folder(output)).collect();
         let home = self.home.as_deref().unwrap_or(Path::new(""));
         folders.into_iter().filter(|folder| links::refuse(home, folder).is_ok()).for_each(tidy);
     }

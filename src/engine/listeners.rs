@@ -41,13 +41,20 @@ fn results(settings: &Settings) -> Results {
     }
 }
 
-impl Listener for Listeners {
-    fn handle(&self, event: &Event<'_>) -> Result<()> {
+impl Listeners {
+    /// Reports an event to all but the report, which has it.
+    pub(super) fn notify_others(&self, event: &Event<'_>) -> Result<()> {
         let others: [Option<&dyn Listener>; 3] =
             [Some(&self.reporter), Some(&self.progress), self.page.as_ref().map(|page| page as &dyn Listener)];
+        others.into_iter().flatten().try_for_each(|listener| listener.handle(event))
+    }
+}
+
+impl Listener for Listeners {
+    fn handle(&self, event: &Event<'_>) -> Result<()> {
         // A report that cannot be written must not keep the event from the others.
         let reported = self.report.handle(event);
-        others.into_iter().flatten().try_for_each(|listener| listener.handle(event)).and(reported)
+        self.notify_others(event).and(reported)
     }
 }
 

@@ -10,7 +10,7 @@ use anyhow::Result;
 use crate::compact::{Compaction, CompactionPolicy, EarlierSummary, Planned, masked, redactor};
 use crate::events::Drawn;
 use crate::exit::Failure;
-use crate::files::output::{self, OutputFile};
+use crate::files::output::{self, CompleteFile, OutputFile};
 use crate::plan::Plan;
 use crate::redact::Redactor;
 use crate::report::brief;
@@ -159,12 +159,12 @@ pub(super) fn check(file: &Path, others: &[&Path]) -> Result<()> {
     output::check(Some(file))
 }
 
-/// Writes the page, whole or not at all. It is as private as the most private of the inputs.
+/// Writes the page. It is not in its place yet. It is as private as the most private of the inputs.
 ///
 /// # Errors
 /// It cannot be written; an earlier page stays unchanged.
-pub(super) fn write(page: PageBuilder, file: &Path, inputs: &Inputs) -> Result<()> {
+pub(super) fn write(page: &str, file: &Path, inputs: &Inputs) -> Result<CompleteFile> {
     let mut written = OutputFile::begin(Some(file), None, inputs.readers())?;
-    written.write(page.finish().as_bytes())?;
-    written.end(None, |_| Ok(()))
+    written.write(page.as_bytes())?;
+    written.complete(None)
 }

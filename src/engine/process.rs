@@ -98,7 +98,7 @@ pub(crate) fn run_alone(
 ) -> Result<TaskResult> {
     let listener = &crate::report::reporter::Reporter::new(settings.stderr.volume);
     let policy = &settings.policy;
-    let rounds = &crate::engine::archive::ArchivedRounds::default();
+    let rounds = &crate::engine::records::ArchivedRounds::default();
     let (page, sink, many) = (None, None, false);
     let task = Task { input, settings, policy, backend, listener, page, sink, rounds, many, repaired: false };
     let mut result = TaskResult::default();

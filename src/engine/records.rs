@@ -5,12 +5,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use anyhow::Result;
 use serde::Deserialize;
 
+use crate::compact::CompactionPolicy;
 use crate::exit::Failure;
+use crate::hash::sha256;
+use crate::plan::summaries::number_rounds;
 use crate::rewrite::restoring::Record;
+use crate::transcript::framing::Document;
 use crate::wording::reason;
 
 /// An archive, and where its records are.
@@ -153,4 +158,40 @@ impl<'p> Archive<'p> {
 
 fn unreadable(path: &Path, what: &str) -> Failure {
     Failure::unreadable(format!("--restore {} cannot be read: {what}", path.display()))
+}
+
+/// The rounds of the summaries in the archive of a run, which is read when the first one is looked up.
+#[derive(Default)]
+pub(super) struct ArchivedRounds(OnceLock<HashMap<String, u32>>);
+
+impl ArchivedRounds {
+    /// Numbers the rounds of the summaries of tcompact in a document. What the archive says of one holds.
+    pub(super) fn number(&self, policy: &CompactionPolicy, document: &mut Document<'_>) {
+        let Some(archive) = policy.archive.as_deref().filter(|_| policy.has_records()) else { return };
+        let known = |text: &str| self.0.get_or_init(|| read_rounds(archive)).get(&sha256(text.as_bytes())).copied();
+        document.transcripts.iter_mut().for_each(|transcript| number_rounds(transcript, &policy.cut, known));
+    }
+}
+
+/// Reads the round of each summary in an archive, by the hash of its text. Lines that are not records have none, and so
+/// has an archive that is not there yet.
+fn read_rounds(archive: &Path) -> HashMap<String, u32> {
+    #[derive(Deserialize)]
+    struct Summarized {
+        round: u32,
+        summary_sha256: String,
+    }
+    let mut rounds = HashMap::new();
+    if !archive.is_file() {
+        return rounds;
+    }
+    let Ok(mut file) = File::open(archive).map(BufReader::new) else { return rounds };
+    let mut line = Vec::new();
+    while file.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+        if let Ok(Summarized { round, summary_sha256 }) = serde_json::from_slice(&line) {
+            rounds.insert(summary_sha256, round);
+        }
+        line.clear();
+    }
+    rounds
 }

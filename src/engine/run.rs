@@ -12,12 +12,12 @@ use crate::events::{Event, ReportRow, Status, Totals};
 use crate::exit::{Exit, Failure};
 use crate::fault::{self, ProgramPart};
 use crate::files::input::{self, Input, LineReader, Opened, ReadOptions};
+use crate::files::output::CompleteFile;
 use crate::interrupt;
-use crate::settings::{Action, Settings, Volume};
+use crate::settings::{Action, Destination, Settings, Volume};
 use crate::sync::{lock, unpoisoned};
 use crate::wording::{counted, readable_source};
 
-use crate::engine::archive::ArchivedRounds;
 use crate::engine::backend::RunBackend;
 use crate::engine::cache::RunCache;
 use crate::engine::inputs::Inputs;
@@ -25,6 +25,7 @@ use crate::engine::journal::Journal;
 use crate::engine::listeners::{Listeners, notify};
 use crate::engine::ordered_output::Cores;
 use crate::engine::page;
+use crate::engine::records::ArchivedRounds;
 use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::sink::{NOWHERE, Records, Sink};
 use crate::engine::task::Task;
@@ -39,8 +40,6 @@ pub(super) struct Run<'b> {
     pub(super) records: Records,
     rounds: ArchivedRounds,
     totals: Mutex<Totals>,
-    /// The error of the only input, or of a report that could not be written.
-    failure: Mutex<Option<anyhow::Error>>,
 }
 
 /// An input that was opened.
@@ -69,10 +68,15 @@ impl<'b> Run<'b> {
             inputs,
             cores: Cores::of_machine(),
             cache,
-            records: Records { journal, listeners, breaches: AtomicBool::new(false) },
             rounds: ArchivedRounds::default(),
+            records: Records {
+                journal,
+                listeners,
+                breaches: AtomicBool::new(false),
+                has_page: AtomicBool::new(false),
+                failure: Mutex::new(None),
+            },
             totals: Mutex::new(totals.clone()),
-            failure: Mutex::new(None),
         };
         run.report_skipped()?;
         run.prepare_for_interrupt(&totals);
@@ -97,6 +101,10 @@ impl<'b> Run<'b> {
     /// Opens an input. A document is worked on here.
     pub(super) fn start(&self, sink: &Sink<'_>) -> Started {
         let done = |result| Started::Done(Box::new(result));
+        if let Some(why) = &*lock(&self.records.failure) {
+            // Nothing more could be reported.
+            return done(TaskResult::failed(Failure::unreadable(why.to_string()).known(true)));
+        }
         if let Some(rows) = self.finished(sink) {
             return done(TaskResult { status: Status::Finished, rows, ..TaskResult::default() });
         }
@@ -181,7 +189,7 @@ impl<'b> Run<'b> {
     pub(super) fn end_input(&self, sink: &Sink<'_>, result: TaskResult) {
         let status = result.status;
         if let Err(error) = self.records.report(&result.rows, &sink.destination_name(status)) {
-            lock(&self.failure).get_or_insert(error);
+            lock(&self.records.failure).get_or_insert(error);
         }
         let mut totals = lock(&self.totals);
         totals.join(&result.totals);
@@ -196,7 +204,7 @@ impl<'b> Run<'b> {
                     self.notify(Event::InputFailed(&error.to_string()));
                 }
             }
-            Some(error) => *lock(&self.failure) = Some(error),
+            Some(error) => *lock(&self.records.failure) = Some(error),
             None if self.inputs.many => {
                 let only_would = matches!(self.settings.action, Action::DryRun { .. } | Action::Diff);
                 let left_out = result.rows.first().and_then(ReportRow::why);
@@ -216,15 +224,16 @@ impl<'b> Run<'b> {
     /// # Errors
     /// The error of the only input. The errors of several inputs are reported as events.
     pub(super) fn end(self) -> Result<(Exit, Totals)> {
-        let Run { settings, inputs, totals, failure, records, .. } = self;
-        let Records { listeners: Listeners { page, progress, .. }, breaches, journal } = records;
+        let Run { settings, inputs, totals, records, .. } = self;
+        let Records { listeners: Listeners { page, progress, .. }, breaches, journal, has_page, failure } = records;
         drop(progress);
         let totals = unpoisoned(totals.into_inner());
+        let told = |error| with_what_is_done(error, &totals, settings);
         if let Some(failure) = unpoisoned(failure.into_inner()) {
-            return Err(failure);
+            return Err(if inputs.many { told(failure) } else { failure });
         }
-        if let Some((page, file)) = page.zip(settings.output.html.as_deref()) {
-            page::write(page, file, inputs)?;
+        if let Some((page, file)) = page.zip(settings.output.html.as_deref()).filter(|_| !has_page.into_inner()) {
+            page::write(&page.finish(), file, inputs).and_then(CompleteFile::put).map_err(told)?;
         }
         let is_paid_for = totals.requests > 0 || totals.cached > 0;
         if totals.failed == 0 && !is_paid_for && !settings.output.resume {
@@ -274,4 +283,20 @@ impl<'b> Run<'b> {
     pub(super) fn notify(&self, event: Event<'_>) {
         notify(&self.records.listeners, event);
     }
+}
+
+/// Adds to an error of the report or the page what is written all the same.
+fn with_what_is_done(error: anyhow::Error, totals: &Totals, settings: &Settings) -> anyhow::Error {
+    let Totals { compacted, unchanged, passed_through, .. } = *totals;
+    let files = match settings.output.destination {
+        Destination::InPlace(_) => compacted,
+        _ => compacted + unchanged + passed_through,
+    };
+    let done = match settings.output.destination {
+        _ if files == 0 || settings.action.is_read_only() => return error,
+        Destination::InPlace(_) => format!("replaced before that: {}", counted(files, "file")),
+        Destination::Folder(_) => format!("written before that: {}", counted(files, "file")),
+        Destination::Stdout | Destination::File(_) => "the result is written all the same".to_owned(),
+    };
+    Failure::unreadable(format!("{error}; {done}")).into()
 }

@@ -1,5 +1,7 @@
 //! Where the result of one input goes, and when it is written.
 
+mod placing;
+
 use std::borrow::Cow;
 use std::fs::{self, Metadata};
 use std::io;
@@ -12,13 +14,11 @@ use anyhow::Result;
 
 use crate::compact::CompactionPolicy;
 use crate::engine::inputs::{Entry, Inputs, copy_of};
-use crate::engine::journal::{FinishedFile, Journal};
+use crate::engine::journal::Journal;
 use crate::engine::ordered_output::{FirstFailed, OrderedOutput};
 use crate::events::{Event, FinishedRow, Largest, Listener, ReportRow, Status, Totals, UnchangedReasons};
 use crate::exit::{Exit, Failure};
 use crate::files::compression::Compression;
-use crate::files::hash::hash_of;
-use crate::files::identity::Stamp;
 use crate::files::input::ReadHash;
 use crate::files::links;
 use crate::files::output::{self, OutputFile};
@@ -43,6 +43,10 @@ pub(super) struct Records {
     pub(super) listeners: Listeners,
     /// Whether `--check` found a violation.
     pub(super) breaches: AtomicBool,
+    /// Whether the page is written.
+    pub(super) has_page: AtomicBool,
+    /// The error of the only input, or of a report or page that could not be written.
+    pub(super) failure: Mutex<Option<anyhow::Error>>,
 }
 
 impl Records {
@@ -66,6 +70,8 @@ pub(super) struct Sink<'b> {
     pub(super) ordered: OrderedOutput<ResultPiece>,
     /// Its first piece that failed; later pieces are skipped.
     pub(super) failed: FirstFailed,
+    /// Whether what is written of it has gone at once: to standard output, a device or a pipe.
+    is_stream: bool,
     written: Mutex<Written>,
     /// The metadata of the file before it was read.
     metadata: Option<Metadata>,
@@ -78,6 +84,8 @@ pub(super) struct Sink<'b> {
 struct Written {
     /// The rows, totals and status of all pieces so far. What else they had is written.
     result: TaskResult,
+    /// What waits for the archive.
+    archived: archive::Waiting,
     output: Option<OutputFile>,
     compression: Option<Compression>,
     /// Whether it has one conversation a line.
@@ -108,7 +116,9 @@ impl<'b> Sink<'b> {
         let metadata = entry.path.as_deref().and_then(|path| metadata_of(path).ok());
         let readers = Readers::of([entry.path.as_deref()]);
         let ordered = OrderedOutput::from(index);
-        Sink { index, entry, inputs, settings, records, policy, ordered, failed, written, metadata, readers }
+        let is_file = |path: &Path| !output::is_stream(path);
+        let is_stream = settings.action.prints() || !entry.output.as_deref().is_some_and(is_file);
+        Sink { index, entry, inputs, settings, records, policy, ordered, failed, is_stream, written, metadata, readers }
     }
 
     /// Returns its name for reports.
@@ -211,17 +221,18 @@ impl<'b> Sink<'b> {
         written.result.changed |= result.changed;
         written.result.note_compacted(result.status == Status::Compacted);
         written.result.totals.join(&result.totals);
-        // The archive comes first: if the result cannot be written, the messages exist twice rather than nowhere.
-        archive::write(self.settings, &self.policy, &archived, self.archive_readers())?;
+        let are_of_lines = written.as_lines && !self.is_stream;
+        let readers = self.archive_readers();
+        written.archived.add(self.settings, &self.policy, archived, are_of_lines, readers)?;
         if !self.needs_writing(written) {
             return Ok(true);
         }
-        let has_reader = self.output(written)?.write_parts(content.pieces(&input))?;
-        if written.as_lines && self.is_printed() {
-            written.printed = true;
-            written.drawn.clear();
-            self.records.report(&mem::take(&mut written.result.rows), &self.destination_name(Status::Compacted))?;
+        if !self.is_stream {
+            return self.output(written)?.write_parts(content.pieces(&input));
         }
+        let write = |written: &mut Written| self.output(written)?.write_parts(content.pieces(&input));
+        let has_reader = self.write_after_sides(written, write)?;
+        written.printed |= written.as_lines;
         Ok(has_reader)
     }
 
@@ -270,10 +281,8 @@ impl<'b> Sink<'b> {
             None if self.settings.action.is_read_only() => Ok(()),
             None => self.place(&mut written),
         };
-        let mut result = mem::take(&mut written.result);
-        if result.status == Status::Unchanged && written.passed_through {
-            result.status = Status::PassedThrough;
-        }
+        let status = written.status();
+        let result = TaskResult { status, ..mem::take(&mut written.result) };
         match placed {
             Ok(()) => result,
             Err(error) => self.failed(result, error, written.has_result),
@@ -310,88 +319,6 @@ impl<'b> Sink<'b> {
         TaskResult { status: Status::Failed, rows, totals, error: Some(error), ..TaskResult::default() }
     }
 
-    fn place(&self, written: &mut Written) -> Result<()> {
-        written.has_result = true;
-        let output = written.output.take();
-        match (&self.settings.output.destination, self.places()) {
-            (Destination::Folder(_), Some((path, _))) => {
-                // Compressing the same text again could give other bytes, so the file is copied.
-                let output = output.filter(|_| written.result.changed || written.compression.is_none());
-                let now = fs::metadata(path).ok();
-                self.put(written, path, now.as_ref(), output)?;
-            }
-            (Destination::InPlace(suffix), Some((path, _))) if written.result.changed => {
-                // A link that took the place of the file, before or after it was read, leads to another file.
-                let target = output.as_ref().and_then(OutputFile::place).unwrap_or(path);
-                let (now, there) = (fs::metadata(path).ok(), fs::metadata(target).ok());
-                let before = self.metadata.as_ref().and_then(Stamp::of);
-                if [&now, &there].iter().any(|now| now.as_ref().and_then(Stamp::of) != before) {
-                    let message =
-                        format!("{} was changed meanwhile, and stays unchanged now; run again", path.display());
-                    return Err(Failure::unreadable(message).into());
-                }
-                if let Some(copy) = suffix.as_ref().and_then(|suffix| self.copy(suffix)) {
-                    output::keep_copy(path, &copy)?;
-                }
-                self.put(written, path, now.as_ref(), output)?;
-            }
-            (Destination::InPlace(_), Some((_, place))) => {
-                let hash = written.read_hash.as_ref().map(ReadHash::hash).unwrap_or_default();
-                let file = FinishedFile { place, read: &hash, result: &hash };
-                self.note(written, &file).map_err(|error| output::unwritable(place, &error))?;
-            }
-            _ => {
-                // A file without lines has a result too.
-                written.output = output;
-                self.output(written)?;
-                written.output.take().map_or(Ok(()), |output| output.end(None, |_| Ok(())))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Puts the result for a file, or a copy of the unchanged file, in its place with the mode and times of `like`, and
-    /// notes it in the journal. A file that is replaced is noted before: afterwards nothing shows that it was another.
-    fn put(&self, written: &Written, path: &Path, like: Option<&Metadata>, output: Option<OutputFile>) -> Result<()> {
-        let has_journal = self.records.journal.is_some();
-        let place = self.entry.output.as_deref().unwrap_or(path);
-        let read = written.read_hash.as_ref().map(ReadHash::hash).unwrap_or_default();
-        let mut result_hash = String::new();
-        let in_place = matches!(self.settings.output.destination, Destination::InPlace(_));
-        let is_copy = output.is_none();
-        let before = |file: &Path| {
-            if has_journal {
-                // A file that was neither changed nor compressed again has the bytes that were read.
-                let is_the_same = !is_copy && !written.result.changed && written.compression.is_none();
-                result_hash = if is_the_same { read.clone() } else { hash_of(file)? };
-            }
-            if is_copy && has_journal && result_hash != read {
-                return Err(io::Error::other(format!("{} was changed meanwhile; run again", path.display())));
-            }
-            let file = FinishedFile { place, read: &read, result: &result_hash };
-            if in_place { self.note(written, &file) } else { Ok(()) }
-        };
-        self.refuse_links()?;
-        match output {
-            Some(output) => output.end(like, before)?,
-            None => output::copy(path, place, before)?,
-        }
-        let file = FinishedFile { place, read: &read, result: &result_hash };
-        let noted = if in_place { Ok(()) } else { self.note(written, &file) };
-        Ok(noted.map_err(|error| output::unwritable(place, &error))?)
-    }
-
-    /// Notes in the journal that a file is finished. A file whose summarizer failed is not: the next run tries it
-    /// again.
-    fn note(&self, written: &Written, file: &FinishedFile<'_>) -> io::Result<()> {
-        let in_place = matches!(self.settings.output.destination, Destination::InPlace(_));
-        let certain = in_place && file.read != file.result;
-        match self.records.journal.as_ref().filter(|_| !written.passed_through) {
-            Some(journal) => journal.note(file, written.finished_rows(), certain),
-            None => Ok(()),
-        }
-    }
-
     /// Describes the place of its result, for people.
     pub(super) fn destination_name(&self, status: Status) -> String {
         let in_place = matches!(self.settings.output.destination, Destination::InPlace(_));
@@ -418,6 +345,14 @@ impl Written {
             all.extend(rows);
             self.drawn.extend((from..all.len()).filter(|&at| all[at].page.is_some()));
             html::keep_largest(all, &mut self.drawn);
+        }
+    }
+
+    /// Returns how the input ended so far.
+    fn status(&self) -> Status {
+        match self.result.status {
+            Status::Unchanged if self.passed_through => Status::PassedThrough,
+            status => status,
         }
     }
 

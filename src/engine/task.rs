@@ -18,8 +18,9 @@ use crate::transcript::Transcript;
 use crate::transcript::framing::Document;
 use crate::wording::readable_source;
 
-use crate::engine::archive::{self, ArchivedRounds};
+use crate::engine::archive;
 use crate::engine::listeners::notify;
+use crate::engine::records::ArchivedRounds;
 use crate::engine::sink::Sink;
 
 /// One input, with all that determines its result.

@@ -11,7 +11,9 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::files::identity::FileId;
 use crate::files::output;
+use crate::files::paths::folder;
 use crate::files::readers::Readers;
 use crate::sanitize::reveal;
 
@@ -45,14 +47,93 @@ pub(crate) fn check(file: &Path, others: &[Option<&Path>]) -> Result<()> {
     Ok(writable.map_err(|error| unwritable(file, &error))?)
 }
 
-/// Appends sections, all or none, each with the time. Creates the archive, for `readers`, if it does not exist.
-///
-/// # Errors
-/// They cannot be written; the archive stays unchanged.
-pub(crate) fn sections(file: &Path, sections: &[Section], readers: &Readers) -> Result<()> {
+fn write_sections(out: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
     let now = now();
-    let write = |out: &mut dyn Write| sections.iter().try_for_each(|section| write_section(out, section, &now));
-    Ok(append(file, write, readers).map_err(|error| unwritable(file, &error))?)
+    sections.iter().try_for_each(|section| write_section(out, section, &now))
+}
+
+/// Sections that wait until the result is complete: those of a document in memory, those of lines in a file without a
+/// name.
+#[derive(Debug, Default)]
+pub(crate) struct WaitingSections {
+    sections: Vec<Section>,
+    of_lines: Option<File>,
+}
+
+impl WaitingSections {
+    /// Adds sections for the archive `file`.
+    ///
+    /// # Errors
+    /// Those of lines cannot be written beside the archive.
+    pub(crate) fn add(&mut self, file: &Path, sections: Vec<Section>, are_of_lines: bool) -> Result<()> {
+        if !are_of_lines || sections.is_empty() {
+            self.sections.extend(sections);
+            return Ok(());
+        }
+        let mut write = || {
+            let spool = match &mut self.of_lines {
+                Some(spool) => spool,
+                none => {
+                    make_folder_of(file)?;
+                    none.insert(tempfile::tempfile_in(folder(file))?)
+                }
+            };
+            let mut out = BufWriter::with_capacity(1 << 16, spool);
+            write_sections(&mut out, &sections).and_then(|()| out.flush())
+        };
+        Ok(write().map_err(|error| unwritable(file, &error))?)
+    }
+
+    /// Appends what waits, all or none, each section with the time; nothing where nothing waits. Creates the archive,
+    /// for `readers`, if it does not exist.
+    ///
+    /// # Errors
+    /// It cannot be written; the archive stays unchanged.
+    pub(crate) fn append(&mut self, file: &Path, readers: &Readers) -> Result<Option<Appended>> {
+        let WaitingSections { sections, of_lines } = std::mem::take(self);
+        if sections.is_empty() && of_lines.is_none() {
+            return Ok(None);
+        }
+        let write = |out: &mut dyn Write| {
+            if let Some(mut spool) = of_lines {
+                spool.rewind()?;
+                io::copy(&mut spool, out)?;
+            }
+            write_sections(out, &sections)
+        };
+        Ok(append(file, write, readers).map(Some).map_err(|error| unwritable(file, &error))?)
+    }
+}
+
+/// What was appended to an archive, which is locked until this is dropped or unlocked.
+#[derive(Debug)]
+pub(crate) struct Appended {
+    archive: File,
+    file: PathBuf,
+    length_before: u64,
+    length_after: u64,
+    /// Whether the archive was not there before.
+    is_new: bool,
+}
+
+impl Appended {
+    /// Lets others append.
+    pub(crate) fn unlock(&self) {
+        // It is unlocked when it is closed, too.
+        let _ = self.archive.unlock();
+    }
+
+    /// Removes what was appended, since the result that it belongs to has no place. Returns whether that was done: what
+    /// another run has appended since stays, with all before it.
+    pub(crate) fn take_back(&self) -> bool {
+        let is_last = || io::Result::Ok(self.archive.metadata()?.len() == self.length_after);
+        let cut = accept_missing_locks(self.archive.lock()).and_then(|()| is_last());
+        let is_cut = cut.unwrap_or(false) && self.archive.set_len(self.length_before).is_ok();
+        if is_cut && self.is_new && self.length_before == 0 {
+            let _ = fs::remove_file(&self.file);
+        }
+        is_cut
+    }
 }
 
 /// Writes a section with the time. A record can be as large as the input, so it is not copied.
@@ -81,11 +162,14 @@ fn now() -> String {
     humantime::format_rfc3339_micros(now).to_string().replace('Z', "+00:00")
 }
 
-fn append(file: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>, readers: &Readers) -> io::Result<()> {
+fn append(
+    file: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    readers: &Readers,
+) -> io::Result<Appended> {
     make_folder_of(file)?;
-    let mut archive = open(file, readers)?;
-    // Others that append wait, so the truncation below only removes what was written here.
-    accept_missing_locks(archive.lock())?;
+    let is_new = fs::symlink_metadata(file).is_err();
+    let mut archive = open_locked(file, readers)?;
     let before = archive.metadata()?.len();
     let begin: &[u8] = if ends_a_line(&mut archive, before)? { b"" } else { b"\n" };
     let mut out = BufWriter::with_capacity(1 << 16, &archive);
@@ -93,11 +177,29 @@ fn append(file: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>, rea
     // What a failed write has left is not written when the buffer goes.
     drop(out.into_parts());
     let written = written.and_then(|()| archive.sync_all());
-    if written.is_err() {
+    let after = archive.metadata()?.len();
+    let appended = Appended { archive, file: file.to_owned(), length_before: before, length_after: after, is_new };
+    if let Err(error) = written {
         // Half a section would make the archive unreadable.
-        let _ = archive.set_len(before);
+        appended.take_back();
+        return Err(error);
     }
-    written
+    Ok(appended)
+}
+
+/// Opens an archive and locks it. Others that append wait, so only what was written here is taken back.
+fn open_locked(file: &Path, readers: &Readers) -> io::Result<File> {
+    loop {
+        let archive = open(file, readers)?;
+        accept_missing_locks(archive.lock())?;
+        // A run that failed can remove its new archive while others wait for the lock.
+        let opened = FileId::of(&archive.metadata()?);
+        match fs::metadata(file).map(|there| FileId::of(&there)) {
+            Ok(there) if there == opened => return Ok(archive),
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
 }
 
 /// Opens an archive to append to it. A new archive is for `readers` from the first moment, whichever of several runs
@@ -204,6 +306,30 @@ mod tests {
         for other in [Errno::IO, Errno::BADF, Errno::DEADLK] {
             assert!(locked(other).is_err(), "{other}");
         }
+    }
+
+    #[test]
+    fn what_is_taken_back_takes_nothing_of_others_along() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let archive = folder.path().join("archive.jsonl");
+        let line = |text: &'static str| append(&archive, |out| out.write_all(text.as_bytes()), &Readers::default());
+        let first = line("first\n").expect("written");
+        std::thread::scope(|scope| {
+            // It waits for the lock of an archive that is gone when it gets it.
+            let second = scope.spawn(|| line("second\n").map(drop));
+            std::thread::sleep(Duration::from_millis(50));
+            assert!(first.take_back());
+            drop(first);
+            second.join().expect("no panic").expect("written");
+        });
+        let third = line("third\n").expect("written");
+        third.unlock();
+        drop(line("fourth\n").expect("written"));
+        assert!(!third.take_back());
+        assert_eq!(fs::read_to_string(&archive).expect("there"), "second\nthird\nfourth\n");
+        drop(third);
+        assert!(line("fifth\n").expect("written").take_back());
+        assert_eq!(fs::read_to_string(&archive).expect("there"), "second\nthird\nfourth\n");
     }
 
     #[test]

@@ -14,6 +14,8 @@ use crate::interrupt::Temporary;
 
 /// The first and last characters of the names of unfinished files.
 const NAME: (&str, &str) = (".tcompact-", ".part");
+/// The number of random letters and digits between them.
+const RANDOM: usize = 6;
 
 /// A new file that is not in its place yet.
 pub(crate) struct AtomicFile {
@@ -68,13 +70,11 @@ impl AtomicFile {
         file.sync_all()
     }
 
-    /// Takes its place. Calls `then` before, with the path that the file has until then.
+    /// Takes its place once it is finished.
     ///
     /// # Errors
-    /// It cannot take its place, or `then` failed; the file there stays unchanged.
-    pub(crate) fn replace(self, like: Option<&Metadata>, then: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
-        self.finish(like)?;
-        then(self.file.path())?;
+    /// It cannot; the file there stays unchanged.
+    pub(crate) fn persist(self) -> io::Result<()> {
         self.file.persist(&self.place).map(drop).map_err(|error| error.error)
     }
 
@@ -89,7 +89,8 @@ impl AtomicFile {
 
 /// Whether a file name is one of an unfinished file.
 pub(crate) fn is_unfinished(name: &str) -> bool {
-    name.starts_with(NAME.0) && name.ends_with(NAME.1)
+    let random = name.strip_prefix(NAME.0).and_then(|name| name.strip_suffix(NAME.1));
+    random.is_some_and(|random| random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
 /// Removes the unfinished files in a folder that no running program holds.
@@ -110,7 +111,7 @@ pub(crate) fn tidy(folder: &Path) {
 /// mode once it is whole.
 fn builder<'n>(place: &Path, readers: &Readers) -> tempfile::Builder<'n, 'n> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(NAME.0).suffix(NAME.1);
+    builder.prefix(NAME.0).rand_bytes(RANDOM).suffix(NAME.1);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -138,7 +139,7 @@ mod tests {
         tidy(&within);
         assert_eq!(fs::read_dir(&within).expect("a folder").count(), 4);
         assert!(held.file.path().exists());
-        held.replace(None, |_| Ok(())).expect("it takes its place");
+        held.finish(None).and_then(|()| held.persist()).expect("it takes its place");
         assert!(within.join("a.json").is_file());
     }
 
@@ -154,7 +155,7 @@ mod tests {
         let new = AtomicFile::beside(&place, &Readers::of_file(Some(&like))).expect("made");
         let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
         assert_eq!(mode(new.file.path()), 0o600);
-        new.replace(Some(&like), |_| Ok(())).expect("it takes its place");
+        new.finish(Some(&like)).and_then(|()| new.persist()).expect("it takes its place");
         assert_eq!(mode(&place), 0o600);
     }
 }

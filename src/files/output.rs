@@ -10,7 +10,7 @@ use crate::standard_streams::{self, check_stdout};
 use crate::wording;
 use anyhow::Result;
 
-use crate::files::atomic::AtomicFile;
+use crate::files::atomic::{AtomicFile, tidy};
 use crate::files::compression::{Compression, Compressor};
 use crate::files::hash::hash_of;
 use crate::files::identity::FileId;
@@ -65,7 +65,7 @@ fn in_place(file: Option<String>) -> Advice {
 }
 
 /// Refuses an output that cannot be written, which is standard output if there is no path, before anything is done or
-/// paid for.
+/// paid for. Removes what a run that was killed left beside it.
 ///
 /// # Errors
 /// That it cannot.
@@ -74,6 +74,7 @@ pub(crate) fn check(output: Option<&Path>) -> Result<()> {
     match OutputTarget::of(output) {
         // The file for the test is removed.
         Ok(OutputTarget::File(path)) => {
+            tidy(folder(&path));
             Ok(can_make_files_in(folder(&path)).map_err(|error| unwritable(output, &error))?)
         }
         Ok(OutputTarget::Device(_)) => Ok(()),
@@ -106,7 +107,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 pub(crate) fn write<'p>(pieces: impl Iterator<Item = &'p [u8]>, path: Option<&Path>, readers: &Readers) -> Result<()> {
     let mut output = OutputFile::begin(path, path.and_then(Compression::of_name), readers)?;
     output.write_parts(pieces)?;
-    output.end(None, |_| Ok(()))
+    output.complete(None)?.put()
 }
 
 /// Writes to standard output and flushes it. Returns whether it still has a reader.
@@ -198,34 +199,56 @@ impl OutputFile {
         Ok(written.map(|()| true).map_err(|error| unwritable(&self.path, &error))?)
     }
 
-    /// Puts the file in its place, with the mode and times of `like`. Calls `then` before, with the path that the file
-    /// has until then.
+    /// Completes the file, with the mode and times of `like`. It is not in its place yet.
     ///
     /// # Errors
-    /// It cannot take its place; the earlier file stays unchanged.
-    pub(crate) fn end(self, like: Option<&Metadata>, then: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
-        let ended = || {
-            let OutputSink::File(file, packing) = self.sink else { return Ok(()) };
-            packing.map_or(Ok(()), Compressor::end)?;
-            file.replace(like, then)
-        };
-        Ok(ended().map_err(|error| unwritable(&self.path, &error))?)
+    /// It cannot be written; the earlier file stays unchanged.
+    pub(crate) fn complete(self, like: Option<&Metadata>) -> Result<CompleteFile> {
+        let OutputFile { sink, path } = self;
+        let OutputSink::File(file, packing) = sink else { return Ok(CompleteFile { file: None, path }) };
+        let completed = packing.map_or(Ok(()), Compressor::end).and_then(|()| file.finish(like));
+        completed.map_err(|error| unwritable(&path, &error))?;
+        Ok(CompleteFile { file: Some(file), path })
     }
 }
 
-/// Copies a file with its mode and times, whole or not at all. Calls `then` before the copy takes its place.
+/// A file that is written and synced, and not in its place yet; or a stream, which has all of it already.
+pub(crate) struct CompleteFile {
+    file: Option<AtomicFile>,
+    /// The path that the user gave.
+    path: PathBuf,
+}
+
+impl CompleteFile {
+    /// Returns the path that the file has until it is in its place.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.file.as_ref().map(|file| file.file.path())
+    }
+
+    /// Puts the file in its place.
+    ///
+    /// # Errors
+    /// It cannot take its place; the earlier file stays unchanged.
+    pub(crate) fn put(self) -> Result<()> {
+        let put = self.file.map_or(Ok(()), AtomicFile::persist);
+        Ok(put.map_err(|error| unwritable(&self.path, &error))?)
+    }
+}
+
+/// Copies a file with its mode and times. The copy is not in its place yet.
 ///
 /// # Errors
-/// The file cannot be read or written, or `then` failed.
-pub(crate) fn copy(from: &Path, to: &Path, then: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
+/// The file cannot be read or written.
+pub(crate) fn copied(from: &Path, to: &Path) -> Result<CompleteFile> {
     let copied = || {
-        let OutputTarget::File(target) = OutputTarget::of(to)? else { return fs::copy(from, to).map(drop) };
+        let OutputTarget::File(target) = OutputTarget::of(to)? else { return fs::copy(from, to).map(|_| None) };
         let like = fs::metadata(from)?;
         let file = AtomicFile::beside(&target, &Readers::of_file(Some(&like)))?;
         io::copy(&mut File::open(from)?, &mut file.file.as_file())?;
-        file.replace(Some(&like), then)
+        file.finish(Some(&like)).map(|()| Some(file))
     };
-    Ok(copied().map_err(|error| unwritable(to, &error))?)
+    let file = copied().map_err(|error| unwritable(to, &error))?;
+    Ok(CompleteFile { file, path: to.to_owned() })
 }
 
 /// Refuses a copy that would replace another file.
@@ -235,25 +258,26 @@ pub(crate) fn copy(from: &Path, to: &Path, then: impl FnOnce(&Path) -> io::Resul
 pub(crate) fn check_copy(from: &Path, to: &Path) -> Result<()> {
     match fs::symlink_metadata(to) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        _ => keep_copy(from, to),
+        _ => keep_copy(from, to).map(drop),
     }
 }
 
-/// Makes a copy of a file that never replaces another. A file with the same content is as good.
+/// Makes a copy of a file that never replaces another. A file with the same content is as good. Returns whether the
+/// copy is new.
 ///
 /// # Errors
 /// There is another file, or the copy cannot be written.
-pub(crate) fn keep_copy(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn keep_copy(from: &Path, to: &Path) -> Result<bool> {
     let kept = || match fs::symlink_metadata(to) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let like = fs::metadata(from)?;
             let file = AtomicFile::beside(to, &Readers::of_file(Some(&like)))?;
             io::copy(&mut File::open(from)?, &mut file.file.as_file())?;
             file.finish(Some(&like))?;
-            file.persist_new()
+            file.persist_new().map(|()| true)
         }
         Err(error) => Err(error),
-        Ok(there) if there.is_file() && hash_of(to)? == hash_of(from)? => Ok(()),
+        Ok(there) if there.is_file() && hash_of(to)? == hash_of(from)? => Ok(false),
         Ok(_) => {
             Err(io::Error::other("it is there already and holds something else; move it away, or name another suffix"))
         }
@@ -289,6 +313,12 @@ impl OutputTarget {
 fn file(output: Option<&Path>) -> Option<&Path> {
     const STDOUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
     output.filter(|output| !STDOUT.iter().any(|name| *output == Path::new(name)))
+}
+
+/// Whether what is written to a path has gone at once: to standard output, a device or a pipe.
+pub(crate) fn is_stream(path: &Path) -> bool {
+    let is_other = |there: Metadata| !there.is_file() && !there.is_dir();
+    file(Some(path)).is_none() || fs::metadata(path).is_ok_and(is_other)
 }
 
 /// Follows a chain of links to a file that need not exist.
@@ -362,7 +392,7 @@ mod tests {
         let parts: Vec<Vec<u8>> = (b'a'..).zip(sizes).map(|(byte, size)| vec![byte; size]).collect();
         let mut output = OutputFile::begin(Some(&place), None, &Readers::default()).expect("begun");
         assert!(output.write_parts(parts.iter().map(Vec::as_slice)).expect("written"));
-        output.end(None, |_| Ok(())).expect("in its place");
+        output.complete(None).and_then(CompleteFile::put).expect("in its place");
         assert!(fs::read(&place).expect("there") == parts.concat());
     }
 }

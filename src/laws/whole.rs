@@ -199,7 +199,7 @@ pub(crate) fn restore(bytes: &[u8]) {
         restore_file(&archive, &short, &long).ok();
         return;
     };
-    append::sections(&archive, &outcome.archived.sections, &Default::default()).expect("written");
+    append_sections(&archive, outcome.archived.sections.clone());
     fs::write(&short, &outcome.text).expect("written");
     let mut tampered = fs::read(&archive).expect("an archive");
     for _ in 0..choices.below(4) {
@@ -238,6 +238,13 @@ fn is_partly(restore_text: &str, text: &str, outcome: &Processed) -> bool {
     let mut lines = text.split('\n').zip(outcome.text.split('\n'));
     let is_one = |line: &str| lines.next().is_some_and(|(long, short)| line == long || line == short || is_step(line));
     is_step(restore_text) || restore_text.split('\n').all(is_one) && lines.next().is_none()
+}
+
+/// Appends sections to an archive.
+pub(crate) fn append_sections(archive: &Path, sections: Vec<Section>) {
+    let mut waiting = append::WaitingSections::default();
+    waiting.add(archive, sections, false).expect("they wait");
+    waiting.append(archive, &Default::default()).expect("written");
 }
 
 /// Restores a text by an archive.

@@ -81,7 +81,8 @@ impl Reserved {
         file.rewind()?;
         file.write_all(line.as_bytes())?;
         file.as_file().set_len(line.len() as u64)?;
-        self.file.replace(None, |_| Ok(()))
+        self.file.finish(None)?;
+        self.file.persist()
     }
 }
 

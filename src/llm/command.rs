@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// The most bytes that are read of its output. A summary has a few thousand.
 const MOST_OUTPUT: u64 = 16 << 20;
 
-/// Runs `command` with the system's shell (`sh -c`, on Windows `cmd /C`), and returns its output.
+/// Runs `command` with the system's shell (`/bin/sh -c`, on Windows `cmd /C`), and returns its output.
 ///
 /// # Errors
 /// It could not be started, took longer than `timeout`, printed too much, or did not exit with 0. The message has the
@@ -131,7 +131,8 @@ fn wait(child: &mut Child, stdout: &mut Output, deadline: Instant) -> Result<Exi
 /// it started.
 #[cfg(not(windows))]
 fn shell(command: &str) -> Command {
-    let mut shell = Command::new("sh");
+    // Not the first on the path: there can be others in the working directory.
+    let mut shell = Command::new("/bin/sh");
     shell.args(["-c", command]);
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut shell, 0);

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -265,6 +266,10 @@ pub(crate) fn check(file: &Path, others: &[&Path], readers: &Readers) -> Result<
         let message = format!("--report {name} is another file of this command; name one of its own");
         return Err(Failure::usage(message).into());
     }
+    // To open a pipe and close it again would tell its reader that nothing comes.
+    if output::is_stream(file) {
+        return Ok(());
+    }
     let made = readers.open(OpenOptions::new().append(true).create(true), file);
     Ok(made.and_then(|made| readers.apply(&made, None)).map_err(|error| unwritable(file, &error))?)
 }
@@ -273,8 +278,18 @@ pub(crate) fn check(file: &Path, others: &[&Path], readers: &Readers) -> Result<
 #[derive(Debug)]
 pub(crate) struct Report {
     path: Option<PathBuf>,
-    file: Mutex<Option<File>>,
+    file: Mutex<Option<ReportFile>>,
 }
+
+#[derive(Debug)]
+struct ReportFile {
+    file: File,
+    /// The bytes of its whole lines.
+    length: u64,
+}
+
+/// The bytes of lines that were added.
+pub(crate) type Added = Range<u64>;
 
 impl Report {
     /// Returns a report in a file. The first line replaces an existing report.
@@ -282,22 +297,52 @@ impl Report {
         Report { path: path.map(Path::to_owned), file: Mutex::default() }
     }
 
-    /// Adds conversations as soon as they are done.
-    fn add(&self, conversations: &[ReportRow]) -> Result<()> {
-        let Some(path) = self.path.as_ref().filter(|_| !conversations.is_empty()) else { return Ok(()) };
+    /// Adds conversations as soon as they are done, all or none.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub(crate) fn add(&self, conversations: &[ReportRow]) -> Result<Added> {
+        let Some(path) = self.path.as_ref().filter(|_| !conversations.is_empty()) else { return Ok(0..0) };
         let lines: String = conversations.iter().map(json_line).collect();
-        let write = || match &mut *lock(&self.file) {
-            Some(file) => file.write_all(lines.as_bytes()),
-            none => none.insert(File::create(path)?).write_all(lines.as_bytes()),
+        let write = || {
+            let mut report = lock(&self.file);
+            let report = match &mut *report {
+                Some(report) => report,
+                none => none.insert(ReportFile { file: File::create(path)?, length: 0 }),
+            };
+            let start = report.length;
+            if let Err(error) = report.file.write_all(lines.as_bytes()) {
+                report.cut(start);
+                return Err(error);
+            }
+            report.length += lines.len() as u64;
+            Ok(start..report.length)
         };
         Ok(write().map_err(|error| unwritable(path, &error))?)
+    }
+
+    /// Removes lines that were added last: what they tell of did not come to pass. A pipe keeps them.
+    pub(crate) fn take_back(&self, added: &Added) {
+        if let Some(report) = lock(&self.file).as_mut().filter(|report| !added.is_empty() && report.length == added.end)
+        {
+            report.cut(added.start);
+        }
+    }
+}
+
+impl ReportFile {
+    /// Cuts a file; a pipe stays as it is.
+    fn cut(&mut self, length: u64) {
+        if self.file.set_len(length).and_then(|()| self.file.seek(SeekFrom::Start(length))).is_ok() {
+            self.length = length;
+        }
     }
 }
 
 impl Listener for Report {
     fn handle(&self, event: &Event<'_>) -> Result<()> {
         match event {
-            Event::Done { conversations, .. } => self.add(conversations),
+            Event::Done { conversations, .. } => self.add(conversations).map(drop),
             _ => Ok(()),
         }
     }

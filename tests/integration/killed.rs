@@ -55,7 +55,7 @@ fn assert_resumes(folder: &Path, arguments: &[&str], expected: &BTreeMap<PathBuf
 }
 
 /// Whether `strace`, which can kill the program at a system call, is installed and permitted.
-fn can_trace() -> bool {
+pub(crate) fn can_trace() -> bool {
     let traced = Command::new("strace").args(["-o", "/dev/null", "true"]).stderr(Stdio::null()).status();
     traced.is_ok_and(|status| status.success())
 }
@@ -96,7 +96,7 @@ fn killed_at_every_step(arguments: &[&str]) {
 
 /// Returns the system calls of a log, each with how often the same thread made the same call before: `strace` counts
 /// calls by name.
-fn steps(log: &str) -> Vec<(String, usize)> {
+pub(crate) fn steps(log: &str) -> Vec<(String, usize)> {
     let mut times = BTreeMap::new();
     let calls = log.lines().filter_map(|line| line.split_once('(')?.0.split_once(' '));
     let calls = calls.map(|(thread, call)| (thread, call.trim())).filter(|(_, call)| !call.starts_with('<'));

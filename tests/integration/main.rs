@@ -53,6 +53,8 @@ mod rounds;
 mod rows;
 mod secrets;
 mod server;
+#[cfg(target_os = "linux")]
+mod side_outputs;
 #[cfg(unix)]
 mod signals;
 mod streams;

@@ -58,7 +58,7 @@ fn waiting(mut command: Command, folder: &Path) -> (Child, Vec<String>) {
 /// Whatever the signal: the summarizer ends with all it started, and no unfinished file is left.
 #[test]
 fn a_signal_ends_the_summarizer_and_leaves_nothing_unfinished() {
-    for signal in ["HUP", "INT", "TERM", "QUIT"] {
+    for signal in ["HUP", "INT", "TERM", "QUIT", "ALRM", "VTALRM", "PROF", "XCPU", "USR1", "USR2"] {
         for output in [&["-o", "out.json"][..], &[]] {
             let folder = tempfile::tempdir().expect("a folder");
             let mut command = hears_hangups(folder.path());
@@ -112,6 +112,92 @@ fn a_file_that_takes_long_is_removed_by_any_signal() {
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), before, "round {round}");
     }
     assert!(interrupted > 0);
+}
+
+/// Returns a long conversation, and the flags of a run that writes most of it again.
+fn long(folder: &Path) -> &'static str {
+    let role = |at: usize| if at.is_multiple_of(2) { "user" } else { "assistant" };
+    let messages: Vec<_> = (0..2000)
+        .map(|at| serde_json::json!({"role": role(at), "content": format!("{at} {}", "word ".repeat(60))}))
+        .collect();
+    fs::write(folder.join("in.json"), serde_json::json!(messages).to_string()).expect("written");
+    "--keep messages:1900"
+}
+
+/// The limit of `ulimit -f` is an error as a full disk is: a sentence, and nothing is left.
+#[test]
+fn a_file_above_the_limit_is_an_error() {
+    for (arguments, written) in [
+        ("-i in.json", "in.json"),
+        ("-i --archive cut.jsonl in.json", "in.json"),
+        ("--in-place=.bak in.json", "in.json"),
+        ("-o out.json in.json", "out.json"),
+        ("-O out in.json", "out/in.json"),
+        ("in.json", "standard output"),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let flags = long(folder.path());
+        let was = crate::batch::tree(folder.path());
+        let script = format!("ulimit -f 64; tcompact -q {flags} {arguments}");
+        let stdout = fs::File::create(folder.path().join("printed")).expect("made");
+        let done = shell(&script, folder.path()).stdout(stdout).stderr(Stdio::piped()).output().expect("it runs");
+        let said = String::from_utf8(done.stderr).expect("UTF-8");
+        assert!(matches!(done.status.code(), Some(1 | 7)), "{arguments}: {}", done.status);
+        assert!(said.contains(&format!("{written} cannot be written: file too large")), "{arguments}: {said}");
+        fs::remove_file(folder.path().join("printed")).expect("removed");
+        assert!(crate::batch::tree(folder.path()) == was, "{arguments}");
+    }
+    // A command keeps what the system does.
+    let limited = "ulimit -f 1; head -c 9000 /dev/zero > large; echo $? > code";
+    let folder = tempfile::tempdir().expect("a folder");
+    long(folder.path());
+    let command = format!("sh -c '{limited}'; echo They counted words.");
+    let run = |command: &str| {
+        let flags =
+            ["--keep", "messages:1990", "--accept", "any", "--summarizer-cmd", command, "in.json", "-o", "o.json"];
+        tcompact().args(flags).current_dir(folder.path()).status().expect("it runs")
+    };
+    assert!(run(&command).success());
+    assert_eq!(fs::read_to_string(folder.path().join("code")).expect("a code"), "153\n");
+}
+
+/// What a killed run left goes with the next run that writes there, and nothing else goes.
+#[test]
+fn what_a_killed_run_left_is_removed() {
+    const OURS: &str = ".tcompact-aB3dE9.part";
+    for (arguments, place) in [
+        ("-i in.json", "."),
+        ("-o out.json in.json", "."),
+        ("-o deep/out.json in.json", "deep"),
+        ("-O deep in.json", "deep"),
+        ("--html deep/page.html in.json", "deep"),
+        ("--restore cut.jsonl short.json -o back.json", "."),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let within = |line: &str| {
+            shell(line, folder.path()).stdout(Stdio::null()).stderr(Stdio::null()).status().expect("it runs").success()
+        };
+        fs::create_dir(folder.path().join("deep")).expect("made");
+        let flags = if arguments.contains("--restore") { "" } else { "--keep messages:9" };
+        long(folder.path());
+        assert!(within("tcompact --keep messages:9 --archive cut.jsonl in.json -o short.json"));
+        let place = folder.path().join(place);
+        let held = fs::File::create(place.join(".tcompact-Held00.part")).expect("made");
+        held.lock().expect("locked");
+        for other in
+            [".tcompact-mine.part", ".tcompact-aB3dE9.part.json", "tcompact-aB3dE9.part", ".tcompact-a.b.c9.part"]
+        {
+            fs::write(place.join(other), "not ours").expect("written");
+        }
+        fs::create_dir(place.join(".tcompact-Folder.part")).expect("made");
+        fs::write(place.join(OURS), "left behind").expect("written");
+        let before = fs::read_dir(&place).expect("a folder").count();
+        assert!(within(&format!("tcompact {flags} {arguments}")), "{arguments}");
+        assert!(!place.join(OURS).exists(), "{arguments}");
+        let made = usize::from(!arguments.contains("-i "));
+        assert_eq!(fs::read_dir(&place).expect("a folder").count(), before - 1 + made, "{arguments}");
+        drop(held);
+    }
 }
 
 #[test]

@@ -11,7 +11,8 @@ export function register(on) {
     try {
       const { history, sources } = chat(e.messages);
       const command = ["tcompact", "--from", "openai-chat", "--emit", "summary", "--json", ...FLAGS];
-      const done = await $.process.run(command, { stdin: JSON.stringify(history), timeoutMs: TIMEOUT_MS });
+      // Not in the project's directory: it can hold a program of this name, and PATH or Windows can look there.
+      const done = await $.process.run(command, { cwd: "/", stdin: JSON.stringify(history), timeoutMs: TIMEOUT_MS });
       const summary = done.exitCode === 0 ? JSON.parse(done.stdout) : null;
       if (!summary?.text) throw new Error(done.stderr || `exit code ${done.exitCode}`);
       const start = beginning(e.messages, sources[summary.cutoff] ?? 0);

@@ -5,11 +5,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::files::append;
 use crate::laws::bricks::Bricks;
 use crate::laws::bricks::talk::{Step, choices, steps};
 use crate::laws::transcripts::read;
-use crate::laws::whole::{process, restored};
+use crate::laws::whole::{append_sections, process, restored};
 use crate::transcript::formats::{FORMATS, Format};
 use crate::transcript::source::Source;
 
@@ -57,7 +56,7 @@ fn compacted(text: &str, format: &'static dyn Format, archive: &Path) -> String 
     let mut arguments = vec![format!("--from={}", format.name()), format!("--archive={}", archive.display())];
     arguments.extend(["--keep=messages:5", "--accept=any", "--pin=none", "--prune=all"].map(str::to_owned));
     let outcome = process(&arguments, text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    append::sections(archive, &outcome.archived.sections, &Default::default()).expect("written");
+    append_sections(archive, outcome.archived.sections);
     outcome.text
 }
 

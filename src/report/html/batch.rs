@@ -8,7 +8,7 @@ use crate::report::html::{Page, PageRow};
 use crate::wording::grouped;
 
 /// The sums over all conversations, with or without a row.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Sums {
     pub(super) conversations: u64,
     compacted: u64,

@@ -51,7 +51,7 @@ impl PricedModel {
 }
 
 /// A conversation on the page, and the place of its result.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct PageRow {
     conversation: ReportRow,
     /// The place of the result.
@@ -99,6 +99,13 @@ impl PageBuilder {
         lost >= self.least_drawn.load(Ordering::Relaxed)
     }
 
+    /// Returns the page as it is with `conversations` too; `to` is the place of their result.
+    pub(crate) fn with(&self, conversations: &[ReportRow], to: &str) -> String {
+        let mut page = lock(&self.page).clone();
+        page.add(conversations.to_vec(), to);
+        page.draw()
+    }
+
     /// Returns the finished page.
     pub(crate) fn finish(self) -> String {
         unpoisoned(self.page.into_inner()).draw()
@@ -117,7 +124,7 @@ impl Listener for PageBuilder {
 }
 
 /// The rows, the sums, and the pictures of the conversations that save most. Its size is limited.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Page {
     reader: Option<PricedModel>,
     /// Whether no result is written.
