@@ -13,7 +13,6 @@ use serde_json::Value;
 
 use crate::files::output;
 use crate::files::readers::Readers;
-use crate::sanitize::reveal;
 
 pub(crate) use crate::compact::{Section, is_lines};
 
@@ -56,7 +55,7 @@ pub(crate) fn sections(file: &Path, sections: &[Section], readers: &Readers) -> 
 }
 
 /// Writes a section with the time. A record can be as large as the input, so it is not copied.
-fn write_section(mut out: &mut dyn Write, section: &Section, now: &str) -> io::Result<()> {
+pub(crate) fn write_section(mut out: &mut dyn Write, section: &Section, now: &str) -> io::Result<()> {
     /// A record with the time.
     #[derive(Serialize)]
     struct Timed<'r> {
@@ -65,7 +64,7 @@ fn write_section(mut out: &mut dyn Write, section: &Section, now: &str) -> io::R
         summarized_at: &'r str,
     }
     match section {
-        Section::Text(text) => write!(out, "## Summarized at {now}\n\n{}\n\n", reveal(text)),
+        Section::Text(text) => write!(out, "## Summarized at {now}\n\n{text}\n\n"),
         Section::Record(record) => {
             serde_json::to_writer(&mut out, &Timed { record, summarized_at: now })?;
             out.write_all(b"\n")
