@@ -26,16 +26,20 @@ pub(crate) fn sanitize(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_control(*c)).collect()
 }
 
-/// Spells out the controls of a text that is kept for people to read, except for line ends and tabs: a terminal that
-/// shows the file obeys none, and nothing is lost. What only joins letters, or picks the form of an emoji, stays.
-#[cfg(feature = "cli")]
+/// Whether a terminal obeys a character: the controls, and the marks that reorder a line.
+fn is_obeyed(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Spells out what a terminal obeys in a text that is kept for people to read, except for line ends and tabs. What only
+/// joins letters, picks the form of an emoji or marks the order of bytes stays: it is a part of the text.
 pub(crate) fn reveal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
-        let ends_line = c == '\r' && chars.peek() == Some(&'\n');
-        let is_shaping = matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}');
-        if is_control(c) && !(matches!(c, '\n' | '\t') || ends_line || is_shaping) {
+        let ends_line = c == '\n' || c == '\r' && chars.peek() == Some(&'\n');
+        if is_obeyed(c) && c != '\t' && !ends_line {
             // Writing to a string cannot fail.
             let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
         } else {
@@ -89,12 +93,12 @@ mod tests {
         );
     }
 
-    #[cfg(feature = "cli")]
     #[test]
-    fn what_is_kept_to_be_read_loses_nothing_and_directs_nothing() {
+    fn what_is_kept_to_be_read_is_spelled_out_only_where_a_terminal_obeys_it() {
         assert_eq!(reveal("a\tb\r\nc\rd\u{1b}]0;x\u{9b}2J\u{202e}"), "a\tb\r\nc\\u{d}d\\u{1b}]0;x\\u{9b}2J\\u{202e}");
-        for kept in ["می\u{200c}خواهم", "👩\u{200d}💻 ☎\u{fe0f}", "日本語 e\u{301}\n"] {
-            assert_eq!(reveal(kept), kept);
+        let table = regex::Regex::new(r"[\p{Cc}\p{Bidi_Control}--\t\n]").expect("a pattern");
+        for c in ('\0'..=char::MAX).map(String::from) {
+            assert_eq!(reveal(&c) != c, table.is_match(&c), "{c:?}");
         }
     }
 

@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 
 use crate::hash::sha256;
 use crate::plan::carried::ARCHIVED;
+use crate::presets::buffer::Buffer;
 use crate::presets::media;
 use crate::rewrite::Edit;
 use crate::rewrite::restoring::{ConversationChange, restore_infos};
-use crate::sanitize::{sanitize_json, sanitize_line};
-use crate::transcript::{Transcript, fence};
+use crate::sanitize::{reveal, sanitize_json, sanitize_line};
+use crate::transcript::{Message, Transcript, fence};
 
 use crate::compact::message::this_round;
 use crate::compact::policy::CompactionPolicy;
@@ -30,7 +31,7 @@ pub(super) const WRAPPED: &str = "You are in the middle of a conversation that h
 /// A section of an archive: what one compaction removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Section {
-    /// Text for reading.
+    /// Text, written as it is.
     Text(String),
     /// An object for one line.
     Record(Value),
@@ -54,6 +55,13 @@ pub(crate) struct Archived {
     pub(crate) sections: Vec<Section>,
     /// Whole files beside it.
     pub(crate) files: Files,
+}
+
+impl Section {
+    /// Returns messages of a source as text for people, who may show it on a terminal.
+    pub(super) fn readable<'m, 'a: 'm>(source: &str, messages: impl IntoIterator<Item = &'m Message<'a>>) -> Section {
+        Section::Text(reveal(&format!("From {source}:\n\n{}", Buffer::Own.write(messages))))
+    }
 }
 
 impl Archived {

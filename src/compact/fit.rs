@@ -36,13 +36,9 @@ const SPARE: u64 = 20;
 
 /// Makes a decided plan fit: prunes, and with `--fit` cuts as early as the limit asks for.
 pub(crate) fn fit<'t>(mut planned: Planned<'t>, policy: &CompactionPolicy) -> Planned<'t> {
-    let may_act = planned.plan.triggered
-        && !planned.plan.refused
-        && policy.disabled.is_none()
-        && !planned.view.messages.is_empty();
-    match policy.fit.and_then(|size| size.in_tokens(policy.cut.context_window)) {
-        Some(limit) if may_act => LimitSearch::new(&mut planned, policy, limit).run(),
-        _ if may_act => planned.prune(policy),
+    match limit_of(policy) {
+        Some(limit) if planned.may_act(policy) => LimitSearch::new(&mut planned, policy, limit).run(),
+        _ if planned.may_act(policy) => planned.prune(policy),
         _ => {}
     }
     planned.find_thinking(policy);
@@ -53,7 +49,17 @@ pub(crate) fn fit<'t>(mut planned: Planned<'t>, policy: &CompactionPolicy) -> Pl
     planned
 }
 
+/// Returns the limit of `--fit` in tokens, where it is known.
+fn limit_of(policy: &CompactionPolicy) -> Option<u64> {
+    policy.fit.and_then(|size| size.in_tokens(policy.cut.context_window))
+}
+
 impl<'t> Planned<'t> {
+    /// Whether anything may be pruned or cut.
+    fn may_act(&self, policy: &CompactionPolicy) -> bool {
+        self.plan.triggered && !self.plan.refused && policy.disabled.is_none() && !self.view.messages.is_empty()
+    }
+
     /// Returns the tokens of the whole conversation, as it was counted.
     pub(crate) fn tokens(&self, policy: &CompactionPolicy) -> u64 {
         total(self.view, &self.tally, &policy.cut)
@@ -104,7 +110,8 @@ impl<'t> Planned<'t> {
             below = tried;
             tried += tried / 10 + 1;
         }
-        self.least_between(policy, below, tried.min(whole)).min(self.least_between(policy, unmet, whole))
+        let least = self.least_between(policy, below, tried.min(whole));
+        if below > unmet { least.min(self.least_between(policy, unmet, whole)) } else { least }
     }
 
     /// Returns a limit that can be met, up to one that can, and above one that cannot and is one smaller.
@@ -123,7 +130,11 @@ impl<'t> Planned<'t> {
     /// Whether the conversation meets the limit of another policy.
     fn can_be_met(&self, policy: &CompactionPolicy) -> bool {
         let arena = Arena::default();
-        decide(self.transcript, policy, &arena).is_ok_and(|decided| fit(decided, policy).is_met())
+        let reaches = |mut planned: Planned<'_>| match limit_of(policy).filter(|_| planned.may_act(policy)) {
+            Some(limit) => LimitSearch::new(&mut planned, policy, limit).can_be_reached(),
+            None => true,
+        };
+        decide(self.transcript, policy, &arena).is_ok_and(reaches)
     }
 
     /// Returns what each rule did: with `--fit` to messages that stay, else to the whole history.

@@ -90,8 +90,11 @@ impl Unmet {
         ];
         let parts: Vec<String> =
             parts.iter().filter(|(tokens, _)| *tokens > 0).map(|(tokens, what)| format!("{tokens} {what}")).collect();
-        let parts = parts.join(", ");
-        let message = format!("{source}: {limit} cannot be met; the least is {least} tokens: {parts}");
+        let mut message = format!("{source}: {limit} cannot be met; the least is {least} tokens");
+        // A larger limit keeps more, and can cut there what is history now: the parts are then not those of the least.
+        if self.least() <= least {
+            message.push_str(&format!(": {}", parts.join(", ")));
+        }
         let larger = || larger_fit(least).note("or keep less with --keep");
         let next = if without_pins { Advice::command(["--pin", "none"]) } else { larger() };
         Failure::new(Exit::SummaryRefused, message).try_next(next)

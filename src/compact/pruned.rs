@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::presets::buffer::Buffer;
-
 use crate::compact::archive::{self, Files, MEDIA, Section};
 use crate::compact::decide::Planned;
 use crate::compact::policy::{CompactionPolicy, is_lines};
@@ -13,8 +11,7 @@ use crate::compact::policy::{CompactionPolicy, is_lines};
 pub(super) fn sections(policy: &CompactionPolicy, source: &str, planned: &Planned<'_>) -> Vec<Section> {
     let for_reading = policy.archive.as_deref().filter(|file| !is_lines(file));
     let touched = planned.pruned.sizes.keys().map(|&index| &planned.transcript.messages[index]);
-    let section = for_reading.map(|_| Section::Text(format!("From {source}:\n\n{}", Buffer::Own.write(touched))));
-    section.into_iter().collect()
+    for_reading.map(|_| Section::readable(source, touched)).into_iter().collect()
 }
 
 /// Returns the files with the bytes of pruned media.

@@ -9,7 +9,6 @@ mod sent;
 use anyhow::Result;
 
 use crate::plan::carried::{self, Carried, carried};
-use crate::presets::buffer::Buffer;
 use crate::presets::middle;
 use crate::presets::python;
 use crate::presets::recipe::{Overflow, Trim};
@@ -423,7 +422,7 @@ impl Summarization<'_, '_> {
             Section::Text(self.policy.summary.recipe.buffer.write(messages))
         } else {
             let messages = removed.iter().map(|&index| &transcript.messages[index]);
-            Section::Text(format!("From {}:\n\n{}", self.source, Buffer::Own.write(messages)))
+            Section::readable(self.source, messages)
         };
         Archived { sections: vec![section], files: Vec::new() }
     }

@@ -33,6 +33,9 @@ pub(super) enum TodoStatus {
     Done,
 }
 
+/// The most items of a plan. Each update of one looks through them.
+const MOST_ITEMS: usize = 200;
+
 /// The marks in front of items.
 const MARKS: [(&str, TodoStatus); 3] =
     [("[ ] ", TodoStatus::Open), ("[>] ", TodoStatus::Going), ("[x] ", TodoStatus::Done)];
@@ -82,7 +85,6 @@ impl TodoList {
 
     /// Replaces the plan by a list of items, each with its status.
     fn replace(&mut self, given: &Value) -> bool {
-        const MOST_ITEMS: usize = 200;
         const TEXTS: [&str; 8] = ["content", "task", "step", "title", "description", "text", "name", "subject"];
         let item = |item: &Value| {
             let status = argument(item, &["status", "state"])?;
@@ -105,12 +107,18 @@ impl TodoList {
         // A plan that is done makes room for the next one.
         if self.items.iter().all(|item| item.status == TodoStatus::Done) {
             self.items.clear();
+            self.left_out = 0;
         }
         let result = result.to_lowercase();
         let behind = result.split_once("task #").or_else(|| result.split_once("\"id\":")).map_or("", |(_, rest)| rest);
         let behind = behind.trim_start_matches(['"', ' ']);
         let digits = behind.len() - behind.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let number = if digits > 0 { format!("#{} ", &behind[..digits]) } else { String::new() };
+        if self.items.len() == MOST_ITEMS {
+            let done = self.items.iter().position(|item| item.status == TodoStatus::Done);
+            self.items.remove(done.unwrap_or(0));
+            self.left_out += 1;
+        }
         self.items.push(TodoItem::new(&format!("{number}{text}"), TodoStatus::Open));
         true
     }

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,7 +59,8 @@ pub(crate) struct Journal {
     rules: String,
     paths: Mutex<RealPaths>,
     file: Mutex<File>,
-    finished: HashMap<String, Finished>,
+    /// Where the last note on each file stands in the journal. A note with its rows is some kilobytes in memory.
+    finished: HashMap<String, Range<u64>>,
     /// Whether this run replaced a file: nothing but the journal shows that afterwards.
     has_replaced: AtomicBool,
 }
@@ -98,10 +100,19 @@ impl Journal {
     }
 
     /// Returns the note on `output`, which may be `input` itself, if it already is the result of `input` by these rules.
-    pub(crate) fn find(&self, input: &Path, output: &Path) -> Option<&Finished> {
-        let line = self.finished.get(&self.name(output)).filter(|line| line.rules == self.rules)?;
+    pub(crate) fn find(&self, input: &Path, output: &Path) -> Option<Finished> {
+        let place = self.finished.get(&self.name(output))?;
+        let line = self.line_at(place).ok().filter(|line| line.rules == self.rules)?;
         let is = |path: &Path, expected: &str| hash_of(path).is_ok_and(|found| found == expected);
         (is(output, &line.output) && (input == output || is(input, &line.input))).then_some(line)
+    }
+
+    fn line_at(&self, place: &Range<u64>) -> io::Result<Finished> {
+        let mut line = Vec::new();
+        let mut file = lock(&self.file);
+        file.seek(SeekFrom::Start(place.start))?;
+        (&*file).take(place.end - place.start).read_to_end(&mut line)?;
+        serde_json::from_slice(&line).map_err(io::Error::other)
     }
 
     /// Notes that a file is written, with the rows of its conversations; with `certain`, that it is about to be replaced.
@@ -201,25 +212,22 @@ fn make_own(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns the last note on each file. Skips lines that an interrupted run did not finish.
-fn read(file: &mut File) -> io::Result<HashMap<String, Finished>> {
+/// Returns where the last note on each file stands. Skips lines that an interrupted run did not finish.
+fn read(file: &mut File) -> io::Result<HashMap<String, Range<u64>>> {
     let mut finished = HashMap::new();
-    let mut ends = true;
-    for line in BufReader::new(&mut *file).split(b'\n') {
-        let line = line?;
-        if let Ok(line) = serde_json::from_slice::<Finished>(&line) {
-            finished.insert(line.path.clone(), line);
+    let mut lines = BufReader::new(&mut *file);
+    let (mut line, mut start) = (Vec::new(), 0);
+    while lines.read_until(b'\n', &mut line)? > 0 {
+        let end = start + line.len() as u64;
+        if let Ok(note) = serde_json::from_slice::<Finished>(&line) {
+            finished.insert(note.path, start..end);
         }
-    }
-    let length = file.metadata()?.len();
-    if length > 0 {
-        let mut last = [0];
-        file.seek(SeekFrom::Start(length - 1))?;
-        file.read_exact(&mut last)?;
-        ends = last == *b"\n";
-    }
-    if !ends {
-        file.write_all(b"\n")?;
+        if !line.ends_with(b"\n") {
+            file.write_all(b"\n")?;
+            break;
+        }
+        line.clear();
+        start = end;
     }
     Ok(finished)
 }

@@ -15,7 +15,6 @@ use crate::files::identity::FileId;
 use crate::files::output;
 use crate::files::paths::folder;
 use crate::files::readers::Readers;
-use crate::sanitize::reveal;
 
 pub(crate) use crate::compact::{Section, is_lines};
 
@@ -137,7 +136,7 @@ impl Appended {
 }
 
 /// Writes a section with the time. A record can be as large as the input, so it is not copied.
-fn write_section(mut out: &mut dyn Write, section: &Section, now: &str) -> io::Result<()> {
+pub(crate) fn write_section(mut out: &mut dyn Write, section: &Section, now: &str) -> io::Result<()> {
     /// A record with the time.
     #[derive(Serialize)]
     struct Timed<'r> {
@@ -146,7 +145,7 @@ fn write_section(mut out: &mut dyn Write, section: &Section, now: &str) -> io::R
         summarized_at: &'r str,
     }
     match section {
-        Section::Text(text) => write!(out, "## Summarized at {now}\n\n{}\n\n", reveal(text)),
+        Section::Text(text) => write!(out, "## Summarized at {now}\n\n{text}\n\n"),
         Section::Record(record) => {
             serde_json::to_writer(&mut out, &Timed { record, summarized_at: now })?;
             out.write_all(b"\n")

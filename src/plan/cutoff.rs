@@ -73,14 +73,14 @@ fn strict(transcript: &Transcript<'_>, wanted: usize) -> (usize, Option<String>)
     }
     let whole = pairing.allowed_cuts(&transcript.groups);
     let only_orphans = |index: usize| pairing.orphaned[index] && !messages[index].is_user_turn();
-    let refused = |cut: usize| refused_behind_a_summary(transcript, cut);
-    let legal = |cut: usize| whole[cut] && !pairing.orphaned[cut] && refused(cut).is_none();
+    let refused = refused_behind_a_summary(transcript);
+    let legal = |cut: usize| whole[cut] && !pairing.orphaned[cut] && refused[cut].is_none();
     let past_orphans = (wanted..messages.len()).find(|&cut| !only_orphans(cut));
     if let Some(cut) = past_orphans.filter(|&cut| legal(cut)) {
         let why = format!("message {wanted} is a result without a call");
         return (cut, (cut != wanted).then_some(why));
     }
-    let why = match (whole[wanted], pairing.orphaned[wanted], refused(wanted)) {
+    let why = match (whole[wanted], pairing.orphaned[wanted], refused[wanted]) {
         (true, false, Some(rule)) => {
             format!("{} would refuse message {wanted} behind a summary: {rule}", transcript.format.name())
         }
@@ -93,10 +93,20 @@ fn strict(transcript: &Transcript<'_>, wanted: usize) -> (usize, Option<String>)
     (cut.unwrap_or(0), Some(why))
 }
 
-/// Returns why the provider would refuse the messages from a cut on behind a summary.
-fn refused_behind_a_summary(transcript: &Transcript<'_>, cut: usize) -> Option<&'static str> {
-    let first = transcript.messages[cut..].iter().find_map(Turn::of)?;
-    transcript.order.refuses(Some(Turn::User), first)
+/// Returns for each message why the provider would refuse the messages from there on behind a summary.
+fn refused_behind_a_summary(transcript: &Transcript<'_>) -> Vec<Option<&'static str>> {
+    let mut first = None;
+    let mut refused: Vec<_> = transcript
+        .messages
+        .iter()
+        .rev()
+        .map(|message| {
+            first = Turn::of(message).or(first);
+            first.and_then(|first| transcript.order.refuses(Some(Turn::User), first))
+        })
+        .collect();
+    refused.reverse();
+    refused
 }
 
 /// Returns for each index whether a cut there is safe: it splits no call from its result, and the provider accepts the
@@ -104,8 +114,8 @@ fn refused_behind_a_summary(transcript: &Transcript<'_>, cut: usize) -> Option<&
 pub(crate) fn legal_cuts(transcript: &Transcript<'_>) -> Vec<bool> {
     let Transcript { pairing, groups, .. } = transcript;
     let mut legal = pairing.allowed_cuts(groups);
-    for (cut, legal) in legal.iter_mut().enumerate().take(transcript.messages.len()) {
-        *legal &= !pairing.orphaned[cut] && refused_behind_a_summary(transcript, cut).is_none();
+    for (cut, refused) in refused_behind_a_summary(transcript).iter().enumerate() {
+        legal[cut] &= !pairing.orphaned[cut] && refused.is_none();
     }
     legal
 }

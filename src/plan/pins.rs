@@ -27,9 +27,9 @@ pub enum Pin {
 }
 
 impl Pin {
-    /// Whether the rule pins a message; `place` is its index without a carried summary, and `is_earlier` says whether it
-    /// is an earlier summary.
-    fn holds(&self, index: usize, place: usize, transcript: &Transcript<'_>, is_earlier: bool) -> bool {
+    /// Whether the rule pins a message; `place` is its index without a carried summary, `is_earlier` says whether it is an
+    /// earlier summary, and `leading` is the number of system messages at the front.
+    fn holds(&self, index: usize, place: usize, transcript: &Transcript<'_>, is_earlier: bool, leading: usize) -> bool {
         let message = &transcript.messages[index];
         match self {
             Pin::First(count) => place < *count,
@@ -39,10 +39,7 @@ impl Pin {
             _ if is_earlier => false,
             // System messages at the front can stay there. A later one can only be moved there where the provider
             // accepts a system message among the others.
-            Pin::System => {
-                transcript.format.summary_roles().contains(&SummaryRole::System)
-                    || transcript.messages[..index].iter().all(|message| message.role.is_system())
-            }
+            Pin::System => index < leading || transcript.format.summary_roles().contains(&SummaryRole::System),
             Pin::Match(regex) => message.content.texts().iter().any(|text| regex.is_match(&text.decode())),
         }
     }
@@ -127,8 +124,9 @@ pub(super) fn pinned_besides(
     let first = transcript.messages.first().filter(|first| stands_first && first.earlier);
     let aside = carried.or(first.map(|_| 0));
     let place = |index: usize| index - usize::from(aside.is_some_and(|aside| aside < index));
+    let leading = transcript.messages.iter().take_while(|message| message.role.is_system()).count();
     let holds = |index| {
-        policy.pins.iter().any(|pin| pin.holds(index, place(index), transcript, is_earlier(index)))
+        policy.pins.iter().any(|pin| pin.holds(index, place(index), transcript, is_earlier(index), leading))
             || policy.rules.carries && (Some(index) == request || is_reminder(&transcript.messages[index]))
     };
     let can = |index: usize| transcript.format.can_be_pinned(&transcript.messages[index]);

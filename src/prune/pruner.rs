@@ -1,9 +1,10 @@
 //! A pruning in progress: the changes that rules propose are made, and unmade as far as the goal does not need them.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::rewrite::media::OffloadedFile;
-use crate::transcript::edit::{Edit, sort};
+use crate::transcript::edit::Edit;
 use crate::transcript::formats::read_entry;
 use crate::transcript::view::edited;
 
@@ -56,8 +57,9 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
     pub(super) fn has_replaced(&self, result: &ToolResult<'_, '_>) -> bool {
         let whole = self.scene.span_in_source(result.output.value.span());
         self.touched(result.message).is_some_and(|touched| {
-            let replaces = |edit: &Edit| edit.range.start <= whole.start && whole.end <= edit.range.end;
-            touched.is_removed || touched.edits.iter().any(replaces)
+            // The edits are in order and do not overlap, so only the last one that begins there can replace it.
+            let begun = touched.edits.partition_point(|edit| edit.range.start <= whole.start);
+            touched.is_removed || touched.edits[..begun].last().is_some_and(|edit| whole.end <= edit.range.end)
         })
     }
 
@@ -226,17 +228,18 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
 /// Merges the edits of a message with more of them, in order. Of two edits at one place the larger wins; an edit that
 /// overlaps another only in part is dropped.
 fn merged(before: &[Edit], more: Vec<Edit>) -> Vec<Edit> {
-    let mut edits = before.to_vec();
+    let place = |edit: &Edit| (edit.range.start, edit.range.end);
+    // They do not overlap, so those that meet another follow each other.
+    let mut edits: BTreeMap<(usize, usize), Edit> = before.iter().map(|edit| (place(edit), edit.clone())).collect();
     for edit in more {
-        let is_within =
-            |inner: &Edit, outer: &Edit| outer.range.start <= inner.range.start && inner.range.end <= outer.range.end;
-        let meets = |other: &Edit| edit.range.start < other.range.end && other.range.start < edit.range.end;
-        if edits.iter().any(|other| meets(other) && !is_within(other, &edit) || other.range == edit.range) {
-            continue;
+        let Range { start, end } = edit.range;
+        let meeting: Vec<_> =
+            edits.range(..(end, 0)).rev().map(|(place, _)| *place).take_while(|(_, other)| start < *other).collect();
+        let are_within = meeting.iter().all(|(other_start, other_end)| start <= *other_start && *other_end <= end);
+        if are_within && !edits.contains_key(&(start, end)) {
+            meeting.iter().for_each(|place| drop(edits.remove(place)));
+            edits.insert((start, end), edit);
         }
-        edits.retain(|other| !meets(other));
-        edits.push(edit);
     }
-    sort(&mut edits);
-    edits
+    edits.into_values().collect()
 }

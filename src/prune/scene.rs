@@ -14,7 +14,7 @@ use crate::transcript::loaded::loads_tools;
 use crate::transcript::outputs::CallOutput;
 use crate::transcript::pairing;
 use crate::transcript::tools::ToolUse;
-use crate::transcript::{Arguments, Call, Content, Part, PartKind, Transcript};
+use crate::transcript::{Arguments, Call, Content, PartKind, Transcript};
 
 /// A conversation as the rules see it.
 pub(crate) struct Scene<'s, 'a> {
@@ -36,6 +36,8 @@ pub(crate) struct Scene<'s, 'a> {
     /// The archive of removed content, as notes name it.
     pub(crate) archive: Option<&'s str>,
     results: OnceCell<Vec<ToolResult<'s, 'a>>>,
+    /// Where pictures and other media begin, in order.
+    media: OnceCell<Vec<usize>>,
 }
 
 /// The age from which things are pruned.
@@ -78,6 +80,7 @@ impl<'s, 'a> Scene<'s, 'a> {
             except: &[],
             archive: None,
             results: OnceCell::new(),
+            media: OnceCell::new(),
         }
     }
 
@@ -257,20 +260,28 @@ impl Scene<'_, '_> {
     /// Returns the tokens of a result: its text, and a flat rate for each picture.
     pub(super) fn tokens(&self, result: &ToolResult<'_, '_>) -> u64 {
         *result.tokens.get_or_init(|| {
-            let parts = match &self.transcript.messages[result.message].content {
-                Content::Parts(parts) => &**parts,
-                Content::Text(_) => &[],
-            };
             let span = result.output.value.span();
-            let is_inside = |part: &Part<'_>| span.start <= part.json.span().start && part.json.span().end <= span.end;
-            let of_results = parts.iter().flat_map(|part| match &part.kind {
+            let begun = |at: usize| self.media().partition_point(|start| *start < at);
+            let media = begun(span.end) - begun(span.start);
+            self.counter().count_text(result.text()) + media as u64 * MEDIA_TOKENS
+        })
+    }
+
+    /// Returns where pictures and other media begin, in order.
+    fn media(&self) -> &[usize] {
+        self.media.get_or_init(|| {
+            let parts = self.transcript.messages.iter().filter_map(|message| match &message.content {
+                Content::Parts(parts) => Some(parts),
+                Content::Text(_) => None,
+            });
+            let of_results = parts.flatten().flat_map(|part| match &part.kind {
                 PartKind::Result(Content::Parts(inner)) => &**inner,
                 _ => std::slice::from_ref(part),
             });
-            let is_medium =
-                |part: &&Part<'_>| matches!(part.kind, PartKind::Image | PartKind::Media) && is_inside(part);
-            let media = of_results.filter(is_medium).count();
-            self.counter().count_text(result.text()) + media as u64 * MEDIA_TOKENS
+            let media = of_results.filter(|part| matches!(part.kind, PartKind::Image | PartKind::Media));
+            let mut starts: Vec<usize> = media.map(|part| part.json.span().start).collect();
+            starts.sort_unstable();
+            starts
         })
     }
 }

@@ -148,7 +148,7 @@ impl Repairer<'_, '_> {
         }
         for (index, calls) in unanswered {
             let copies = self.transcript.format.duplicates(&self.messages()[index], &calls);
-            let spans = copies.iter().map(|copy| (copy.span().start, copy.span().end));
+            let spans = copies.iter().map(|(_, copy)| (copy.span().start, copy.span().end));
             removals.entry(index).or_default().extend(spans);
         }
         self.removal_edits(&removals)
@@ -184,18 +184,20 @@ impl Repairer<'_, '_> {
         (self.policy == Repair::Synthesize).then(members).flatten()
     }
 
-    /// Returns the edits that put a result into a call and into its copies.
-    fn answer_in_call(&self, call: CallOrResult) -> Vec<Edit> {
-        let Some(CallMembers { inside, members }) = self.members_with_result(call) else { return Vec::new() };
-        let message = &self.messages()[call.message];
-        let own = message.calls[call.index].json;
-        let own = inside.map_or(Some(own), |inside| own.get(inside));
-        let copies = self.transcript.format.duplicates(message, &[call.index]);
-        let copies = copies.into_iter().filter(|copy| Some(copy.span()) != own.map(|own| own.span()));
-        own.into_iter()
-            .chain(copies)
-            .flat_map(|holder| elements::with_members(holder, &members, self.transcript.source))
-            .collect()
+    /// Returns the edits that put a result into some calls of a message and into their copies.
+    fn answer_in_calls(&self, index: usize, calls: &[usize]) -> Vec<Edit> {
+        let message = &self.messages()[index];
+        let own = calls.iter().map(|&call| (call, message.calls[call].json));
+        let copies = self.transcript.format.duplicates(message, calls);
+        let mut edits = Vec::new();
+        for (call, json) in own.chain(copies) {
+            let call = CallOrResult { message: index, index: call };
+            let Some(CallMembers { inside, members }) = self.members_with_result(call) else { continue };
+            // A copy has its members without a part around them.
+            let holder = inside.and_then(|inside| json.get(inside)).unwrap_or(json);
+            edits.extend(elements::with_members(holder, &members, self.transcript.source));
+        }
+        edits
     }
 
     /// Writes a result for a call, if the policy adds results and the format can write one.
@@ -211,7 +213,7 @@ impl Repairer<'_, '_> {
     fn add_missing(&self, found: &[Breach]) -> Vec<Edit> {
         let mut insertions: BTreeMap<usize, Insertion> = BTreeMap::new();
         let mut placeholders: BTreeMap<usize, Vec<Value>> = BTreeMap::new();
-        let mut edits = Vec::new();
+        let mut answered_inside: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for breach in found {
             match breach.rule {
                 ProviderRule::Misplaced { result, call } => {
@@ -228,15 +230,17 @@ impl Repairer<'_, '_> {
                         insertions.results.push(self.transcript.source[span].to_owned());
                     }
                 }
+                ProviderRule::Unanswered(call) if self.members_with_result(call).is_some() => {
+                    answered_inside.entry(call.message).or_default().push(call.index);
+                }
                 ProviderRule::Unanswered(call) => {
-                    edits.extend(self.answer_in_call(call));
-                    if self.members_with_result(call).is_none() {
-                        placeholders.entry(call.message).or_default().extend(self.placeholder_result(call));
-                    }
+                    placeholders.entry(call.message).or_default().extend(self.placeholder_result(call));
                 }
                 _ => {}
             }
         }
+        let answered_inside = answered_inside.iter().flat_map(|(&index, calls)| self.answer_in_calls(index, calls));
+        let mut edits: Vec<Edit> = answered_inside.collect();
         placeholders.retain(|_, results| !results.is_empty());
         edits.extend(self.transcript.format.link_results(self.transcript, &mut placeholders));
         for (calling, results) in placeholders {

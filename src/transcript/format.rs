@@ -152,8 +152,9 @@ pub(crate) trait MessageWriter {
         None
     }
 
-    /// Returns the other places in a message that repeat some of its calls and are removed with them.
-    fn duplicates<'a>(&self, _message: &Message<'a>, _calls: &[usize]) -> Vec<Json<'a>> {
+    /// Returns the other places in a message that repeat some of its calls and are removed with them, each with the index
+    /// of its call.
+    fn duplicates<'a>(&self, _message: &Message<'a>, _calls: &[usize]) -> Vec<(usize, Json<'a>)> {
         Vec::new()
     }
 

@@ -303,12 +303,14 @@ pub(crate) struct ResultRef<'a> {
     pub(crate) id: Option<Text<'a>>,
     /// The agent's record beside the result that the user refused the call.
     pub(crate) denial: Option<Box<Denial<'a>>>,
+    /// Other elements of the message that repeat the result.
+    pub(crate) duplicates: Box<[Json<'a>]>,
 }
 
 impl<'a> ResultRef<'a> {
     /// Creates one of a call that nobody refused.
     pub(crate) fn new(json: Json<'a>, id: Option<Text<'a>>) -> Self {
-        ResultRef { json, id, denial: None }
+        ResultRef { json, id, denial: None, duplicates: Box::default() }
     }
 }
 

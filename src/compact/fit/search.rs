@@ -33,6 +33,8 @@ pub(super) struct LimitSearch<'f, 't, 'p> {
     goal: u64,
     /// The pinned messages before the kept part.
     pinned: Vec<usize>,
+    /// Whether it is enough to know that the limit can be reached, and how is not asked.
+    only_asks: bool,
 }
 
 impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
@@ -40,13 +42,19 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     pub(super) fn new(planned: &'f mut Planned<'t>, policy: &'p CompactionPolicy, limit: u64) -> Self {
         let total = planned.tokens(policy);
         let goal = total.saturating_sub(limit).max(limit.div_ceil(10));
-        LimitSearch { planned, policy, limit, total, goal, pinned: Vec::new() }
+        LimitSearch { planned, policy, limit, total, goal, pinned: Vec::new(), only_asks: false }
     }
 
     /// Returns a search that goes on from a plan which meets the limit.
     pub(super) fn resumed(planned: &'f mut Planned<'t>, policy: &'p CompactionPolicy, limit: u64) -> Self {
         let pinned = plan::pinned(planned.transcript, &policy.cut, planned.kept_from);
         LimitSearch { pinned, ..LimitSearch::new(planned, policy, limit) }
+    }
+
+    /// Whether the limit can be reached. The plan is of no use then.
+    pub(super) fn can_be_reached(mut self) -> bool {
+        self.only_asks = true;
+        self.total <= self.limit || self.reach_limit_at_last().is_ok()
     }
 
     /// Makes the conversation fit the limit, or sets why that is impossible.
@@ -230,12 +238,14 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
             plan::pinned(self.planned.transcript, &self.policy.cut, self.planned.transcript.messages.len());
         let may_cut = |index: usize| index >= kept_from && all_pinned.binary_search(&index).is_err();
         let capped = |tokens: u64| self.planned.pruned_where(self.policy, may_cut, &[capping(tokens)], None);
+        let shortest = capped(1);
+        let most = if self.only_asks { 1 } else { sizes.kept };
         let mut foreign = false;
         let tried = summary.map_or_else(|| vec![share, least], |summary| vec![summary]);
         for summary in tried {
             let Some(room) = target.checked_sub(overhead + pinned + before(summary)) else { continue };
-            let Some((tokens, pruned)) = largest(sizes.kept, |tokens| {
-                let pruned = capped(tokens);
+            let Some((tokens, pruned)) = largest(most, |tokens| {
+                let pruned = if tokens == 1 { shortest.clone() } else { capped(tokens) };
                 (sizes.kept.saturating_sub(pruned.saved()) <= room).then_some(pruned)
             }) else {
                 continue;
@@ -254,7 +264,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
             }
             return Ok(());
         }
-        let kept = sizes.kept.saturating_sub(capped(1).saved());
+        let kept = sizes.kept.saturating_sub(shortest.saved());
         Err(Unmet { overhead, pinned, before: before(least), kept, foreign })
     }
 

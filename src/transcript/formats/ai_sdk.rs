@@ -4,7 +4,7 @@
 //! A call of a `UIMessage` is pending while its part has no output. Version 4 of the SDK kept calls in
 //! `toolInvocations`, beside the content or as parts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
@@ -93,9 +93,11 @@ impl MessageReader for AiSdk {
         let content: Vec<Part<'a>> = elements.iter().map(|json| part(*json)).collect();
         let mut calls: Vec<Call<'a>> = elements.iter().filter_map(|json| call(*json)).collect();
         // The whole part around an invocation is the call and is removed with it.
-        for part in message.get("parts").into_iter().flat_map(|parts| parts.items()) {
-            let inner = part.get("toolInvocation").map(|inner| inner.span());
-            calls.iter_mut().filter(|call| Some(call.json.span()) == inner).for_each(|call| call.json = part);
+        let parts = message.get("parts").into_iter().flat_map(|parts| parts.items());
+        let around = parts.filter_map(|part| Some((part.get("toolInvocation")?.span().start, part)));
+        let around: HashMap<usize, Json<'a>> = around.collect();
+        for call in &mut calls {
+            call.json = around.get(&call.json.span().start).copied().unwrap_or(call.json);
         }
         let content = match content.as_slice() {
             [] => Content::empty(),
@@ -103,7 +105,11 @@ impl MessageReader for AiSdk {
             _ => Content::Parts(content.into()),
         };
         let mut results: Vec<ResultRef<'a>> = elements.iter().filter_map(|json| answer(*json)).collect();
-        results.retain(|result| !is_hosted(result.json) && (role != Role::Assistant || is_own(result, &calls)));
+        // Results of other calls in a message of the model are the provider's own.
+        let own: HashSet<_> = calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect();
+        let is_own = |result: &ResultRef<'_>| result.id.is_some_and(|id| own.contains(&id.decode()));
+        results.retain(|result| !is_hosted(result.json) && (role != Role::Assistant || is_own(result)));
+        add_duplicates(message, &mut results);
         let attachments = attachments::elements(message.get(ATTACHMENTS), JsonKind::Object);
         let attachments = attachments.map(|json| Part { json, kind: medium(json) });
         Ok(Message {
@@ -118,7 +124,7 @@ impl MessageReader for AiSdk {
 }
 
 impl MessageWriter for AiSdk {
-    fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         let holder = answer.json;
         let output = ["output", "result", "errorText"].iter().find_map(|key| holder.get(key))?;
         let kind = output.get_text("type").map(|kind| kind.decode()).unwrap_or_default();
@@ -127,13 +133,7 @@ impl MessageWriter for AiSdk {
         let is_error = holder.get("isError").is_some_and(|failed| failed.raw() == "true");
         let failed = is_error || kind.starts_with("error") || holder.get("errorText").is_some();
         let mut found = CallOutput::of(typed.or(Some(output)), shape)?.with_failure(failed);
-        // Version 4 repeats calls beside the parts.
-        let legacy_calls = message.json.get("toolInvocations").into_iter().flat_map(|calls| calls.items());
-        let is_other_copy = |other: &Json<'a>| {
-            let same = other.get_text("toolCallId").zip(answer.id).is_some_and(|(id, own)| id.decode() == own.decode());
-            same && other.span() != holder.span()
-        };
-        found.duplicates = legacy_calls.filter(is_other_copy).filter_map(|other| other.get("result")).collect();
+        found.duplicates = answer.duplicates.iter().filter_map(|other| other.get("result")).collect();
         Some(found)
     }
 
@@ -208,16 +208,12 @@ impl MessageWriter for AiSdk {
         Some(json!({"role": "tool", "content": [PARTS]}))
     }
 
-    fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<Json<'a>> {
-        let legacy_calls = message.json.get("toolInvocations").into_iter().flat_map(|calls| calls.items());
-        let is_duplicate = |json: &Json<'a>| {
-            calls.iter().map(|&index| &message.calls[index]).any(|call| {
-                let same =
-                    json.get_text("toolCallId").zip(call.id).is_some_and(|(id, own)| id.decode() == own.decode());
-                same && json.span() != call.json.span()
-            })
-        };
-        legacy_calls.filter(is_duplicate).collect()
+    fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<(usize, Json<'a>)> {
+        let of_id = |&index: &usize| Some((message.calls[index].id?.decode(), index));
+        let ids: HashMap<_, _> = calls.iter().filter_map(of_id).collect();
+        let own: HashSet<usize> = calls.iter().map(|&index| message.calls[index].json.span().start).collect();
+        let others = legacy_calls(message.json).filter(|json| !own.contains(&json.span().start));
+        others.filter_map(|json| Some((*ids.get(&json.get_text("toolCallId")?.decode())?, json))).collect()
     }
 }
 
@@ -318,9 +314,22 @@ fn is_hosted(json: Json<'_>) -> bool {
     json.get("providerExecuted").is_some_and(|executed| !executed.is_falsy())
 }
 
-/// Whether a result in a message of the model answers one of its calls. Results of other calls are the provider's own.
-fn is_own(result: &ResultRef<'_>, calls: &[Call<'_>]) -> bool {
-    result.id.is_some_and(|id| calls.iter().filter_map(|call| call.id).any(|own| own.is(&id.decode())))
+/// Returns the calls that version 4 has beside the parts, or instead of them.
+fn legacy_calls(message: Json<'_>) -> impl Iterator<Item = Json<'_>> {
+    message.get("toolInvocations").into_iter().flat_map(|calls| calls.items())
+}
+
+/// Adds to results the copies that version 4 has beside the parts.
+fn add_duplicates<'a>(message: &Object<'a>, results: &mut [ResultRef<'a>]) {
+    let own: HashSet<usize> = results.iter().map(|result| result.json.span().start).collect();
+    let mut copies: HashMap<_, Vec<Json<'a>>> = HashMap::new();
+    for copy in legacy_calls(message.json).filter(|copy| !own.contains(&copy.span().start)) {
+        copies.entry(copy.get_text("toolCallId").map(|id| id.decode())).or_default().push(copy);
+    }
+    // Of results with one id, the first has the copies.
+    for result in results {
+        result.duplicates = copies.remove(&result.id.map(|id| id.decode())).unwrap_or_default().into();
+    }
 }
 
 fn call(json: Json<'_>) -> Option<Call<'_>> {

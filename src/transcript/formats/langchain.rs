@@ -3,7 +3,7 @@
 //! `messages_to_dict` puts the fields under `data`, `model_dump` puts them beside `type`, and `dumps` puts them under
 //! `kwargs` of a constructor. The messages of a file show its encoding, and a summary is written in the same one.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
@@ -146,18 +146,20 @@ impl MessageWriter for LangChain {
         Some(encode("tool", "ToolMessage", fields, Some(calling.json)))
     }
 
-    fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<Json<'a>> {
+    fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<(usize, Json<'a>)> {
         let Some((_, fields)) = fields(&Object::of(message.json)) else { return Vec::new() };
-        let calls: Vec<&Call<'a>> = calls.iter().map(|&index| &message.calls[index]).collect();
-        let ids: HashSet<_> = calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect();
-        let own: HashSet<usize> = calls.iter().map(|call| call.json.span().start).collect();
+        let of_id = |&index: &usize| Some((message.calls[index].id?.decode(), index));
+        let ids: HashMap<_, _> = calls.iter().filter_map(of_id).collect();
+        let own: HashSet<usize> = calls.iter().map(|&index| message.calls[index].json.span().start).collect();
         let raw = additional(&fields, "tool_calls");
         let lists = [raw, fields.get("tool_calls"), fields.get("tool_call_chunks"), fields.get("content")];
-        let is_duplicate = |json: &Json<'_>| {
-            let id = json.get_text("call_id").or_else(|| json.get_text("id"));
-            !own.contains(&json.span().start) && id.is_some_and(|id| ids.contains(&id.decode()))
+        let others = lists.into_iter().flatten().flat_map(|list| list.items());
+        let others = others.filter(|json| !own.contains(&json.span().start));
+        let with_call = |json: Json<'a>| {
+            let id = json.get_text("call_id").or_else(|| json.get_text("id"))?;
+            Some((*ids.get(&id.decode())?, json))
         };
-        lists.into_iter().flatten().flat_map(|list| list.items()).filter(is_duplicate).collect()
+        others.filter_map(with_call).collect()
     }
 
     fn remove_all(&self) -> Option<Value> {

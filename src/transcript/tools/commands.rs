@@ -3,6 +3,9 @@
 use crate::transcript::tools::shell::steps;
 use crate::transcript::tools::{Access, Extent, FileUse, is_absolute};
 
+/// The longest path that systems take, in bytes. Each file of a command has that of its directory.
+const LONGEST_DIRECTORY: usize = 4_096;
+
 /// The effect of a command on files.
 #[derive(Debug, Default)]
 pub(super) struct CommandFiles {
@@ -22,12 +25,13 @@ pub(super) fn command_files(command: &str, directory: Option<String>) -> Command
             "cd" | "pushd" | "popd" => {
                 found.changes_directory = true;
                 let to = words.operands().next().filter(|to| is_file_name(to));
-                // After an unknown directory, relative paths cannot be compared.
-                found.only_reads &= to.is_some();
-                directory = to.map(|to| match &directory {
+                let to = to.map(|to| match &directory {
                     Some(from) if !is_absolute(to) => format!("{from}/{to}"),
                     _ => to.to_owned(),
                 });
+                directory = to.filter(|to| to.len() <= LONGEST_DIRECTORY);
+                // After an unknown directory, relative paths cannot be compared.
+                found.only_reads &= directory.is_some();
             }
             // They print only their arguments.
             "echo" | "printf" | "export" | "set" | "true" | ":" if stages.len() == 1 => {}

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::engine::TaskResult;
 use crate::events::Status;
-use crate::files::append::Section;
+use crate::files::append;
 use crate::laws::transcripts::{json, read};
 use crate::laws::whole::text_of;
 use crate::plan::carried::{self, carried};
@@ -205,13 +205,13 @@ fn compare_files(case: &Case<'_>, outcome: &TaskResult, out: &mut String) {
     if case.system != "deepagents" {
         return;
     }
-    let sections = outcome.archived.sections.iter().map(|section| match section {
-        Section::Text(text) => format!("{text}\n\n"),
-        Section::Record(record) => record.to_string(),
-    });
-    let found: String = sections.collect();
+    // What is compared is the file, as it is written.
+    let mut file = Vec::new();
+    for section in &outcome.archived.sections {
+        append::write_section(&mut file, section, "<TS>").expect("memory takes it");
+    }
+    let found = String::from_utf8(file).expect("text");
     let expected = text(case.expected("history_file")).unwrap_or_default();
-    let expected = expected.strip_prefix("## Summarized at <TS>\n\n").unwrap_or(&expected);
     if found != expected {
         let _ = writeln!(out, "history\n{found}\nand not\n{expected}");
     }
