@@ -40,10 +40,11 @@ pub(super) const EXAMPLES: [(&str, &str); 27] = [
     ("--summarizer-cmd", "llm"),
 ];
 /// The flags that a flag needs beside it.
-pub(super) const NEEDED: [(&str, &str); 6] = [
+pub(super) const NEEDED: [(&str, &str); 7] = [
     ("--sort", "--count"),
     ("--json", "--dry-run"),
     ("--resume", "--output-dir compacted"),
+    ("--rounds", "--restore removed.jsonl"),
     ("--base-url", "--model openai:gpt-4o-mini"),
     ("--api-key-env", "--model openai:gpt-4o-mini"),
     ("--request-json", "--model openai:gpt-4o-mini"),
