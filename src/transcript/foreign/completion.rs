@@ -1,6 +1,8 @@
 //! Completes a message with the content that its format's reader missed: content under members that the format does not
 //! define.
 
+use std::collections::HashSet;
+
 use crate::transcript::foreign::part::{names_call_or_result, part};
 use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::message::{Arguments, Content, Message, Part, PartKind};
@@ -159,9 +161,12 @@ fn members(json: Json<'_>) -> impl Iterator<Item = (Text<'_>, Json<'_>)> {
 
 /// Finds arguments for calls that have none.
 fn complete_calls(message: &mut Message<'_>, finder: TextFinder) {
+    if !message.calls.iter().any(|call| matches!(call.arguments, Arguments::Absent)) {
+        return;
+    }
     let (whole, is_empty) = (message.json.span(), message.content.is_empty());
     // A call that holds its own result would yield the text of that result.
-    let answers: Vec<_> = message.results.iter().map(|answer| answer.json.span()).collect();
+    let answers: HashSet<_> = message.results.iter().map(|answer| answer.json.span()).collect();
     for call in &mut message.calls {
         let span = call.json.span();
         let is_alone = (span != whole || is_empty) && !answers.contains(&span);
@@ -174,9 +179,19 @@ fn complete_calls(message: &mut Message<'_>, finder: TextFinder) {
 /// Finds the text of empty texts and results. A result that names its call stays a result.
 fn complete_parts(message: &mut Message<'_>, finder: TextFinder) {
     let Content::Parts(parts) = &mut message.content else { return };
-    let is_call = |json: Json<'_>| message.calls.iter().any(|call| call.json.span() == json.span());
-    let names_call =
-        |json: Json<'_>| message.results.iter().any(|answer| answer.json.span() == json.span() && answer.id.is_some());
+    let is_empty = |part: &Part<'_>| match &part.kind {
+        PartKind::Text(text) => text.is_empty(),
+        PartKind::Result(content) => content.is_empty(),
+        _ => false,
+    };
+    if !parts.iter().any(is_empty) {
+        return;
+    }
+    let calls: HashSet<_> = message.calls.iter().map(|call| call.json.span()).collect();
+    let named = message.results.iter().filter(|answer| answer.id.is_some());
+    let named: HashSet<_> = named.map(|answer| answer.json.span()).collect();
+    let is_call = |json: Json<'_>| calls.contains(&json.span());
+    let names_call = |json: Json<'_>| named.contains(&json.span());
     for Part { json, kind } in parts.iter_mut() {
         let foreign = || finder.text_values(*json);
         match kind {
