@@ -8,6 +8,7 @@ use crate::redact::Redactor;
 use crate::rewrite::{self, Edit};
 use crate::summary::exchange::Bill;
 use crate::transcript::Transcript;
+use crate::transcript::reset::Reset;
 
 use crate::compact::archive::{Archived, ChangedConversation, Files, Section};
 use crate::compact::decide::Planned;
@@ -24,6 +25,8 @@ pub(crate) struct Compaction<'t> {
     pub(crate) summary: Option<Summary>,
     /// The edits of messages that stay, in order.
     pub(crate) edits: Vec<Edit>,
+    /// What is reset beside the summary, as the agent resets it after a compaction of its own; in order.
+    pub(crate) resets: Vec<Reset>,
     /// The earlier summaries that the summary replaces.
     pub(crate) earlier: Vec<EarlierSummary>,
     /// The removed content, for the archive.
@@ -88,9 +91,10 @@ impl Compaction<'_> {
 impl<'t, 'a> ChangedConversation<'t, 'a> {
     /// Returns a conversation of this name as a compaction changed it.
     pub(crate) fn new(transcript: &'t Transcript<'a>, source: String, done: Compaction<'_>) -> Self {
-        let Compaction { plan, summary, edits, archived, .. } = done;
+        let Compaction { plan, summary, edits, resets, archived, .. } = done;
         let placed = summary.map(|summary| rewrite::placed(transcript, &plan, &summary.placed));
-        let edits = placed.into_iter().flatten().chain(edits).collect();
+        let resets = resets.into_iter().map(|reset| reset.edit);
+        let edits = placed.into_iter().flatten().chain(edits).chain(resets).collect();
         ChangedConversation { transcript, source, edits, removed: plan.removed(), archived }
     }
 }
