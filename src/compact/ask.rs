@@ -177,7 +177,7 @@ impl Summarization<'_, '_> {
     /// Returns why a summary in parts is refused, with the window that needs no parts.
     fn needs_more(&self, refusal: Refusal, indices: &[usize], terms: &Terms<'_>) -> NoSummary {
         const THOUSAND: u64 = 1000;
-        let messages = self.messages(indices);
+        let messages = self.messages_as_sent(indices);
         let history = terms.template.fill(&history::write(messages)).unwrap_or_default();
         // An estimate can be a quarter too small.
         let tokens = self.measure(terms).tokens(&history) * 5 / 4 + terms.model.asked_tokens;

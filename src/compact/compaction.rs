@@ -8,6 +8,7 @@ use crate::redact::Redactor;
 use crate::rewrite::{self, Edit, thinking};
 use crate::summary::exchange::Bill;
 use crate::transcript::Transcript;
+use crate::transcript::reset::Reset;
 
 use crate::compact::archive::{Archived, ChangedConversation, Files, Section};
 use crate::compact::decide::Planned;
@@ -25,6 +26,8 @@ pub(crate) struct Compaction<'t> {
     pub(crate) summary: Option<Summary>,
     /// The edits of messages that stay, in order.
     pub(crate) edits: Vec<Edit>,
+    /// What is reset beside the summary, as the agent resets it after a compaction of its own; in order.
+    pub(crate) resets: Vec<Reset>,
     /// The earlier summaries that the summary replaces.
     pub(crate) earlier: Vec<EarlierSummary>,
     /// The removed content, for the archive.
@@ -89,13 +92,15 @@ impl Compaction<'_> {
 impl<'t, 'a> ChangedConversation<'t, 'a> {
     /// Returns a conversation of this name as a compaction changed it.
     pub(crate) fn new(transcript: &'t Transcript<'a>, source: String, done: Compaction<'_>) -> Self {
-        let Compaction { plan, summary, edits, archived, .. } = done;
+        let Compaction { plan, summary, edits, resets, archived, .. } = done;
         let changed = changed_messages(transcript, plan.replaced(), &edits);
         let placed = summary.as_ref().map(|summary| rewrite::placed(transcript, &plan, &summary.placed));
-        let edits = placed.into_iter().flatten().chain(edits).collect();
+        let resets = resets.into_iter().map(|reset| reset.edit);
+        let edits = placed.into_iter().flatten().chain(edits).chain(resets).collect();
         let summary = summary.and_then(|summary| whole_text(transcript, &summary.placed));
         ChangedConversation { transcript, source, edits, changed, summary, archived }
     }
+
     /// Returns a conversation of this name that was only repaired.
     pub(crate) fn repaired(transcript: &'t Transcript<'a>, source: String, edits: Vec<Edit>) -> Self {
         let changed = changed_messages(transcript, Vec::new(), &edits);

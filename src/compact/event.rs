@@ -7,6 +7,7 @@ use crate::plan::economy::{Billed, Economy};
 use crate::prune::RuleSavings;
 use crate::rewrite::thinking::Removal;
 use crate::summary::acceptance::Refusal;
+use crate::transcript::reset::ResetCounts;
 
 use crate::compact::earlier::EarlierSummary;
 use crate::compact::policy::OnError;
@@ -71,6 +72,8 @@ pub(crate) enum CompactionEvent<'h> {
     Redacted(&'h BTreeMap<&'static str, u64>),
     /// Thinking that was signed for another history is removed, or stays and can be refused.
     Thinking(&'h Removal),
+    /// What was reset beside the summary, in a session of this format.
+    Reset(ResetCounts, &'static str),
     /// Nothing was summarized.
     NotSummarized {
         /// Whether arguments were cut.

@@ -26,6 +26,7 @@ mod offload;
 mod policy;
 mod pruned;
 mod reading;
+mod resetting;
 mod rewriting;
 mod summarize;
 
@@ -34,6 +35,7 @@ use anyhow::Result;
 use crate::plan::economy::Economy;
 use crate::redact::{Masked, Redactor};
 use crate::transcript::Transcript;
+use crate::transcript::reset::ResetCounts;
 use crate::transcript::view::Arena;
 
 pub(crate) use archive::{Archived, ChangedConversation, Section, archive_contents};
@@ -137,6 +139,10 @@ impl CompactionContext<'_> {
         if failure.is_none() {
             self.check_window(source, &planned, tokens_after, result_tokens);
         }
+        let resets = placed.filter(|_| failure.is_none() && self.policy.emit == Emit::Messages);
+        let resets =
+            resets.map_or(Vec::new(), |placed| resetting::resets(&planned, &edits.plan, placed, &result_tokens));
+        self.report(source, CompactionEvent::Reset(ResetCounts::of(&resets), planned.transcript.format.name()));
         let earlier = summary.as_ref().map_or(Vec::new(), |summary| {
             let is_by_model = summary.by == SummarySource::Summarizer && !self.policy.summary.is_embedded();
             earlier_summaries(self.policy, &planned, (!is_by_model).then_some(&summary.text))
@@ -148,6 +154,7 @@ impl CompactionContext<'_> {
             plan: edits.plan,
             summary,
             edits: edits.edits,
+            resets,
             earlier,
             archived,
             bill: session.bill,

@@ -371,6 +371,13 @@ impl Summarization<'_, '_> {
         indices.iter().map(|&index| &self.history.messages[index])
     }
 
+    /// Returns messages in the order in which their agent sends them: its own summary comes before what it kept.
+    pub(super) fn messages_as_sent<'s>(&'s self, indices: &'s [usize]) -> impl Iterator<Item = &'s Message<'s>> {
+        let summary = self.history.summary_of_kept().filter(|summary| indices.binary_search(summary).is_ok());
+        let rest = indices.iter().copied().filter(move |index| Some(*index) != summary);
+        summary.into_iter().chain(rest).map(|index| &self.history.messages[index])
+    }
+
     /// Returns the tokens of the messages that the summary replaces, and of an earlier summary that the model was sent
     /// beside them.
     pub(super) fn replaced_tokens(&self) -> u64 {

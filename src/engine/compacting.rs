@@ -192,7 +192,10 @@ impl Task<'_> {
         };
         let keeps_rows = self.settings.output.keeps_rows();
         let mut plan = if keeps_rows {
-            DryRun::new(source, &compaction.planned, policy).with_earlier(&compaction.earlier).to_value()
+            DryRun::new(source, &compaction.planned, policy)
+                .with_earlier(&compaction.earlier)
+                .with_resets(&compaction.resets)
+                .to_value()
         } else {
             Value::Null
         };

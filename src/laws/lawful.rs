@@ -26,6 +26,9 @@ use serde_json::Value;
 /// The prefix of an earlier summary.
 pub(crate) const PREFIX: &str = "Earlier:\n\n";
 
+/// The size to which recorded sizes are reset.
+pub(crate) const TOKENS: u64 = 7;
+
 /// The rules that the laws vary.
 #[derive(Debug, Clone)]
 pub(crate) struct VaryingRules {
@@ -63,7 +66,17 @@ pub(crate) fn with_document_of<T>(
 
 /// Compacts each conversation of a source and keeps its thinking. Returns the plans and the text.
 pub(crate) fn compacted(source: &str, from: Option<&'static dyn Format>, policy: &CutPolicy) -> (Vec<Plan>, String) {
-    thinking_compacted(source, from, policy, ThinkingPolicy { mode: Thinking::Keep, reader: None })
+    thinking_compacted(source, from, policy, ThinkingPolicy { mode: Thinking::Keep, reader: None }, false)
+}
+
+/// Compacts like [`compacted`], and resets what agents reset.
+#[cfg(test)]
+pub(crate) fn compacted_and_reset(
+    source: &str,
+    from: Option<&'static dyn Format>,
+    policy: &CutPolicy,
+) -> (Vec<Plan>, String) {
+    thinking_compacted(source, from, policy, ThinkingPolicy { mode: Thinking::Keep, reader: None }, true)
 }
 
 /// A policy for thinking.
@@ -81,6 +94,7 @@ fn thinking_compacted(
     from: Option<&'static dyn Format>,
     policy: &CutPolicy,
     thinking: ThinkingPolicy<'_>,
+    resets: bool,
 ) -> (Vec<Plan>, String) {
     with_document_of(source, from, policy, |document| {
         let mut plans = Vec::new();
@@ -98,6 +112,10 @@ fn thinking_compacted(
                     thinking::removal(transcript, staying(transcript, &decided), thinking.mode, thinking.reader);
                 decided.emptied = removal.emptied;
                 edits.extend(removal.edits);
+            }
+            if resets && decided.cutoff > 0 {
+                let resets = transcript.format.resets(&summary, &summary_place(transcript, &decided), &|| TOKENS);
+                edits.extend(resets.into_iter().map(|reset| reset.edit));
             }
             edits.extend(splice(transcript, &decided, &summary));
             plans.push(decided);
@@ -123,7 +141,7 @@ pub(crate) fn assert_thinking_law(
     expected: &[Option<String>],
     is_removed: bool,
 ) -> usize {
-    let (plans, out) = thinking_compacted(source, from, policy, thinking);
+    let (plans, out) = thinking_compacted(source, from, policy, thinking, false);
     let [plan] = plans.as_slice() else { return 0 };
     if plan.cutoff == 0 {
         assert_eq!(out, source, "what is not cut keeps its thinking");
@@ -154,7 +172,7 @@ pub(crate) fn assert_thinking_law(
     };
     let counts_differently = matches!(policy.keep, Size::Tokens(_)) && stays().into_iter().any(becomes_text);
     if !counts_differently && !exposes_orphan() {
-        let again = thinking_compacted(&out, from, policy, thinking).1;
+        let again = thinking_compacted(&out, from, policy, thinking, false).1;
         assert_eq!(again, out, "compacting twice changes nothing that once did not");
     }
     lost

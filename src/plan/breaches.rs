@@ -2,16 +2,20 @@
 //!
 //! A provider answers each of these with an error. Calls at the very end wait for their results, which is not a violation.
 
+mod calls;
 mod contents;
 mod ids;
 
 use std::fmt;
 
+use crate::transcript::formats::LinkFault;
+use crate::transcript::marks::{self, Excess};
 use crate::transcript::order::{ResultPlacement, Turn, results_come_late};
 use crate::transcript::pairing::{CallOrResult, results};
 use crate::transcript::text::Text;
 use crate::transcript::{Message, Role, Transcript};
 
+pub(crate) use calls::{id_in, media_in_result, name_in, odd_input};
 pub(crate) use contents::{Blank, blanks, content_of, lone_surrogates};
 pub(crate) use ids::results_of_calls;
 
@@ -52,10 +56,36 @@ pub(crate) enum ProviderRule {
     Thinking,
     /// The ids of calls must differ. This call has the id of an earlier one.
     Repeated(CallOrResult),
+    /// A call or a result has an empty id.
+    EmptyId {
+        /// Whether it is a result.
+        of_result: bool,
+        /// The call or the result.
+        place: CallOrResult,
+    },
+    /// The provider does not take the id of this call.
+    RefusedId(CallOrResult),
+    /// The provider does not take the name of this call's tool.
+    RefusedName(CallOrResult),
+    /// The input of this call is not an object.
+    Input(CallOrResult),
+    /// A result is text. This one has media.
+    MediaInResult,
+    /// The ids of messages must differ. This message has the id of an earlier one.
+    SameMessageId,
+    /// A request has few cache marks. This one is too many.
+    Mark {
+        /// The number of all marks.
+        all: usize,
+    },
+    /// Nothing of the agent's stands between a call and its result. Something does behind this call.
+    Between,
     /// A text must not be blank, nor a message be without content.
     Blank,
     /// Text is Unicode. Half of a surrogate pair is not.
     Surrogate,
+    /// An agent finds the conversation by walking up from the last entry. The walk ends at this one, too early.
+    Loose(LinkFault),
     /// The model wants its reasoning back on messages with calls. This message has calls and no reasoning.
     Unreasoned,
 }
@@ -82,9 +112,38 @@ impl fmt::Display for Breach {
             ProviderRule::Repeated(_) => {
                 write!(out, "a call with the id of an earlier one{id}: the ids of calls must be unique")
             }
+            ProviderRule::EmptyId { of_result, .. } => {
+                let what = if of_result { "result" } else { "call" };
+                write!(out, "a {what} with an empty id: a result names its call by the id")
+            }
+            ProviderRule::RefusedId(_) => {
+                write!(out, "a call with an id{id} that its provider refuses for its characters or length")
+            }
+            ProviderRule::RefusedName(_) => {
+                write!(out, "a call of a tool with a name{id} that its provider refuses for its characters or length")
+            }
+            ProviderRule::Input(_) => write!(out, "a call{id} with an input that is not an object"),
+            ProviderRule::MediaInResult => {
+                out.write_str("a picture or other media in a result: Chat Completions accepts only text there")
+            }
+            ProviderRule::SameMessageId => {
+                write!(out, "a message with the id of an earlier one{id}: the ids of messages must be unique")
+            }
+            ProviderRule::Mark { all } => {
+                write!(out, "a cache mark too many: the request has {all}, and {} are accepted", marks::MOST)
+            }
+            ProviderRule::Between => out.write_str(
+                "a compaction between a call and its result: it must come before the call or after the result",
+            ),
             ProviderRule::Blank => out.write_str("an empty or blank text: texts and messages must have content"),
             ProviderRule::Surrogate => {
                 out.write_str("a lone surrogate, which is half a character: requests with it are refused")
+            }
+            ProviderRule::Loose(LinkFault::Cycle) => {
+                write!(out, "an entry{id} that is its own ancestor: its agent finds nothing before it")
+            }
+            ProviderRule::Loose(_) => {
+                write!(out, "a parent{id} that is not there: the agent finds nothing before the entry that names it")
             }
             ProviderRule::Unreasoned => {
                 write!(out, "a call{id} without the reasoning before it: its model wants that back and refuses others")
@@ -102,8 +161,13 @@ pub(crate) fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
     };
     found.retain(|breach| !(transcript.order.calls_elsewhere && matches!(breach.rule, ProviderRule::Orphan(_))));
     found.extend(ids::of_ids(transcript));
+    found.extend(calls::of_calls(transcript));
+    found.extend(of_marks(transcript));
+    let between = transcript.format.misplaced_entries(transcript).into_iter();
+    found.extend(between.map(|one| Breach { message: one.message, rule: ProviderRule::Between, id: None }));
     found.extend(contents::of_contents(transcript));
     found.extend(of_turns(transcript));
+    found.extend(of_links(transcript));
     let alone = transcript.format.violations(&transcript.messages);
     found.extend(alone.into_iter().map(|(message, rule)| Breach {
         message,
@@ -112,6 +176,25 @@ pub(crate) fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
     }));
     found.sort_by_key(|breach| breach.message);
     found
+}
+
+/// Returns the cache marks that are too many.
+fn of_marks(transcript: &Transcript<'_>) -> Vec<Breach> {
+    if !transcript.order.few_marks {
+        return Vec::new();
+    }
+    let Excess { all, marks } = marks::excess(transcript);
+    marks.into_iter().map(|(message, _)| Breach { message, rule: ProviderRule::Mark { all }, id: None }).collect()
+}
+
+/// Returns the entries that do not lead to those before them, each by its message or the next one.
+fn of_links(transcript: &Transcript<'_>) -> impl Iterator<Item = Breach> {
+    let messages = &transcript.messages;
+    transcript.format.loose_entries(transcript).into_iter().map(|loose| {
+        let message = messages.partition_point(|message| message.span().end <= loose.entry.span().start);
+        let message = message.min(messages.len().saturating_sub(1));
+        Breach { message, rule: ProviderRule::Loose(loose.fault), id: loose.named }
+    })
 }
 
 /// Returns the violations of the rules for calls and results.

@@ -22,6 +22,7 @@ use crate::sync::lock;
 use crate::tokens::{Categories, Counter};
 use crate::transcript::Transcript;
 use crate::transcript::compaction::ProviderCompaction;
+use crate::transcript::reset::{Reset, ResetCounts};
 use crate::wording;
 
 use crate::files::output;
@@ -58,6 +59,9 @@ pub(crate) struct DryRun<'r> {
     /// Thinking that is removed from messages that stay, where there is any.
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Removed>,
+    /// What is reset in entries that stay, where there is any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reset: Option<ResetCounts>,
     /// What the plan saves and costs, where something is changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     economy: Option<Economy>,
@@ -163,6 +167,7 @@ impl<'r> DryRun<'r> {
             middle: RangeSize { from: plan.cutoff, to: planned.kept_from, tokens: as_pruned(&middle) },
             keep: RangeSize { tokens: as_pruned(&kept), ..part(&kept, messages) },
             thinking: Removed::of(planned, policy.counter),
+            reset: None,
             economy: None,
             summary: None,
             reason: plan.reason.as_deref(),
@@ -179,6 +184,12 @@ impl<'r> DryRun<'r> {
     #[must_use]
     pub(crate) fn with_earlier(self, earlier: &'r [EarlierSummary]) -> Self {
         DryRun { earlier, ..self }
+    }
+
+    /// Adds what is reset.
+    #[must_use]
+    pub(crate) fn with_resets(self, resets: &[Reset]) -> Self {
+        DryRun { reset: Some(ResetCounts::of(resets)).filter(|counts| !counts.is_none()), ..self }
     }
 
     /// Returns the object.

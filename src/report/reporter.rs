@@ -22,6 +22,7 @@ use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Removal;
 use crate::sanitize::{sanitize, sanitize_line};
 use crate::settings::Volume;
+use crate::transcript::reset::ResetCounts;
 use crate::transcript::view::Arena;
 use crate::wording::{counted, grouped, readable_source, reason};
 
@@ -229,6 +230,8 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
         }
         CompactionEvent::Economy(economy) => (Verbose, economy.sentence(false, reader)),
         CompactionEvent::Thinking(_) => return None,
+        CompactionEvent::Reset(counts, _) if counts.is_none() => return None,
+        CompactionEvent::Reset(counts, format) => (Usual, reset(counts, format)),
     })
 }
 
@@ -333,6 +336,15 @@ fn thinking(removal: &Removal) -> Vec<String> {
         lines.push(line.to_owned());
     }
     lines
+}
+
+/// Describes what is reset in messages that stay.
+fn reset(counts: ResetCounts, format: &str) -> String {
+    let ResetCounts { sizes, parents } = counts;
+    let of = |number: usize, what: &str| (number > 0).then(|| counted(number as u64, what));
+    let parts = [of(sizes, "recorded size"), of(parents, "parent")];
+    let parts = parts.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+    format!("{parts} reset in what stays, as the agent of {format} does after a compaction")
 }
 
 /// Draws a conversation and its plan. The user asked for it, so it is shown at any volume.

@@ -4,6 +4,7 @@
 //! one id apart and fixes contents, then adds what is missing and moves what is misplaced, then fixes the turns. After
 //! each round the result is read and checked again.
 
+mod calls;
 mod contents;
 mod ids;
 
@@ -45,8 +46,15 @@ pub(crate) fn repair_round(transcript: &Transcript<'_>, policy: Repair) -> Vec<E
     let repairer = Repairer::new(transcript, policy);
     let mut edits = repairer.remove_extra(&found);
     for round in [
+        Repairer::respell,
         Repairer::tell_apart,
+        Repairer::tell_messages_apart,
+        Repairer::make_objects,
+        Repairer::move_media,
+        Repairer::remove_marks,
+        Repairer::move_entries,
         Repairer::fix_contents,
+        Repairer::tie_loose_entries,
         Repairer::add_missing,
         Repairer::results_first,
         Repairer::fix_turns,
@@ -309,6 +317,15 @@ impl Repairer<'_, '_> {
     fn separator(&self, index: usize) -> String {
         let near = gap(self.transcript, index).or_else(|| gap(self.transcript, index + 1));
         near.unwrap_or_else(|| self.separator.clone())
+    }
+
+    /// Ties entries to those before them, where the walk up from the last entry ends at them.
+    fn tie_loose_entries(&self, found: &[Breach]) -> Vec<Edit> {
+        if !found.iter().any(|breach| matches!(breach.rule, ProviderRule::Loose(_))) {
+            return Vec::new();
+        }
+        let format = self.transcript.format;
+        format.loose_entries(self.transcript).iter().filter_map(|loose| format.tie(loose)).collect()
     }
 
     /// Moves results to the front of their messages.

@@ -4,7 +4,6 @@
 //! demands ([`OrderRules`]). Most methods have a default. Both types are in this file because they depend on each
 //! other: a conversation has a format, and formats inspect conversations.
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Range;
@@ -14,12 +13,15 @@ use serde_json::Value;
 
 use crate::transcript::edit::Edit;
 pub(crate) use crate::transcript::fit::{EnvelopeFit, FormatFit};
-use crate::transcript::formats::shared::links::{LinkKeys, Links};
+pub(crate) use crate::transcript::formats::shared::links::LinkFault;
+use crate::transcript::formats::shared::links::LooseEntry;
+pub(crate) use crate::transcript::insertion::InsertionPoint;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Call, Message, ResultRef};
 use crate::transcript::order::{MessageOrder, ResultPlacement};
 use crate::transcript::outputs::CallOutput;
 use crate::transcript::pairing::Pairing;
+use crate::transcript::reset::Reset;
 
 /// A transcript format.
 pub(crate) trait Format: MessageReader + MessageWriter + OrderRules + Sync + Debug {
@@ -103,6 +105,12 @@ pub(crate) trait MessageWriter {
 
     /// Writes a summary: one message, and in session files the other entries that the agent needs to find it.
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value>;
+
+    /// Returns the edits of entries that stay beside a summary which the agent makes after a compaction of its own.
+    /// `summary` is what was written at `at`, and `tokens` counts what the agent sends from now on.
+    fn resets(&self, _summary: &[Value], _at: &InsertionPoint<'_, '_>, _tokens: &dyn Fn() -> u64) -> Vec<Reset> {
+        Vec::new()
+    }
 
     /// Writes a result for a call that has none: a message, or a part for the message of
     /// [`MessageWriter::results_message`]. `None` if the format has no way to write one.
@@ -204,10 +212,46 @@ pub(crate) trait OrderRules {
         Vec::new()
     }
 
+    /// Returns the entries at which an agent that walks up from the last entry stops before it should.
+    fn loose_entries<'a>(&self, _transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
+        Vec::new()
+    }
+
+    /// Returns the edit that ties such an entry to the one before it.
+    fn tie(&self, _entry: &LooseEntry<'_>) -> Option<Edit> {
+        None
+    }
+
+    /// Returns entries that stand between a call and its result.
+    fn misplaced_entries<'a>(&self, _transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {
+        Vec::new()
+    }
+
+    /// Returns the edits that move such an entry behind the result.
+    fn move_behind(&self, _transcript: &Transcript<'_>, _entry: &MisplacedEntry<'_>) -> Vec<Edit> {
+        Vec::new()
+    }
+
+    /// Returns the id of a message, where no two messages may have the same.
+    fn message_id<'a>(&self, _message: &Message<'a>) -> Option<Json<'a>> {
+        None
+    }
+
     /// Whether a message keeps its meaning when the messages before it are removed.
     fn can_be_pinned(&self, _message: &Message<'_>) -> bool {
         true
     }
+}
+
+/// An entry between a call and its result.
+#[derive(Debug)]
+pub(crate) struct MisplacedEntry<'a> {
+    /// The index of the message with the call.
+    pub(crate) message: usize,
+    /// The entry.
+    pub(crate) entry: Json<'a>,
+    /// The entry with the last result.
+    pub(crate) result: Json<'a>,
 }
 
 /// What `convert_to_messages` of `LangChain` does with the messages of a format.
@@ -317,6 +361,12 @@ impl<'a> Transcript<'a> {
         *self.ascii.get_or_init(|| list().is_some_and(|list| self.source[list].is_ascii()))
     }
 
+    /// Returns the agent's summary that stands behind messages which the agent sends behind it.
+    pub(crate) fn summary_of_kept(&self) -> Option<usize> {
+        let is_summary = |group: &&(usize, usize)| group.0 == 0 && group.1 > 0 && self.messages[group.1].earlier;
+        self.groups.iter().find(is_summary).map(|group| group.1)
+    }
+
     /// Whether the message at an index holds a provider's compaction.
     pub(crate) fn has_compaction(&self, index: usize) -> bool {
         self.compactions.binary_search(&index).is_ok()
@@ -367,49 +417,6 @@ pub(crate) enum SummaryPosition {
     First,
     /// In place of the last message that it replaces.
     InPlace,
-}
-
-/// The place where a new message is inserted.
-pub(crate) struct InsertionPoint<'p, 'a> {
-    /// The conversation.
-    pub(crate) transcript: &'p Transcript<'a>,
-    /// The index of the first kept message after it.
-    pub(crate) cutoff: usize,
-    /// Returns where the removed entries begin, messages and others, in order and in bytes. Few formats need it.
-    pub(crate) removed: Box<dyn Fn() -> Vec<usize> + 'p>,
-    /// The links around it, once a format has asked for them: they take a pass over all entries, and one summary is
-    /// written several times until it has its size.
-    links: OnceCell<Links<'a>>,
-}
-
-impl<'p, 'a> InsertionPoint<'p, 'a> {
-    /// Returns the place before a message where nothing is removed.
-    pub(crate) fn new(transcript: &'p Transcript<'a>, cutoff: usize) -> Self {
-        InsertionPoint::in_place_of(transcript, cutoff, Vec::new)
-    }
-
-    /// Returns the place before a message of a message that replaces entries.
-    pub(crate) fn in_place_of(
-        transcript: &'p Transcript<'a>,
-        cutoff: usize,
-        removed: impl Fn() -> Vec<usize> + 'p,
-    ) -> Self {
-        InsertionPoint { transcript, cutoff, removed: Box::new(removed), links: OnceCell::new() }
-    }
-
-    /// Returns the links around it, in a format whose entries have these keys.
-    pub(crate) fn links(&self, keys: LinkKeys) -> &Links<'a> {
-        self.links.get_or_init(|| {
-            let cut = self.transcript.messages.get(self.cutoff).map_or(usize::MAX, |first| first.span().start);
-            Links::of(self.transcript.entries().collect(), &(self.removed)(), cut, keys)
-        })
-    }
-
-    /// Returns the message that the new one should look like: the first kept one, or else the last.
-    pub(crate) fn neighbour(&self) -> Option<Json<'a>> {
-        let messages = &self.transcript.messages;
-        messages.get(self.cutoff).or(messages.last()).map(|message| message.json)
-    }
 }
 
 /// The placeholder for parts that a message does not have yet.

@@ -27,6 +27,16 @@ pub(crate) struct MessageOrder {
     pub(crate) texts: Texts,
     /// Whether the provider stores some calls itself, so that a result may have no call in the transcript.
     pub(crate) calls_elsewhere: bool,
+    /// Which ids of calls are accepted.
+    pub(crate) call_ids: Spelling,
+    /// Which names of tools are accepted.
+    pub(crate) tool_names: Spelling,
+    /// Whether the input of a call must be an object.
+    pub(crate) object_inputs: bool,
+    /// Whether results must be text.
+    pub(crate) text_results: bool,
+    /// Whether the number of cache marks is limited.
+    pub(crate) few_marks: bool,
     /// Whether the provider knows from ids which reasoning led to what the model made, and rejects the one without the
     /// other.
     pub(crate) binds_reasoning: bool,
@@ -60,6 +70,57 @@ pub(crate) enum ResultPlacement {
     Next,
 }
 
+/// What a provider takes as the id of a call or the name of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spelling {
+    /// Any text.
+    Any,
+    /// Letters, digits, `_` and `-`, at most so many.
+    Word(usize),
+    /// Dots and colons besides, at most so many.
+    Id(usize),
+    /// The same, behind a letter or `_`.
+    Name(usize),
+}
+
+impl Spelling {
+    /// Whether a provider takes a text.
+    pub(crate) fn takes(self, text: &str) -> bool {
+        let begins = || text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let is_first = !matches!(self, Spelling::Name(_)) || begins();
+        is_first && text.len() <= self.most() && text.chars().all(|c| self.takes_char(c))
+    }
+
+    fn most(self) -> usize {
+        match self {
+            Spelling::Any => usize::MAX,
+            Spelling::Word(most) | Spelling::Id(most) | Spelling::Name(most) => most,
+        }
+    }
+
+    fn takes_char(self, c: char) -> bool {
+        let is_word = c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        match self {
+            Spelling::Any => true,
+            Spelling::Word(_) => is_word,
+            Spelling::Id(_) | Spelling::Name(_) => is_word || matches!(c, '.' | ':'),
+        }
+    }
+
+    /// Returns a text that a provider takes, as near to another one as it can be.
+    pub(crate) fn nearest(self, text: &str) -> String {
+        let mut near: String = text.chars().map(|c| if self.takes_char(c) { c } else { '_' }).collect();
+        if near.is_empty() || !self.takes(&near) && near.len() <= self.most() {
+            near.insert(0, '_');
+        }
+        near.truncate(near.floor_char_boundary(self.most()));
+        if !self.takes(&near) {
+            near.replace_range(..1, "_");
+        }
+        near
+    }
+}
+
 impl MessageOrder {
     /// Creates the order of a provider that only wants calls and results together.
     pub(crate) const fn of(results: ResultPlacement) -> Self {
@@ -75,6 +136,11 @@ impl MessageOrder {
             texts: Texts::Any,
             calls_elsewhere: false,
             binds_reasoning: false,
+            call_ids: Spelling::Any,
+            tool_names: Spelling::Any,
+            object_inputs: false,
+            text_results: false,
+            few_marks: false,
         }
     }
 
@@ -141,4 +207,20 @@ pub(crate) fn results_come_late(message: &Message<'_>) -> bool {
     let is_result = |kind: &PartKind<'_>| matches!(kind, PartKind::Result(_));
     let last = parts.iter().rposition(|part| is_result(&part.kind));
     message.role == Role::User && last.is_some_and(|last| parts[..last].iter().any(|part| !is_result(&part.kind)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_nearest_is_taken() {
+        for spelling in [Spelling::Word(64), Spelling::Name(8), Spelling::Id(9), Spelling::Any] {
+            for text in ["", "a", "a b", "é", "1.2", "-x", "functions.search:0", "a|b", &"long".repeat(99)] {
+                let near = spelling.nearest(text);
+                assert!(spelling.takes(&near) && !near.is_empty(), "{spelling:?} {text}: {near}");
+                assert!(text.is_empty() || !spelling.takes(text) || near == text, "{text}: {near}");
+            }
+        }
+    }
 }

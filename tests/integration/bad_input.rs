@@ -113,7 +113,16 @@ fn exports_that_are_not_read_are_called_by_their_names() {
         format!("{}\n{}\n", json!({"role": "_checkpoint", "id": 0}), json!({"role": "_usage", "token_count": 7}));
     let otel =
         json!([{"role": "assistant", "parts": [{"type": "tool_call", "id": "c", "name": "f", "arguments": {}}]}]);
+    let item = json!({"content_type": "text", "text": text});
+    let of_python = json!({"content_type": "message", "metadata": {}, "role": "user", "items": [item]});
+    let of_dotnet = json!({"Role": {"Label": "user"}, "Items": [{"$type": "TextContent", "Text": text}]});
+    let openhands = json!({"kind": "MessageEvent", "id": "e", "timestamp": "t", "source": "user",
+        "llm_message": {"role": "user", "content": [{"type": "text", "text": text}]}});
     for (program, text) in [
+        ("Semantic Kernel", json!({"messages": [of_python, of_python]}).to_string()),
+        ("Semantic Kernel", json!([of_dotnet, of_dotnet]).to_string()),
+        ("OpenHands V1", json!([openhands]).to_string()),
+        ("OpenHands V1", format!("{openhands}\n{openhands}\n")),
         ("ChatGPT", chatgpt.to_string()),
         ("ChatGPT", json!([chatgpt, chatgpt]).to_string()),
         ("Claude.ai", claude.to_string()),

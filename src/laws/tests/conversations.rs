@@ -18,7 +18,7 @@ use crate::laws::bricks::{
 use crate::laws::fixtures::of_format;
 use crate::laws::lawful::{
     PREFIX, VaryingRules, assert_larger_keeps_more, assert_laws, assert_no_trigger_no_change, assert_read_again,
-    compacted, found, mended, policy,
+    compacted, compacted_and_reset, found, mended, policy,
 };
 use crate::laws::tests::cases;
 use crate::laws::transcripts::read;
@@ -134,7 +134,7 @@ proptest! {
         if found(&source, Some(format)).is_empty() {
             prop_assert_eq!(&text, &source);
         }
-        let (plans, compacted) = compacted(&text, Some(format), &policy(&VaryingRules { keep, pin }));
+        let (plans, compacted) = compacted_and_reset(&text, Some(format), &policy(&VaryingRules { keep, pin }));
         prop_assert_eq!(found(&compacted, Some(format)), Vec::<String>::new(), "{:?}\n{}\n{}", plans, compacted, text);
     }
 

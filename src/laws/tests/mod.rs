@@ -14,6 +14,7 @@ mod langgraph;
 #[path = "../../../tests/integration/left_out.rs"]
 mod left_out;
 mod limits;
+mod mending;
 mod nesting;
 mod patterns;
 mod presets;
@@ -21,6 +22,7 @@ mod pruning;
 mod reading_again;
 mod reasoning;
 mod renamed;
+mod resets;
 mod restoring;
 mod rounds;
 mod targets;

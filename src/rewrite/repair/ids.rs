@@ -4,13 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::plan::breaches::{Breach, ProviderRule, results_of_calls};
+use crate::plan::breaches::{Breach, ProviderRule, id_in, results_of_calls};
 use crate::rewrite::Edit;
 use crate::rewrite::repair::{Removals, Repairer};
-use crate::transcript::json::{Json, JsonKind};
+use crate::transcript::json::Json;
 
-/// The members that hold the id of a call, in the call or in its result.
-const IDS: [&str; 3] = ["id", "tool_use_id", "toolUseId"];
 /// The longest part of an id that its successor repeats. Bedrock takes 64 characters.
 const LONGEST: usize = 56;
 
@@ -86,14 +84,4 @@ impl Ids<'_> {
             }
         }
     }
-}
-
-/// Returns the value with the id of a call, in the call or the result, or in the one object inside.
-fn id_in<'a>(holder: Json<'a>, id: &str) -> Option<Json<'a>> {
-    let own = |json: Json<'a>| {
-        IDS.iter().filter_map(|key| json.get(key)).find(|value| value.text().is_some_and(|text| text.is(id)))
-    };
-    let inside =
-        || holder.entries().map(|(_, value)| value).filter(|value| value.kind() == JsonKind::Object).find_map(own);
-    own(holder).or_else(inside)
 }

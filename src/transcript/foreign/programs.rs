@@ -5,8 +5,22 @@ use crate::transcript::json::{Json, Object};
 /// Whether an object is one of a given program.
 type Recognizer = fn(&Object<'_>) -> bool;
 
-const PROGRAMS: [(&str, Recognizer); 16] = [
+const PROGRAMS: [(&str, Recognizer); 18] = [
     ("a session of Qwen Code", |line| line.get("uuid").is_some() && line.at(&["message", "parts"]).is_some()),
+    ("events of OpenHands V1", |event| {
+        let kind = event.get_text("kind").map(|kind| kind.decode());
+        let is_event = |kind: &str| {
+            ["Event", "Observation", "Condensation", "CondensationRequest"].iter().any(|end| kind.ends_with(end))
+        };
+        kind.is_some_and(|kind| is_event(&kind)) && has_all(event, &["id", "source"])
+    }),
+    ("a chat history of Semantic Kernel", |message| {
+        let is_item = |item: Json<'_>| ["content_type", "$type"].iter().any(|key| item.get_text(key).is_some());
+        let has_items = |key: &str| has_at(message, &[key], |items| items.items().next().is_some_and(is_item));
+        has_all(message, &["content_type", "role"]) && !has_any(message, &["parts"])
+            || message.at(&["Role", "Label"]).or_else(|| message.at(&["role", "label"])).is_some()
+            || has_any(message, &["Role", "role"]) && (has_items("items") || has_items("Items"))
+    }),
     ("a session of Factory Droid", |line| {
         is_one_of(line, "type", &["message"])
             && has_at(line, &["message", "content"], |content| has_part_of(content, &["tool_use", "tool_result"]))

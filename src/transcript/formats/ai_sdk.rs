@@ -218,6 +218,11 @@ impl MessageWriter for AiSdk {
 }
 
 impl OrderRules for AiSdk {
+    /// Messages of the user interface have ids, by which it finds them.
+    fn message_id<'a>(&self, message: &Message<'a>) -> Option<Json<'a>> {
+        message.json.get("id").filter(|id| id.text().is_some_and(|id| !id.is_empty()))
+    }
+
     /// Groups a request for approval of a tool with its response, and the call of a provider's own tool with its result.
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         let mut requests = HashMap::new();

@@ -11,12 +11,12 @@ use crate::transcript::format::{
     REMOVE_ALL, SummaryMessage,
 };
 use crate::transcript::formats::shared::blocks::{self, block_types};
-use crate::transcript::formats::shared::fields::{non_null, role_of};
+use crate::transcript::formats::shared::fields::{copied, non_null, role_of};
 use crate::transcript::formats::shared::groups::after_thinking;
 use crate::transcript::formats::shared::tool_use::{self, ROLES, is_call, is_result};
 use crate::transcript::json::{Json, Object};
 use crate::transcript::message::{Call, Message, ResultRef};
-use crate::transcript::order::{MessageOrder, ResultPlacement, Texts};
+use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::transcript::outputs::CallOutput;
 use crate::transcript::text::Text;
 
@@ -102,8 +102,12 @@ impl MessageWriter for Anthropic {
         CallOutput::in_content(answer.json, "text")
     }
 
-    fn summary(&self, summary: &SummaryMessage<'_>, _at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        vec![json!({"role": summary.role.name(), "content": summary.text})]
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let content = match at.mark() {
+            Some(mark) => json!([{"type": "text", "text": summary.text, "cache_control": copied(mark)}]),
+            None => json!(summary.text),
+        };
+        vec![json!({"role": summary.role.name(), "content": content})]
     }
 
     fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
@@ -128,6 +132,10 @@ impl OrderRules for Anthropic {
             lenient: true,
             unique_ids: true,
             texts: Texts::NotBlank,
+            call_ids: Spelling::Word(usize::MAX),
+            tool_names: Spelling::Word(128),
+            object_inputs: true,
+            few_marks: true,
             ..MessageOrder::of(ResultPlacement::Grouped)
         }
     }

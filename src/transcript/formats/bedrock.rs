@@ -11,13 +11,13 @@ use crate::transcript::format::{
     EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
 };
 use crate::transcript::formats::shared::blocks::{KEYS, has_key, output_text};
-use crate::transcript::formats::shared::fields::{begins_with, id, role_of};
+use crate::transcript::formats::shared::fields::{begins_with, copied, id, role_of};
 use crate::transcript::formats::shared::groups::after_thinking;
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{
     Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
 };
-use crate::transcript::order::{MessageOrder, ResultPlacement, Texts};
+use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::transcript::outputs::CallOutput;
 
 /// The format's row.
@@ -88,7 +88,10 @@ impl MessageWriter for Bedrock {
     }
 
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
-        let content = json!([{"text": summary.text}]);
+        let mut content = json!([{"text": summary.text}]);
+        if let (Some(mark), Some(blocks)) = (at.mark(), content.as_array_mut()) {
+            blocks.push(copied(mark));
+        }
         vec![if begins_with("content", at.neighbour()) {
             json!({"content": content, "role": summary.role.name()})
         } else {
@@ -113,6 +116,10 @@ impl OrderRules for Bedrock {
             alternates: true,
             unique_ids: true,
             texts: Texts::NotBlank,
+            call_ids: Spelling::Id(64),
+            tool_names: Spelling::Word(64),
+            object_inputs: true,
+            few_marks: true,
             ..MessageOrder::of(ResultPlacement::Next)
         }
     }

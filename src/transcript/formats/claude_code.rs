@@ -6,6 +6,8 @@
 //! links.
 
 mod attached;
+mod chain;
+mod preserved;
 mod refused;
 
 use std::borrow::Cow;
@@ -21,12 +23,13 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::fields::copied;
 use crate::transcript::formats::shared::groups::of_one_answer;
-use crate::transcript::formats::shared::links::{LinkKeys, followers, uuid};
+use crate::transcript::formats::shared::links::{LinkKeys, LooseEntry, followers, uuid};
 use crate::transcript::formats::shared::tool_use;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, ResultRef};
-use crate::transcript::order::{MessageOrder, ResultPlacement, Texts};
+use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::transcript::outputs::CallOutput;
+use crate::transcript::reset::Reset;
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -98,7 +101,10 @@ impl MessageReader for ClaudeCode {
         // itself.
         let all_sidechain = lines.iter().filter(|line| is_message(line)).all(is_sidechain);
         let is_main_boundary = |line: &Object<'_>| is_boundary(line) && (all_sidechain || !is_sidechain(line));
-        let cut = lines.iter().rposition(is_main_boundary).unwrap_or(0);
+        let boundary = lines.iter().rposition(is_main_boundary);
+        let cut = boundary.unwrap_or(0);
+        let preserved = boundary.map_or_else(HashSet::new, |boundary| preserved::lines_before(&lines, boundary));
+        let is_gone = |index: usize| index < cut && !preserved.contains(&index);
         let by_id: HashMap<_, usize> = lines
             .iter()
             .enumerate()
@@ -111,13 +117,13 @@ impl MessageReader for ClaudeCode {
             let is_linked = line.get("uuid").is_some() || line.get("parentUuid").is_some();
             let message = line.get_text("messageId").and_then(|id| by_id.get(&id.decode())).copied();
             EntryKind::Note(match message {
-                _ if index < cut && is_linked => Retention::Obsolete,
-                Some(message) if message < cut => Retention::Obsolete,
+                _ if is_gone(index) && is_linked => Retention::Obsolete,
+                Some(message) if is_gone(message) => Retention::Obsolete,
                 Some(message) => Retention::With(message),
                 None if is_main_boundary(line) => Retention::Obsolete,
                 None if index >= cut && is_undone[index - cut] => Retention::Obsolete,
                 None if let Some(original) = copied.get(&index.wrapping_sub(cut)) => Retention::With(cut + original),
-                None if index >= cut && is_sent(line) && (all_sidechain || !is_sidechain(line)) => {
+                None if !is_gone(index) && is_sent(line) && (all_sidechain || !is_sidechain(line)) => {
                     has_message = true;
                     return EntryKind::Message;
                 }
@@ -157,13 +163,6 @@ impl MessageReader for ClaudeCode {
 
     fn skips_broken_lines(&self) -> bool {
         true
-    }
-
-    fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
-        let of_main = |line: &Object<'_>| is_boundary(line) && !is_sidechain(line);
-        let boundary = transcript.notes.iter().rev().find(|note| of_main(&Object::of(note.json)))?;
-        let kept = boundary.json.at(&["compactMetadata", "preservedSegment"])?;
-        (!kept.is_falsy()).then(|| "its last compaction kept messages that stand before it".to_owned())
     }
 }
 
@@ -209,6 +208,10 @@ impl MessageWriter for ClaudeCode {
         lines
     }
 
+    fn resets(&self, summary: &[Value], at: &InsertionPoint<'_, '_>, _tokens: &dyn Fn() -> u64) -> Vec<Reset> {
+        chain::resets(summary, at)
+    }
+
     fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
         let result = tool_use::result(call, text)?;
         let id = calling.json.get_text("uuid");
@@ -250,11 +253,28 @@ impl MessageWriter for ClaudeCode {
 impl OrderRules for ClaudeCode {
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {
         // Claude Code leaves out texts of nothing but white space, and sends empty ones.
-        MessageOrder { unique_ids: true, texts: Texts::NotEmpty, ..MessageOrder::of(ResultPlacement::Behind) }
+        MessageOrder {
+            unique_ids: true,
+            texts: Texts::NotEmpty,
+            call_ids: Spelling::Word(usize::MAX),
+            tool_names: Spelling::Word(128),
+            object_inputs: true,
+            ..MessageOrder::of(ResultPlacement::Behind)
+        }
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        of_one_answer(messages, |message| message.json.at(&["message", "id"])?.text())
+        let mut groups = of_one_answer(messages, |message| message.json.at(&["message", "id"])?.text());
+        groups.extend(preserved::group(messages));
+        groups
+    }
+
+    fn loose_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
+        chain::loose(transcript)
+    }
+
+    fn tie(&self, entry: &LooseEntry<'_>) -> Option<Edit> {
+        entry.tie(KEYS)
     }
 }
 

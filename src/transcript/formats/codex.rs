@@ -11,6 +11,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::transcript::edit::Edit;
 use crate::transcript::foreign;
 use crate::transcript::format::{
     EntryKind, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
@@ -19,8 +20,9 @@ use crate::transcript::formats::shared::fields::{copied, non_null};
 use crate::transcript::formats::shared::items::{self, Item};
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, PartKind, ResultRef, Role};
-use crate::transcript::order::{MessageOrder, ResultPlacement};
+use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling};
 use crate::transcript::outputs::CallOutput;
+use crate::transcript::reset::{Reset, ResetKind};
 use crate::transcript::speaker::words_of_person;
 use crate::transcript::text::Text;
 
@@ -137,6 +139,13 @@ impl MessageWriter for Codex {
         vec![Value::Object(written)]
     }
 
+    /// Codex sets the last size that it recorded to what it now sends, and restores it when a session goes on.
+    fn resets(&self, _summary: &[Value], at: &InsertionPoint<'_, '_>, tokens: &dyn Fn() -> u64) -> Vec<Reset> {
+        let removed = (at.removed)();
+        let kept = at.transcript.notes.iter().filter(|note| removed.binary_search(&note.json.span().start).is_err());
+        kept.flat_map(|note| sizes(note.json, tokens)).collect()
+    }
+
     fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
         let item = payload(calling.json);
         let item = match item.get_text("type") {
@@ -154,7 +163,12 @@ impl MessageWriter for Codex {
 impl OrderRules for Codex {
     fn order(&self, _envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {
         let binds_reasoning = items::have_ids(messages.iter().map(|message| payload(message.json)));
-        MessageOrder { binds_reasoning, ..MessageOrder::of(ResultPlacement::Behind) }
+        MessageOrder {
+            binds_reasoning,
+            call_ids: Spelling::Id(64),
+            tool_names: Spelling::Word(64),
+            ..MessageOrder::of(ResultPlacement::Behind)
+        }
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
@@ -213,6 +227,21 @@ fn is_foreign(item: Json<'_>) -> bool {
     is_message
         || ["role", "call_id"].iter().any(|key| item.get_text(key).is_some())
         || foreign::could_be_call_or_result(item)
+}
+
+/// Returns the edits that set the last size in an event to a number of tokens.
+fn sizes(line: Json<'_>, tokens: &dyn Fn() -> u64) -> Vec<Reset> {
+    let event = payload(line);
+    let is_size = event.get_text("type").is_some_and(|kind| kind.is("token_count"));
+    let usage = event.at(&["info", "last_token_usage"]).filter(|_| is_size);
+    let numbers = usage.into_iter().flat_map(|usage| usage.entries());
+    let numbers = numbers.filter(|(_, value)| value.kind() == JsonKind::Number);
+    let reset = |(key, value): (Text<'_>, Json<'_>)| {
+        let text = if key.is("total_tokens") { tokens().to_string() } else { "0".to_owned() };
+        let edit = Edit { range: value.span(), text };
+        (edit.text != value.raw()).then_some(Reset { kind: ResetKind::Size, entry: line.span().start, edit })
+    };
+    numbers.filter_map(reset).collect()
 }
 
 fn payload(line: Json<'_>) -> Json<'_> {

@@ -15,7 +15,7 @@ use crate::transcript::formats::shared::groups::of_hosted;
 use crate::transcript::formats::shared::parts::{self, is_part, member, output, part};
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, RareFields, ResultRef, Role};
-use crate::transcript::order::{MessageOrder, ResultPlacement, Texts};
+use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::transcript::outputs::CallOutput;
 
 /// The format's row.
@@ -112,6 +112,8 @@ impl OrderRules for Gemini {
             calls_after_user: true,
             lenient: true,
             texts: Texts::Some,
+            tool_names: Spelling::Name(128),
+            object_inputs: true,
             ..MessageOrder::of(ResultPlacement::Grouped)
         }
     }

@@ -13,10 +13,10 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::blocks::{block_types, has_key, is_call_or_unread};
 use crate::transcript::formats::shared::chat;
-use crate::transcript::formats::shared::fields::{has_any, list, non_null, role_of, with_first};
+use crate::transcript::formats::shared::fields::{copied, has_any, list, non_null, role_of, with_first};
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Call, Message, Role};
-use crate::transcript::order::{MessageOrder, ResultPlacement, Texts};
+use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -98,6 +98,9 @@ impl MessageWriter for OpenAiChat {
 
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let mut message = chat::summary(summary, at);
+        if let Some(mark) = at.mark().filter(|_| message["content"].is_string()) {
+            message["content"] = json!([{"type": "text", "text": summary.text, "cache_control": copied(mark)}]);
+        }
         // The mark identifies Mistral's models, and the summary may replace the last message with it.
         let transcript = at.transcript;
         let is_assistant = summary.role == SummaryRole::Assistant;
@@ -123,7 +126,13 @@ impl MessageWriter for OpenAiChat {
 
 impl OrderRules for OpenAiChat {
     fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {
-        let order = MessageOrder { texts: Texts::Some, ..MessageOrder::of(ResultPlacement::Following) };
+        let order = MessageOrder {
+            texts: Texts::Some,
+            tool_names: Spelling::Word(64),
+            text_results: true,
+            few_marks: true,
+            ..MessageOrder::of(ResultPlacement::Following)
+        };
         if is_for_mistral(envelope, messages) {
             MessageOrder { alternates: true, model_after_results: true, ..order }
         } else {

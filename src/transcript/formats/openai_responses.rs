@@ -17,7 +17,7 @@ use crate::transcript::formats::shared::fields::{has_any, non_null, role_of};
 use crate::transcript::formats::shared::items::{self, Item, ROLES, kind};
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, ResultRef, Role};
-use crate::transcript::order::{MessageOrder, ResultPlacement};
+use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling};
 use crate::transcript::outputs::CallOutput;
 
 /// The format's row.
@@ -144,6 +144,8 @@ impl OrderRules for OpenAiResponses {
         MessageOrder {
             calls_elsewhere: has_server_history || items::unknown_references(items()),
             binds_reasoning: items::have_ids(items()),
+            call_ids: Spelling::Id(64),
+            tool_names: Spelling::Word(64),
             ..MessageOrder::of(results)
         }
     }

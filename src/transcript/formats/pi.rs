@@ -4,6 +4,8 @@
 //! everything before the entry it names, by its index in the file or, since entries have ids, by its id. Entries with
 //! ids name their parent; entries that are not ancestors of the last one are abandoned branches.
 
+mod between;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,12 +13,13 @@ use serde_json::{Map, Value, json};
 
 use crate::transcript::edit::Edit;
 use crate::transcript::format::{
-    EntryKind, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
-    SummaryPosition, Transcript,
+    EntryKind, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, MisplacedEntry, OrderRules, Retention,
+    SummaryMessage, SummaryPosition, Transcript,
 };
 use crate::transcript::formats::shared::blocks::{common_block, content};
 use crate::transcript::formats::shared::fields::{copied, id};
-use crate::transcript::formats::shared::links::{LinkKeys, followers, uuid};
+use crate::transcript::formats::shared::links::{Chain, LinkFault, LinkKeys, LooseEntry, followers, uuid};
+use crate::transcript::formats::shared::times;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{
     Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
@@ -135,7 +138,12 @@ impl MessageWriter for Pi {
         if is_linked { SummaryPosition::InPlace } else { SummaryPosition::AfterPinned }
     }
 
-    /// Writes a message of the user: a `compaction` would need the previous token count.
+    fn marks_summaries(&self) -> bool {
+        true
+    }
+
+    /// Writes a `compaction`; a message of the user behind pinned ones, which pi would not send before a compaction, and
+    /// where entries have no ids, as a compaction would have to count them.
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let Some(neighbour) = at.neighbour() else { return vec![line("message", None, None, summary.text)] };
         if neighbour.get("parentId").is_none() {
@@ -157,7 +165,19 @@ impl MessageWriter for Pi {
             }
             last = links.id(*entry).or(last);
         }
-        lines.push(line("message", Some(neighbour), Some((&new_id, last.as_deref())), summary.text));
+        let kind = if follows_message(at) { "message" } else { "compaction" };
+        let mut written = line(kind, Some(neighbour), Some((&new_id, last.as_deref())), summary.text);
+        if kind == "compaction" {
+            let first_kept = behind.first().and_then(|entry| links.id(*entry));
+            written["firstKeptEntryId"] = json!(first_kept.unwrap_or_default());
+            written["tokensBefore"] = json!(tokens_before(&at.transcript.messages));
+            // pi takes the size of an answer that is newer than the compaction for that of the context, and would compact
+            // again at once.
+            if let Some(time) = latest(&links.kept).and_then(|latest| times::in_utc(latest.checked_add(1)?)) {
+                written["timestamp"] = json!(time);
+            }
+        }
+        lines.push(written);
         let gaps = behind.iter().filter_map(|entry| links.removed_parent(*entry));
         lines.extend(gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| bridge(&gap, Some(&new_id))));
         lines
@@ -212,6 +232,31 @@ impl OrderRules for Pi {
         compaction.filter(|at| *at > 0).map(|at| (0, at)).into_iter().collect()
     }
 
+    fn loose_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
+        let mut entries: Vec<Json<'a>> =
+            transcript.entries().filter(|entry| entry.get(KEYS.parent).is_some()).collect();
+        entries.sort_by_key(|entry| entry.span().start);
+        let chain = Chain { entries: &entries, keys: KEYS, ends_at: &|_| false, top: None, leads: |_| true };
+        // Branches that were left end as they like.
+        let obsolete = transcript.notes.iter().filter(|note| note.retention == Retention::Obsolete);
+        let obsolete: HashSet<usize> = obsolete.map(|note| note.json.span().start).collect();
+        let mut loose = chain.loose();
+        loose.retain(|one| one.fault != LinkFault::Root && !obsolete.contains(&one.entry.span().start));
+        loose
+    }
+
+    fn misplaced_entries<'a>(&self, transcript: &Transcript<'a>) -> Vec<MisplacedEntry<'a>> {
+        between::misplaced(transcript)
+    }
+
+    fn move_behind(&self, transcript: &Transcript<'_>, entry: &MisplacedEntry<'_>) -> Vec<Edit> {
+        between::moved(transcript, entry)
+    }
+
+    fn tie(&self, entry: &LooseEntry<'_>) -> Option<Edit> {
+        entry.tie(KEYS)
+    }
+
     fn can_be_pinned(&self, message: &Message<'_>) -> bool {
         !is_compaction(&Object::of(message.json))
     }
@@ -252,6 +297,33 @@ fn first_kept(lines: &[Object<'_>], compaction: usize) -> Option<usize> {
         return lines.iter().position(|line| line.get_text("id").is_some_and(|own| own.decode() == id));
     }
     compaction.get("firstKeptEntryIndex").and_then(|index| index.raw().parse().ok())
+}
+
+/// Whether messages stay before a place.
+fn follows_message(at: &InsertionPoint<'_, '_>) -> bool {
+    let removed = (at.removed)();
+    let is_kept = |message: &Message<'_>| removed.binary_search(&message.span().start).is_err();
+    at.transcript.messages[..at.cutoff].iter().any(is_kept)
+}
+
+/// Returns the latest time that entries have, in milliseconds.
+fn latest(entries: &[Json<'_>]) -> Option<i64> {
+    let own = |entry: &Json<'_>| times::milliseconds(&entry.get_text("timestamp")?.decode());
+    let inner = |entry: &Json<'_>| entry.at(&["message", "timestamp"])?.raw().parse::<i64>().ok();
+    entries.iter().flat_map(|entry| [own(entry), inner(entry)]).flatten().max()
+}
+
+/// Returns the size of the context before a compaction, as the last answer that has one tells it.
+fn tokens_before(messages: &[Message<'_>]) -> u64 {
+    let size = |message: &Message<'_>| {
+        let usage = message.json.at(&["message", "usage"])?;
+        let count = |key: &str| usage.get(key)?.raw().parse::<u64>().ok();
+        let sum = || {
+            ["input", "output", "cacheRead", "cacheWrite"].into_iter().filter_map(count).fold(0, u64::saturating_add)
+        };
+        Some(count("totalTokens").filter(|total| *total > 0).unwrap_or_else(sum)).filter(|size| *size > 0)
+    };
+    messages.iter().rev().find_map(size).unwrap_or_default()
 }
 
 fn message_of<'a>(json: Json<'a>, role: Role, content: Content<'a>, earlier: bool) -> Message<'a> {
@@ -298,7 +370,10 @@ fn line(kind: &str, neighbour: Option<Json<'_>>, link: Option<(&str, Option<&str
     }
     let timestamp = |json: Option<Json<'_>>| json.and_then(|json| json.get("timestamp")).map(copied);
     line.extend(timestamp(neighbour).map(|time| ("timestamp".to_owned(), time)));
-    if kind == "message" {
+    if kind == "compaction" {
+        line.insert("summary".to_owned(), json!(text));
+        line.insert("fromHook".to_owned(), json!(true));
+    } else if kind == "message" {
         let mut message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
         if let Some(time) = timestamp(neighbour.and_then(|neighbour| neighbour.get("message"))) {
             message["timestamp"] = time;
@@ -359,7 +434,7 @@ mod tests {
         let lines = Pi.summary(&summary, &InsertionPoint::in_place_of(transcript, 2, || gone.clone()));
         assert_eq!(
             lines[0].to_string(),
-            r#"{"type":"message","id":"3","parentId":null,"timestamp":"t","message":{"role":"user","content":[{"type":"text","text":"s"}]}}"#
+            r#"{"type":"compaction","id":"3","parentId":null,"timestamp":"t","summary":"s","fromHook":true,"firstKeptEntryId":"4","tokensBefore":0}"#
         );
     }
 }

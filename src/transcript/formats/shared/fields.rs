@@ -42,12 +42,12 @@ pub(crate) fn list<'a>(message: &Object<'a>, key: &str) -> impl Iterator<Item = 
     message.get(key).into_iter().flat_map(|list| list.items())
 }
 
-/// Reads an id: a string, or a number as it is spelled.
+/// Reads an id: a string that is not empty, or a number as it is spelled.
 pub(crate) fn id(value: Option<Json<'_>>) -> Option<Text<'_>> {
     let value = value?;
     match value.kind() {
         JsonKind::Number => Some(Text::plain(value.raw())),
-        _ => value.text(),
+        _ => value.text().filter(|id| !id.is_empty()),
     }
 }
 

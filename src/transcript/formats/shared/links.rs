@@ -69,6 +69,11 @@ impl<'a> Links<'a> {
         entry.get_text(self.keys.parent).map(|id| id.decode())
     }
 
+    /// Whether an entry with this id is removed.
+    pub(crate) fn is_removed(&self, id: &str) -> bool {
+        self.removed.contains(id)
+    }
+
     /// Returns the id of an entry's parent, if the parent is removed.
     pub(crate) fn removed_parent(&self, entry: Json<'a>) -> Option<Cow<'a, str>> {
         self.parent(entry).filter(|parent| self.removed.contains(parent))
@@ -90,6 +95,123 @@ impl<'a> Links<'a> {
             }
         }
         kept.iter().find_map(|entry| self.removed_parent(*entry))
+    }
+}
+
+/// An entry at which the walk up ends before it should.
+#[derive(Debug)]
+pub(crate) struct LooseEntry<'a> {
+    /// The entry.
+    pub(crate) entry: Json<'a>,
+    /// Why the walk ends.
+    pub(crate) fault: LinkFault,
+    /// The parent that it names.
+    pub(crate) named: Option<String>,
+    /// The id of the entry that it should follow: the one before it, if there is one.
+    pub(crate) parent: Option<String>,
+}
+
+/// Why a walk ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LinkFault {
+    /// The parent is not there.
+    Missing,
+    /// The entry is its own ancestor.
+    Cycle,
+    /// The entry names no parent.
+    Root,
+}
+
+impl LooseEntry<'_> {
+    /// Returns the edit that ties the entry to the one before it.
+    pub(crate) fn tie(&self, keys: LinkKeys) -> Option<Edit> {
+        let range = self.entry.get(keys.parent)?.span();
+        Some(Edit { range, text: Value::from(self.parent.as_deref()).to_string() })
+    }
+}
+
+/// Entries that should be one chain.
+pub(crate) struct Chain<'c, 'a> {
+    /// The entries with links, in order.
+    pub(crate) entries: &'c [Json<'a>],
+    pub(crate) keys: LinkKeys,
+    /// Whether a walk may end at the parent with this id.
+    pub(crate) ends_at: &'c dyn Fn(&str) -> bool,
+    /// The id that the first entry can follow; `None` where the first entry has none before it.
+    pub(crate) top: Option<&'c str>,
+    /// Whether other entries can follow an entry.
+    pub(crate) leads: fn(Json<'a>) -> bool,
+}
+
+/// The end of the walk up from an entry.
+#[derive(Clone, Copy)]
+enum End {
+    /// The walk goes on.
+    Walking,
+    Well,
+    /// At the entry with this index.
+    Early(usize, LinkFault),
+}
+
+impl<'a> Chain<'_, 'a> {
+    /// Returns the entries at which walks end early, with the entries before them, which lead on once the earlier ones
+    /// are tied.
+    pub(crate) fn loose(&self) -> Vec<LooseEntry<'a>> {
+        let by_id = self.by_id();
+        let mut last = self.top.map(Cow::from);
+        let mut tied = HashSet::new();
+        let mut loose = Vec::new();
+        for ((index, entry), end) in self.entries.iter().enumerate().zip(self.ends(&by_id)) {
+            if let End::Early(at, fault) = end
+                && tied.insert(at)
+                && (last.is_some() || fault == LinkFault::Cycle)
+            {
+                let entry = self.entries[at];
+                let named = entry.get_text(self.keys.parent).map(|named| named.decode().into_owned());
+                loose.push(LooseEntry { entry, fault, named, parent: last.clone().map(Cow::into_owned) });
+            }
+            // Of several entries with one id, the last is found.
+            let id = entry.get_text(self.keys.id).map(|id| id.decode());
+            let id = id.filter(|id| by_id.get(id) == Some(&index) && (self.leads)(*entry));
+            last = id.or(last);
+        }
+        loose
+    }
+
+    fn by_id(&self) -> HashMap<Cow<'a, str>, usize> {
+        let entries = self.entries.iter().enumerate();
+        entries.filter_map(|(index, entry)| Some((entry.get_text(self.keys.id)?.decode(), index))).collect()
+    }
+
+    /// Returns where the walk up from each entry ends.
+    fn ends(&self, by_id: &HashMap<Cow<'a, str>, usize>) -> Vec<End> {
+        let mut ends: Vec<Option<End>> = vec![None; self.entries.len()];
+        for first in 0..ends.len() {
+            let (mut path, mut at) = (Vec::new(), first);
+            let end = loop {
+                match ends[at] {
+                    Some(End::Walking) => {
+                        let begun = path.iter().position(|index| *index == at).unwrap_or_default();
+                        let top = path[begun..].iter().copied().min().unwrap_or(at);
+                        break End::Early(top, LinkFault::Cycle);
+                    }
+                    Some(end) => break end,
+                    None => {}
+                }
+                path.push(at);
+                ends[at] = Some(End::Walking);
+                match self.entries[at].get_text(self.keys.parent).map(|parent| parent.decode()) {
+                    None => break End::Early(at, LinkFault::Root),
+                    Some(parent) if (self.ends_at)(&parent) => break End::Well,
+                    Some(parent) => match by_id.get(&parent) {
+                        Some(next) => at = *next,
+                        None => break End::Early(at, LinkFault::Missing),
+                    },
+                }
+            };
+            path.into_iter().for_each(|index| ends[index] = Some(end));
+        }
+        ends.into_iter().flatten().collect()
     }
 }
 

@@ -8,4 +8,5 @@ pub(crate) mod groups;
 pub(crate) mod items;
 pub(crate) mod links;
 pub(crate) mod parts;
+pub(crate) mod times;
 pub(crate) mod tool_use;

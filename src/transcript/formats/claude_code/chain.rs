@@ -1,0 +1,88 @@
+//! The chain of lines that Claude Code walks up from the last one, and what it resets after a compaction.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use crate::transcript::edit::Edit;
+use crate::transcript::format::{InsertionPoint, Retention, Transcript};
+use crate::transcript::formats::claude_code::{KEYS, is_boundary, is_sidechain};
+use crate::transcript::formats::shared::links::{Chain, LinkFault, LooseEntry};
+use crate::transcript::json::{Json, JsonKind, Object};
+use crate::transcript::message::Message;
+use crate::transcript::reset::{Reset, ResetKind};
+
+/// The sizes by which Claude Code decides about a compaction. It sets them to zero in messages that it keeps.
+const SIZES: [&str; 4] = ["input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
+
+/// Returns the edits with which kept lines lead to the summary, and no longer tell the size of what it replaces.
+pub(super) fn resets(summary: &[Value], at: &InsertionPoint<'_, '_>) -> Vec<Reset> {
+    let id = summary.iter().find(|line| line["isCompactSummary"] == true).and_then(|line| line["uuid"].as_str());
+    let Some(top) = id.filter(|_| at.neighbour().is_some_and(|line| line.get(KEYS.parent).is_some())) else {
+        return Vec::new();
+    };
+    let links = at.links(KEYS);
+    let entries = main_chain(at.transcript, links.kept.iter().copied());
+    let ends_at = |id: &str| id == top || links.is_removed(id);
+    let chain = Chain { entries: &entries, keys: KEYS, ends_at: &ends_at, top: Some(top), leads };
+    let tie = |loose: LooseEntry<'_>| {
+        Some(Reset { kind: ResetKind::Parent, entry: loose.entry.span().start, edit: loose.tie(KEYS)? })
+    };
+    let ties = chain.loose().into_iter().filter_map(tie);
+    let removed = (at.removed)();
+    let is_kept = |message: &&Message<'_>| removed.binary_search(&message.span().start).is_err();
+    let sizes = at.transcript.messages.iter().filter(is_kept).flat_map(|message| sizes(message.json));
+    ties.chain(sizes).collect()
+}
+
+/// Returns the edits that set the sizes in a line to zero.
+fn sizes(line: Json<'_>) -> impl Iterator<Item = Reset> {
+    let usage = line.at(&["message", "usage"]);
+    let sizes = SIZES.iter().filter_map(move |key| usage?.get(key));
+    let counts = sizes.filter(|size| size.kind() == JsonKind::Number && size.raw() != "0");
+    counts.map(move |size| Reset {
+        kind: ResetKind::Size,
+        entry: line.span().start,
+        edit: Edit { range: size.span(), text: "0".to_owned() },
+    })
+}
+
+/// Returns the lines that do not lead to the ones before them. A line that names no parent begins a chain on purpose.
+pub(super) fn loose<'a>(transcript: &Transcript<'a>) -> Vec<LooseEntry<'a>> {
+    let obsolete =
+        || transcript.notes.iter().filter(|note| note.retention == Retention::Obsolete).map(|note| note.json);
+    let boundary = obsolete().filter(|line| is_boundary(&Object::of(*line))).map(|line| line.span().start).max();
+    let is_before = |line: &Json<'_>| boundary.is_some_and(|boundary| line.span().start <= boundary);
+    // Messages that Claude Code kept stand before the boundary.
+    let before: HashSet<_> =
+        obsolete().filter(is_before).filter_map(|line| line.get_text(KEYS.id)).map(|id| id.decode()).collect();
+    let abandoned: HashSet<usize> = obsolete().map(|line| line.span().start).collect();
+    let is_walked = |line: &Json<'_>| !is_before(line) || !abandoned.contains(&line.span().start);
+    let mut entries: Vec<Json<'a>> =
+        transcript.entries().filter(|line| line.get(KEYS.parent).is_some() && is_walked(line)).collect();
+    entries.sort_by_key(|line| line.span().start);
+    let entries = main_chain(transcript, entries.into_iter());
+    let ends_at = |id: &str| before.contains(id);
+    let chain = Chain { entries: &entries, keys: KEYS, ends_at: &ends_at, top: None, leads };
+    let mut loose = chain.loose();
+    let is_abandoned = |loose: &LooseEntry<'_>| abandoned.contains(&loose.entry.span().start);
+    loose.retain(|loose| match loose.fault {
+        LinkFault::Root => false,
+        LinkFault::Missing => !is_abandoned(loose),
+        LinkFault::Cycle => true,
+    });
+    loose
+}
+
+/// Returns the lines that the conversation is of: those of sub-agents have chains of their own.
+fn main_chain<'a>(transcript: &Transcript<'a>, lines: impl Iterator<Item = Json<'a>>) -> Vec<Json<'a>> {
+    let is_of_sub_agent = |line: Json<'a>| is_sidechain(&Object::of(line));
+    let messages = &transcript.messages;
+    let all = messages.iter().all(|message| is_of_sub_agent(message.json));
+    lines.filter(|line| all || !is_of_sub_agent(*line)).collect()
+}
+
+/// Whether other lines can follow a line: Claude Code takes lines about progress out of the chain.
+fn leads(line: Json<'_>) -> bool {
+    !line.get_text("type").is_some_and(|kind| kind.is("progress"))
+}

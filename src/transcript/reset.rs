@@ -1,0 +1,51 @@
+//! Edits that an agent makes in its own session after a compaction of its own, and that are made for it: without them, it
+//! would compact again at once, or not find the summary.
+
+use crate::transcript::edit::Edit;
+
+/// An edit of an entry that stays beside a summary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reset {
+    /// What is reset.
+    pub(crate) kind: ResetKind,
+    /// Where the entry begins, in bytes.
+    pub(crate) entry: usize,
+    /// The edit.
+    pub(crate) edit: Edit,
+}
+
+/// What a reset is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ResetKind {
+    /// A size of the context, recorded before the compaction.
+    Size,
+    /// The parent of an entry, which does not lead to the summary.
+    Parent,
+}
+
+/// The numbers of resets, by their kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct ResetCounts {
+    /// Entries whose recorded sizes are reset.
+    pub(crate) sizes: usize,
+    /// Entries that get another parent.
+    pub(crate) parents: usize,
+}
+
+impl ResetCounts {
+    /// Counts the entries of resets, which are in order.
+    pub(crate) fn of(resets: &[Reset]) -> Self {
+        let count = |kind| {
+            let of_kind = resets.iter().filter(|reset| reset.kind == kind);
+            let mut entries: Vec<usize> = of_kind.map(|reset| reset.entry).collect();
+            entries.dedup();
+            entries.len()
+        };
+        ResetCounts { sizes: count(ResetKind::Size), parents: count(ResetKind::Parent) }
+    }
+
+    /// Whether there is none.
+    pub(crate) fn is_none(self) -> bool {
+        self == ResetCounts::default()
+    }
+}
