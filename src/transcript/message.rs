@@ -395,6 +395,6 @@ mod tests {
     fn what_is_held_of_a_message_is_small() {
         assert!(size_of::<Message<'_>>() <= 96);
         assert!(size_of::<Call<'_>>() <= 112);
-        assert!(size_of::<ResultRef<'_>>() <= 56);
+        assert!(size_of::<ResultRef<'_>>() <= 72);
     }
 }
