@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::plan::Plan;
 use crate::plan::economy::Economy;
+use crate::presets::buffer::Buffer;
 use crate::redact::Redactor;
 use crate::rewrite::{self, Edit};
 use crate::summary::exchange::Bill;
@@ -12,6 +13,8 @@ use crate::transcript::Transcript;
 use crate::compact::archive::{Archived, ChangedConversation, Files, Section};
 use crate::compact::decide::Planned;
 use crate::compact::earlier::EarlierSummary;
+use crate::compact::masks::FileMasks;
+use crate::compact::policy::{CompactionPolicy, is_lines};
 use crate::compact::summarize::Summary;
 
 /// The compaction of a conversation, done or planned.
@@ -38,6 +41,8 @@ pub(crate) struct Compaction<'t> {
     pub(crate) economy: Option<Economy>,
     /// The number of masked secrets of each kind, with `--redact`.
     pub(crate) redacted: Option<BTreeMap<&'static str, u64>>,
+    /// How many places were masked before all else, with `--redact=all`.
+    pub(crate) masked: u64,
     /// Why the history stays although the plan cuts it, where nothing went wrong.
     pub(crate) left: Option<String>,
     /// What went wrong, whether or not `--on-error` helped.
@@ -79,7 +84,15 @@ impl Compaction<'_> {
         savings.iter().filter(|_| self.is_pruned()).map(|one| one.tokens).sum()
     }
 
-    /// Whether anything was changed.
+    /// Adds what was masked before all else.
+    pub(crate) fn note_masked(&mut self, places: Option<&BTreeMap<&'static str, u64>>) {
+        for (kind, count) in places.into_iter().flatten() {
+            *self.redacted.get_or_insert_default().entry(kind).or_default() += count;
+            self.masked += count;
+        }
+    }
+
+    /// Whether anything was changed, beside what was masked before.
     pub(crate) fn is_change(&self) -> bool {
         self.summary.is_some() || !self.edits.is_empty()
     }
@@ -89,8 +102,35 @@ impl<'t, 'a> ChangedConversation<'t, 'a> {
     /// Returns a conversation of this name as a compaction changed it.
     pub(crate) fn new(transcript: &'t Transcript<'a>, source: String, done: Compaction<'_>) -> Self {
         let Compaction { plan, summary, edits, archived, .. } = done;
+        let removed = if summary.is_some() { plan.removed() } else { Vec::new() };
         let placed = summary.map(|summary| rewrite::placed(transcript, &plan, &summary.placed));
-        let edits = placed.into_iter().flatten().chain(edits).collect();
-        ChangedConversation { transcript, source, edits, removed: plan.removed(), archived }
+        let mut edits: Vec<Edit> = placed.into_iter().flatten().chain(edits).collect();
+        rewrite::sort(&mut edits);
+        ChangedConversation { transcript, source, edits, removed, archived }
+    }
+
+    /// Returns the change of the conversation as it was before all of its secrets were masked: number `at` of its file,
+    /// which masked is `text`.
+    pub(crate) fn before_masks<'o>(
+        self,
+        original: &'o Transcript<'o>,
+        masks: &FileMasks,
+        at: usize,
+        text: &str,
+        policy: &CompactionPolicy,
+    ) -> ChangedConversation<'o, 'o> {
+        let edits = masks.with_edits(at, text, &self.edits);
+        let mut archived = self.archived;
+        if policy.archive.as_deref().is_some_and(|file| !is_lines(file)) {
+            let stays = |index: &usize| self.removed.binary_search(index).is_err();
+            let mut masked = masks.messages(at).filter(stays).map(|index| &original.messages[index]).peekable();
+            if masked.peek().is_some() {
+                let text = Buffer::Own.write(masked);
+                archived
+                    .sections
+                    .push(Section::Text(format!("From {}, before its secrets were masked:\n\n{text}", self.source)));
+            }
+        }
+        ChangedConversation { transcript: original, source: self.source, edits, removed: self.removed, archived }
     }
 }

@@ -153,7 +153,18 @@ impl<'b> Run<'b> {
         };
         let (policy, page, many) = (&*sink.policy, listeners.page.as_ref(), inputs.many);
         let (listener, sink) = (listeners, Some(sink));
-        let task = Task { input, settings, policy, backend: &backend, listener, page, sink, many, repaired: false };
+        let task = Task {
+            input,
+            settings,
+            policy,
+            backend: &backend,
+            listener,
+            page,
+            sink,
+            many,
+            repaired: false,
+            unmasked: None,
+        };
         let mut result = TaskResult::default();
         let work = || self.cores.with(|| task.add_to(&mut result));
         // A panic in one input must not end the others.

@@ -68,6 +68,18 @@ pub(crate) struct Message<'a> {
     pub(crate) earlier: bool,
     /// Whether it is a summary that tcompact put there, which `plan` decides. Only its lines are read back.
     pub(crate) ours: bool,
+    /// What of it was masked before it was read, with `--redact=all`.
+    pub(crate) mask: MaskMark,
+}
+
+/// What of a message was masked before it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MaskMark {
+    Nothing,
+    /// Some text.
+    Text,
+    /// Thinking too, whose signature no longer fits.
+    SignedThinking,
 }
 
 /// The fields that most messages lack.
@@ -113,6 +125,7 @@ impl<'a> Message<'a> {
             rest: None,
             earlier: false,
             ours: false,
+            mask: MaskMark::Nothing,
         }
     }
 
