@@ -44,6 +44,7 @@ _tcompact() {
         --summary-role) words="user system assistant" ;;
         --summary-prefix) compopt +o default +o bashdefault; return ;;
         --ledger) words="on off" ;;
+        --redact=) compopt +o default +o bashdefault; return ;;
         --timeout) compopt +o default +o bashdefault; return ;;
         --retries) compopt +o default +o bashdefault; return ;;
         --rate) compopt +o default +o bashdefault; return ;;

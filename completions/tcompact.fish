@@ -35,6 +35,8 @@ system\t'As an instruction'
 assistant\t'As if the model wrote it'"
 complete -c tcompact -l summary-prefix -d 'The beginning of the summary message; a blank line follows unless TEXT ends in white space. The default also puts the summary between <summary> and </summary>; another TEXT does not' -r -f
 complete -c tcompact -l ledger -d 'Append to a model\'s summary what it lacks of the user\'s last message, short rules of the user, failures and changed files, found without a model. N is the most tokens for that; `on` is a fifth of --summary-tokens, and at least 200. However short the summary is, the result stays smaller than what it replaces' -r -f -a "on off"
+complete -c tcompact -l redact -d 'Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in the text for the summarizer and in the summary, each by a placeholder such as [github-token-1]; with all, in everything that is written. An archive holds what was there' -r -f -a "sent\t'What a summarizer is sent, and the summary'
+all\t'All that is written, kept messages too'"
 complete -c tcompact -l timeout -d 'The most seconds that a request or a command may take' -r -f
 complete -c tcompact -l retries -d 'How often to retry a request after a transport error or the status 408, 409, 429 or 5xx' -r -f
 complete -c tcompact -l rate -d 'The most requests a minute [default: no limit]' -r -f
@@ -78,7 +80,6 @@ fish\t'For fish'
 powershell\t'For PowerShell'
 elvish\t'For elvish'
 man\t'The manual page'"
-complete -c tcompact -l redact -d 'Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in the text for the summarizer and in the summary, each by a placeholder such as [github-token-1]'
 complete -c tcompact -l count -d 'Only print the tokens of each conversation; with --json, also by role, tool, thinking and media. With --explain, draw these categories of all conversations together. On a terminal, the sum of several follows'
 complete -c tcompact -s n -l dry-run -d 'Only print the cutoff index: no request, no file. 0 means that nothing would be replaced. Several files print the path, a tab and the index; conversations on lines print PATH:LINE. With --cache and --model (or --summarizer-cmd) on the same command line, tcompact also requests the summary, shows it on standard error, and keeps it for the real run'
 complete -c tcompact -l explain -d 'Draw the conversation on standard error: roles, sizes, pins, pairs, the wanted cut and the actual one. Several conversations get a table of those that shrink most'

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgGroup, Command, CommandFactory, Id, Parser, ValueHint};
 
-use crate::compact::{Accept, Emit, OnError};
+use crate::compact::{Accept, Emit, OnError, Redaction};
 use crate::plan::pairs::Pairs;
 use crate::plan::pins::Pin;
 use crate::plan::size::{Size, whole};
@@ -247,9 +247,13 @@ pub(crate) struct CliArguments {
     pub(crate) ledger: Facts,
 
     /// Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in the text for the
-    /// summarizer and in the summary, each by a placeholder such as [github-token-1].
-    #[arg(long, help_heading = "Summaries")]
-    pub(crate) redact: bool,
+    /// summarizer and in the summary, each by a placeholder such as [github-token-1]; with all, in everything that is
+    /// written. An archive holds what was there.
+    #[arg(
+        long, value_enum, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "sent",
+        help_heading = "Summaries"
+    )]
+    pub(crate) redact: Option<Redaction>,
 
     /// The most seconds that a request or a command may take.
     #[arg(

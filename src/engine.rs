@@ -14,6 +14,7 @@ pub(crate) mod inputs;
 pub(crate) mod journal;
 mod lines;
 mod listeners;
+mod masking;
 pub(crate) mod ordered_output;
 mod page;
 mod preconditions;

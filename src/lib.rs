@@ -127,7 +127,9 @@ mod tokens;
 mod transcript;
 mod wording;
 
-pub use compact::{Accept, CompactedText, CompactionPolicy, Compactor, OnError, Pruning, SummaryPolicy, restore};
+pub use compact::{
+    Accept, CompactedText, CompactionPolicy, Compactor, OnError, Pruning, Redaction, SummaryPolicy, restore,
+};
 pub use diagnostic::Diagnostic;
 pub use exit::{Exit, Failure};
 pub use plan::pairs::Pairs;

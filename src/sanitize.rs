@@ -4,6 +4,12 @@
 //! and on a page.
 
 use std::fmt::Write;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::pattern::pattern;
 
 /// Whether a character directs how others are shown: a terminal would obey it, or draw a line that reads differently
 /// than it is written.
@@ -19,6 +25,58 @@ pub(crate) fn is_control(c: char) -> bool {
     let joins = matches!(c, '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}');
     let notes = matches!(c, '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}');
     c.is_control() || marks || directs || joins || notes || matches!(c, '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Sequences that a terminal obeys, also as programs and JSON spell them, and what a backspace takes back.
+static SEQUENCES: LazyLock<Regex> = LazyLock::new(|| {
+    let (spelled, introducer) = (r"\\+(?:u001[bB]|x1[bB]|033|e)", "\u{9b}");
+    let command = r"[0-?]{0,64}[ -/]{0,4}[@-~]";
+    let string = r"\x1b[\]PX^_][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)?";
+    pattern(&format!(
+        r"(?:\x1b\[|{introducer}){command}|{spelled}\[[0-9;]{{0,32}}[mK]|\[[0-9;]{{1,12}}m|{string}|\x1b[ -/]{{0,4}}[0-~]|.\x08"
+    ))
+});
+
+/// A text as a terminal shows it.
+pub(crate) struct Shown {
+    /// The text.
+    pub(crate) text: String,
+    /// Where sequences are removed from it, and by how much what follows is further behind in the source.
+    removed: Vec<(usize, usize)>,
+}
+
+impl Shown {
+    /// Returns a text without the sequences that a terminal obeys; nothing if it has none.
+    pub(crate) fn new(source: &str) -> Option<Self> {
+        // Most texts have none, which these tell faster than the pattern.
+        let has = |part: &str| memchr::memmem::find(source.as_bytes(), part.as_bytes()).is_some();
+        if !["\u{1b}", "\u{8}", "\u{9b}", "1b[", "1B[", "033[", "\\e[", "[0m"].iter().any(|part| has(part)) {
+            return None;
+        }
+        SEQUENCES.find(source)?;
+        let (mut text, mut removed, mut done) = (String::with_capacity(source.len()), Vec::new(), 0);
+        for sequence in SEQUENCES.find_iter(source) {
+            text.push_str(&source[done..sequence.start()]);
+            done = sequence.end();
+            removed.push((text.len(), done - text.len()));
+        }
+        text.push_str(&source[done..]);
+        Some(Shown { text, removed })
+    }
+
+    /// Returns a range in the source: with the sequences inside it, and without those around it.
+    pub(crate) fn in_source(&self, range: &Range<usize>) -> Range<usize> {
+        let shift = |sequences: usize| sequences.checked_sub(1).map_or(0, |last| self.removed[last].1);
+        let before = self.removed.partition_point(|(at, _)| *at <= range.start);
+        let inside = self.removed.partition_point(|(at, _)| *at < range.end);
+        range.start + shift(before)..range.end + shift(inside)
+    }
+}
+
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    vec![&*SEQUENCES]
 }
 
 /// Removes the controls from a text, except for line ends and tabs.
@@ -80,6 +138,18 @@ pub(crate) fn sanitize_json(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_terminal_obeys_is_not_shown_and_places_lead_back() {
+        let source = "a\u{1b}[1;31mbc\u{1b}[0m\u{1b}]8;;x\u{1b}\\d\\u001b[0me_\u{8}f";
+        let shown = Shown::new(source).expect("it has sequences");
+        assert_eq!(shown.text, "abcdef");
+        let of = |range: Range<usize>| &source[shown.in_source(&range)];
+        assert_eq!((of(1..3), of(0..1), of(3..4), of(4..6)), ("bc", "a", "d", "e_\u{8}f"));
+        assert_eq!(of(2..4), "c\u{1b}[0m\u{1b}]8;;x\u{1b}\\d");
+        assert_eq!(Shown::new("[0;1mplain[0m text").expect("what is left of some").text, "plain text");
+        assert!(Shown::new("plain [0] text \\").is_none());
+    }
 
     #[test]
     fn what_directs_is_removed_and_what_is_shown_stays() {

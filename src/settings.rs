@@ -22,7 +22,7 @@ use anyhow::Result;
 
 use crate::advice::Advice;
 use crate::cli::{CliArguments, NO_SUFFIX, When};
-use crate::compact::{CompactionPolicy, Emit, SummarizerKind, is_no_model};
+use crate::compact::{CompactionPolicy, Emit, Redaction, SummarizerKind, is_no_model};
 use crate::exit::Failure;
 use crate::llm::Summarizer;
 use crate::llm::cache::Cache;
@@ -274,9 +274,9 @@ impl Settings {
         if summary.template.has_no_place() {
             notices.push("the prompt has no {messages}, so that the summarizer is sent none of the history".to_owned());
         }
-        if self.policy.redact && summary.summarizer == SummarizerKind::Off {
+        if self.policy.redact == Redaction::Sent && summary.summarizer == SummarizerKind::Off {
             let text = "--redact masks what a summarizer is sent and the summary; with --model none there is neither, and \
-                        messages that stay keep their secrets, except in texts that are cut";
+                        messages that stay keep their secrets, except in texts that are cut; --redact=all masks them too";
             notices.push(text.to_owned());
         }
         notices

@@ -159,7 +159,7 @@ fn looks_like_a_key(text: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-+=".contains(c);
     let is_long = |word: &str| word.len() >= LONG && word.chars().any(|c| c.is_ascii_digit());
     text.split(|c| !is_part(c)).any(|word| word.starts_with("sk-") || is_long(word))
-        || Redactor::new().mask(text) != text
+        || Redactor::default().mask(text) != text
 }
 
 fn is_understood(words: &[String]) -> bool {

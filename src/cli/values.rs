@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use serde_json::{Map, Value};
 
-use crate::compact::{Accept, Emit, OnError};
+use crate::compact::{Accept, Emit, OnError, Redaction};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::plan::size::{Size, whole};
 use crate::prune::Choice;
@@ -289,6 +289,21 @@ values_of! { OnError:
     OnError::Passthrough => "passthrough", "Write the input unchanged";
     OnError::Extractive => "extractive", "Use the embedded summarizer";
     OnError::Embed => "embed", "Put the text of the error in the summary; the history is lost";
+}
+
+impl ValueEnum for Redaction {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Redaction::Sent, Redaction::All]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            // Without the flag.
+            Redaction::Off => None,
+            Redaction::Sent => Some(PossibleValue::new("sent").help("What a summarizer is sent, and the summary")),
+            Redaction::All => Some(PossibleValue::new("all").help("All that is written, kept messages too")),
+        }
+    }
 }
 
 values_of! { Accept:

@@ -13,7 +13,9 @@ use crate::transcript::reset::Reset;
 use crate::compact::archive::{Archived, ChangedConversation, Files, Section};
 use crate::compact::decide::Planned;
 use crate::compact::earlier::EarlierSummary;
+use crate::compact::masks::FileMasks;
 use crate::compact::message::whole_text;
+use crate::compact::policy::{CompactionPolicy, is_lines};
 use crate::compact::summarize::Summary;
 
 /// The compaction of a conversation, done or planned.
@@ -42,6 +44,8 @@ pub(crate) struct Compaction<'t> {
     pub(crate) economy: Option<Economy>,
     /// The number of masked secrets of each kind, with `--redact`.
     pub(crate) redacted: Option<BTreeMap<&'static str, u64>>,
+    /// How many places were masked before all else, with `--redact=all`.
+    pub(crate) masked: u64,
     /// Why the history stays although the plan cuts it, where nothing went wrong.
     pub(crate) left: Option<String>,
     /// What went wrong, whether or not `--on-error` helped.
@@ -83,7 +87,15 @@ impl Compaction<'_> {
         savings.iter().filter(|_| self.is_pruned()).map(|one| one.tokens).sum()
     }
 
-    /// Whether anything was changed.
+    /// Adds what was masked before all else.
+    pub(crate) fn note_masked(&mut self, places: Option<&BTreeMap<&'static str, u64>>) {
+        for (kind, count) in places.into_iter().flatten() {
+            *self.redacted.get_or_insert_default().entry(kind).or_default() += count;
+            self.masked += count;
+        }
+    }
+
+    /// Whether anything was changed, beside what was masked before.
     pub(crate) fn is_change(&self) -> bool {
         self.summary.is_some() || !self.edits.is_empty()
     }
@@ -93,10 +105,13 @@ impl<'t, 'a> ChangedConversation<'t, 'a> {
     /// Returns a conversation of this name as a compaction changed it.
     pub(crate) fn new(transcript: &'t Transcript<'a>, source: String, done: Compaction<'_>) -> Self {
         let Compaction { plan, summary, edits, resets, archived, .. } = done;
-        let changed = changed_messages(transcript, plan.replaced(), &edits);
+        // What a plan would have replaced stays where there is no summary.
+        let replaced = if summary.is_some() || plan.cutoff == 0 { plan.replaced() } else { Vec::new() };
+        let changed = changed_messages(transcript, replaced, &edits);
         let placed = summary.as_ref().map(|summary| rewrite::placed(transcript, &plan, &summary.placed));
         let resets = resets.into_iter().map(|reset| reset.edit);
-        let edits = placed.into_iter().flatten().chain(edits).chain(resets).collect();
+        let mut edits: Vec<Edit> = placed.into_iter().flatten().chain(edits).chain(resets).collect();
+        rewrite::sort(&mut edits);
         let summary = summary.and_then(|summary| whole_text(transcript, &summary.placed));
         ChangedConversation { transcript, source, edits, changed, summary, archived }
     }
@@ -105,6 +120,29 @@ impl<'t, 'a> ChangedConversation<'t, 'a> {
     pub(crate) fn repaired(transcript: &'t Transcript<'a>, source: String, edits: Vec<Edit>) -> Self {
         let changed = changed_messages(transcript, Vec::new(), &edits);
         ChangedConversation { transcript, source, edits, changed, summary: None, archived: Archived::default() }
+    }
+
+    /// Returns the change of the conversation as it was before all of its secrets were masked: number `at` of its file,
+    /// which masked is `text`.
+    pub(crate) fn before_masks<'o>(
+        self,
+        original: &'o Transcript<'o>,
+        masks: &FileMasks,
+        at: usize,
+        text: &str,
+        policy: &CompactionPolicy,
+    ) -> ChangedConversation<'o, 'o> {
+        let ChangedConversation { source, edits, mut changed, summary, mut archived, .. } = self;
+        let edits = masks.with_edits(at, text, &edits);
+        let is_new = |index: &usize| changed.binary_search(index).is_err();
+        let masked: Vec<usize> = masks.messages(at).filter(is_new).collect();
+        if policy.archive.as_deref().is_some_and(|file| !is_lines(file)) && !masked.is_empty() {
+            let messages = masked.iter().map(|&index| &original.messages[index]);
+            archived.sections.push(Section::readable(&format!("{source}, before its secrets were masked"), messages));
+        }
+        changed.extend(masked);
+        changed.sort_unstable();
+        ChangedConversation { transcript: original, source, edits, changed, summary, archived }
     }
 }
 

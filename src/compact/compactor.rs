@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::compact::archive::{ChangedConversation, Section, archive_contents};
 use crate::compact::context::CompactionContext;
-use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
+use crate::compact::masks::FileMasks;
+use crate::compact::policy::{Accept, CompactionPolicy, Redaction, SummarizerKind};
 use crate::compact::reading::read;
 use crate::exit::Failure;
 use crate::hash::sha256;
@@ -64,6 +65,14 @@ pub struct CompactedText {
     pub plans: Vec<Plan>,
     /// A record for each changed conversation, with what it takes to restore it.
     pub records: Vec<Value>,
+}
+
+/// A text whose secrets were masked before it was compacted.
+struct Original<'o> {
+    document: &'o Document<'o>,
+    masks: &'o FileMasks,
+    /// The masked text.
+    masked: &'o str,
 }
 
 /// A backend that is never asked, as the embedded summarizer needs none.
@@ -152,17 +161,42 @@ impl Compactor {
     fn compact_from(&self, text: &str, from: Option<&'static dyn Format>) -> Result<CompactedText, Failure> {
         let source = Source::of_file(text).map_err(|error| unreadable(&error.into()))?;
         let document = self.read(&source, from)?;
+        let masks = (self.policy.redact == Redaction::All).then(|| FileMasks::new(text, &source, &document));
+        let Some(masks) = masks.filter(|masks| !masks.edits.is_empty()) else {
+            return self.compact_document(text, &document, None);
+        };
+        let masked = rewrite::apply(text, &masks.edits);
+        let source = Source::of_file(&masked).map_err(|error| unreadable(&error.into()))?;
+        let mut read = self.read(&source, from)?;
+        masks.mark(&mut read, &document)?;
+        self.compact_document(text, &read, Some(&Original { document: &document, masks: &masks, masked: &masked }))
+    }
+
+    /// Compacts the conversations of a document of `text`; with `original`, of the same with its secrets masked.
+    fn compact_document(
+        &self,
+        text: &str,
+        document: &Document<'_>,
+        original: Option<&Original<'_>>,
+    ) -> Result<CompactedText, Failure> {
         let (mut plans, mut changed) = (Vec::new(), Vec::new());
         for (index, transcript) in document.transcripts.iter().enumerate() {
             let arena = Arena::default();
             let name = format!("conversation {index}");
-            let planned = self.context().plan(transcript, &arena).map_err(failure)?;
+            let mut planned = self.context().plan(transcript, &arena).map_err(failure)?;
+            if let Some(original) = original {
+                planned.unmasked = &original.document.transcripts[index];
+            }
             let mut done = self.context().carry_out(&name, planned);
             if let Some(error) = done.failure.take() {
                 return Err(failure(error));
             }
             plans.push(done.plan.clone());
-            if done.is_change() {
+            if let Some(Original { document, masks, masked }) = original {
+                let one = ChangedConversation::new(transcript, name, done);
+                let one = one.before_masks(&document.transcripts[index], masks, index, masked, &self.policy);
+                changed.extend(Some(one).filter(|one| !one.edits.is_empty()));
+            } else if done.is_change() {
                 changed.push(ChangedConversation::new(transcript, name, done));
             }
         }
@@ -261,6 +295,21 @@ mod tests {
         assert_eq!((compacted.plans.len(), compacted.records.len()), (3, 2));
         assert_eq!(compacted.text.matches("A bug.").count(), 2);
         assert_eq!(compacted.restore().expect("its records"), text);
+    }
+
+    #[test]
+    fn all_secrets_are_masked_and_come_back() {
+        let token = format!("gh{}_{}", "p", "a1B2c3D4e5F6".repeat(3));
+        let text = format!("{}\n{SHORT}\n", SHORT.replace("Fix it.", &format!("Push with {token}.")));
+        let mut policy = CompactionPolicy::keeping(Size::Messages(9));
+        policy.redact = Redaction::All;
+        let masked = Compactor::new(policy).compact(&text).expect("transcripts");
+        assert!(
+            masked.text.contains("Push with [github-token-1].") && !masked.text.contains(&token),
+            "{}",
+            masked.text
+        );
+        assert_eq!((masked.records.len(), masked.restore().expect("its records")), (1, text));
     }
 
     #[test]

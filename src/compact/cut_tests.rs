@@ -6,7 +6,7 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::compact::policy::{CompactionPolicy, Pruning, SummarizerKind};
-use crate::compact::{CompactedText, Compactor};
+use crate::compact::{CompactedText, Compactor, Redaction};
 use crate::plan::size::Size;
 use crate::redact::tests::of_shapes;
 use crate::rewrite::arguments::MARK;
@@ -32,7 +32,7 @@ fn conversation(text: &str) -> String {
 
 fn cut(source: &str, rules: &[&str]) -> CompactedText {
     let mut policy = CompactionPolicy::keeping(Size::Messages(1));
-    policy.redact = true;
+    policy.redact = Redaction::Sent;
     policy.pruning = Pruning::new(rules).expect("rules");
     policy.summary.summarizer = SummarizerKind::Off;
     Compactor::new(policy).compact(source).expect("a transcript")

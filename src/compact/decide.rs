@@ -8,9 +8,8 @@ use anyhow::Result;
 use crate::plan::{Plan, Rules, plan};
 use crate::presets::pairs::moved_cut;
 use crate::prune::Pruned;
-use crate::redact::Masked;
-use crate::rewrite::Edit;
 use crate::rewrite::thinking::Removal;
+use crate::rewrite::{Edit, Masked};
 use crate::summary::acceptance;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
@@ -26,8 +25,10 @@ const SMALLEST_SUMMARY: &str = ".";
 
 /// The plan for a conversation.
 pub(crate) struct Planned<'t> {
-    /// The original conversation, from which the result is made.
+    /// The original conversation, from which the result is made; with `--redact=all`, with its secrets masked.
     pub(crate) transcript: &'t Transcript<'t>,
+    /// The same as the archive gets it: with its secrets.
+    pub(crate) unmasked: &'t Transcript<'t>,
     /// The conversation with its secrets masked, from which texts are cut, with `--redact`.
     pub(crate) masked: Option<Masked<'t>>,
     /// The conversation that was counted and cut: with the early edits applied.
@@ -75,6 +76,7 @@ pub(crate) fn decide<'t>(
     };
     Ok(Planned {
         transcript,
+        unmasked: transcript,
         masked,
         view,
         edits,

@@ -70,6 +70,15 @@ pub(crate) enum CompactionEvent<'h> {
     Earlier(&'h [EarlierSummary]),
     /// Secrets were masked: the number of each kind.
     Redacted(&'h BTreeMap<&'static str, u64>),
+    /// Secrets are masked in all that is written, with the number of places of each kind.
+    MaskedAll {
+        /// The places.
+        counts: &'h BTreeMap<&'static str, u64>,
+        /// Whether nothing is written.
+        is_planned: bool,
+    },
+    /// Messages that stay have secrets: the number of each kind.
+    SecretsLeft(&'h BTreeMap<&'static str, u64>),
     /// Thinking that was signed for another history is removed, or stays and can be refused.
     Thinking(&'h Removal),
     /// What was reset beside the summary, in a session of this format.

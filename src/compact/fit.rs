@@ -265,7 +265,7 @@ impl<'t> Planned<'t> {
     pub(crate) fn with_draft(mut self, policy: &CompactionPolicy, draft: String, tokens: u64) -> Self {
         if self.use_room_beside(policy, tokens) {
             self.find_thinking(policy);
-        } else if !policy.redact {
+        } else if !policy.redact.is_on() {
             // With --redact, the secrets in it are counted when it is written.
             self.draft = Some(draft);
         }
@@ -348,14 +348,11 @@ impl<'t> Planned<'t> {
         let Plan { cutoff, pinned, .. } = plan;
         let edits = pruned.edits.iter().map(|edit| message_at(self.transcript, edit));
         let first = edits.chain(pruned.emptied.iter().copied()).min();
-        let behind = match (*cutoff, first) {
-            (0, None) => return Removal::default(),
-            (0, Some(first)) => first + 1,
-            (cutoff, _) => cutoff,
+        let staying: Vec<usize> = match *cutoff {
+            0 => thinking::behind_change(self.transcript, first).collect(),
+            cutoff => pinned.iter().copied().chain(cutoff..self.transcript.messages.len()).collect(),
         };
-        let pinned = pinned.iter().copied().filter(|_| *cutoff > 0);
-        let staying = pinned.chain(behind..self.transcript.messages.len());
-        let staying = staying.filter(|&index| !pruned.has_no_thinking(index));
+        let staying = staying.into_iter().filter(|&index| !pruned.has_no_thinking(index));
         thinking::removal(self.transcript, staying, policy.thinking, policy.reader_name())
     }
 }

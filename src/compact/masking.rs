@@ -3,12 +3,12 @@
 use anyhow::Result;
 
 use crate::exit::Failure;
-use crate::redact::{Masked, Redactor};
-use crate::rewrite::Edit;
+use crate::redact::Redactor;
+use crate::rewrite::{Edit, Masked};
 use crate::transcript::Transcript;
 use crate::transcript::view::{Arena, view};
 
-use crate::compact::policy::CompactionPolicy;
+use crate::compact::policy::{CompactionPolicy, Redaction};
 
 /// Returns a conversation with edits applied.
 ///
@@ -25,7 +25,7 @@ pub(super) fn edited<'t>(
 
 /// Returns a redactor for a conversation. It uses no placeholder that the conversation already contains.
 pub(crate) fn redactor(transcript: &Transcript<'_>) -> Redactor {
-    let mut redactor = Redactor::new();
+    let mut redactor = Redactor::default();
     transcript.messages.iter().for_each(|message| redactor.reserve_placeholders(message.json.raw()));
     redactor
 }
@@ -40,7 +40,8 @@ pub(super) fn masked_before_cuts<'t>(
     arena: &'t Arena<'t>,
 ) -> Result<Option<Masked<'t>>> {
     let cuts = policy.truncation.is_some() || !policy.pruning.rules.is_empty() || policy.habits.files;
-    if !policy.redact || !(cuts || policy.fit.is_some()) {
+    // With `--redact=all`, all of it is masked already.
+    if policy.redact != Redaction::Sent || !(cuts || policy.fit.is_some()) {
         return Ok(None);
     }
     let unreadable = |error| Failure::unreadable(format!("a conversation with its secrets masked {error}"));

@@ -20,6 +20,7 @@ mod event;
 mod fit;
 mod limit;
 mod masking;
+mod masks;
 mod message;
 mod no_summary;
 mod offload;
@@ -33,7 +34,8 @@ mod summarize;
 use anyhow::Result;
 
 use crate::plan::economy::Economy;
-use crate::redact::{Masked, Redactor};
+use crate::redact::Redactor;
+use crate::rewrite::Masked;
 use crate::transcript::Transcript;
 use crate::transcript::reset::ResetCounts;
 use crate::transcript::view::Arena;
@@ -47,8 +49,9 @@ pub(crate) use earlier::EarlierSummary;
 pub(crate) use event::CompactionEvent;
 pub(crate) use fit::fit;
 pub(crate) use masking::{masked, redactor};
+pub(crate) use masks::FileMasks;
 pub(crate) use offload::certain_files;
-pub use policy::{Accept, CompactionPolicy, OnError, Pruning, SummaryPolicy};
+pub use policy::{Accept, CompactionPolicy, OnError, Pruning, Redaction, SummaryPolicy};
 pub(crate) use policy::{
     EXTRACTIVE, Emit, NOBODY, SummarizerKind, SummarizerModel, is_lines, is_no_model, ledger_room,
 };
@@ -125,7 +128,7 @@ impl CompactionContext<'_> {
         let mut masks = self.count_masks(source, &planned, session.redactor, &edits);
         let redacted = masks.as_ref().map(|masks| masks.counts().clone());
         let mut error = failure.as_ref().map(ToString::to_string).or(error);
-        if self.policy.redact {
+        if self.policy.redact.is_on() {
             // An error message of a server or a command can quote the conversation.
             error = error.map(|error| {
                 let masks = masks.get_or_insert_with(|| redactor(planned.transcript));
@@ -162,6 +165,7 @@ impl CompactionContext<'_> {
             tokens_after,
             economy: None,
             redacted,
+            masked: 0,
             left,
             error,
             redactor: masks,
@@ -180,7 +184,7 @@ impl CompactionContext<'_> {
         edits: &Edits,
     ) -> Option<Redactor> {
         let mut redactor = of_history.or_else(|| planned.masked.as_ref().map(Masked::redactor))?;
-        edits.edits.iter().for_each(|edit| redactor.count_masks(&edit.text));
+        redactor.count_masks(edits.edits.iter().map(|edit| &*edit.text));
         self.report(source, CompactionEvent::Redacted(redactor.counts()));
         Some(redactor)
     }

@@ -5,8 +5,7 @@ use anyhow::Result;
 use crate::exit::{Exit, Failure};
 use crate::plan::{Plan, total};
 use crate::presets::offload;
-use crate::redact::Masked;
-use crate::rewrite::{self, Edit, Placed};
+use crate::rewrite::{self, Edit, Masked, Placed};
 use crate::tokens::Tally;
 use crate::transcript::source::Source;
 use crate::transcript::view::list;
@@ -30,11 +29,14 @@ pub(super) fn fit_results(
     placed: Option<&Placed>,
     edits: Edits,
 ) -> Result<Edits> {
-    let Planned { transcript, masked, .. } = planned;
+    let Planned { transcript, unmasked, masked, .. } = planned;
     let budget = policy.cut.budget.filter(|_| policy.habits.files);
     let is_larger = |budget: &u64, edits: &Edits| result_tokens(policy, transcript, edits, placed) > *budget;
     let Some(budget) = budget.filter(|budget| is_larger(budget, &edits)) else { return Ok(edits) };
-    let (moved, moved_files) = large_results(policy, transcript, masked.as_ref(), &edits.plan);
+    let (moved, mut moved_files) = large_results(policy, transcript, masked.as_ref(), &edits.plan);
+    if !std::ptr::eq(*transcript, *unmasked) {
+        moved_files = large_results(policy, unmasked, None, &edits.plan).1;
+    }
     let Edits { edits: mut all, mut files, .. } = edits;
     all.extend(moved);
     rewrite::sort(&mut all);

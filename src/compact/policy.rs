@@ -42,8 +42,8 @@ pub struct CompactionPolicy {
     pub thinking: Thinking,
     /// How a summary is written.
     pub summary: SummaryPolicy,
-    /// Whether secrets are masked.
-    pub redact: bool,
+    /// Where secrets are masked.
+    pub redact: Redaction,
     /// The file for removed messages.
     pub(crate) archive: Option<PathBuf>,
     /// Other habits of a preset's system.
@@ -92,7 +92,7 @@ impl CompactionPolicy {
                 accept: Accept::Smaller,
                 on_error: OnError::Fail,
             },
-            redact: false,
+            redact: Redaction::Off,
             archive: None,
             habits: SystemHabits::OWN,
             emit: Emit::Messages,
@@ -211,6 +211,24 @@ pub enum OnError {
     Extractive,
     /// The error text takes the place of the summary; the history is lost.
     Embed,
+}
+
+/// Where the secrets of a conversation are masked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Redaction {
+    /// Nowhere.
+    Off,
+    /// In what a summarizer is sent, in the summary, in texts that are cut, and in what is shown.
+    Sent,
+    /// In all that is written, too.
+    All,
+}
+
+impl Redaction {
+    /// Whether any secrets are masked.
+    pub(crate) fn is_on(self) -> bool {
+        self != Redaction::Off
+    }
 }
 
 /// Which summaries are accepted.

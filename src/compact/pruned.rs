@@ -10,7 +10,7 @@ use crate::compact::policy::{CompactionPolicy, is_lines};
 /// the archive is for reading. An archive of records gets them with the changes that restoring undoes.
 pub(super) fn sections(policy: &CompactionPolicy, source: &str, planned: &Planned<'_>) -> Vec<Section> {
     let for_reading = policy.archive.as_deref().filter(|file| !is_lines(file));
-    let touched = planned.pruned.sizes.keys().map(|&index| &planned.transcript.messages[index]);
+    let touched = planned.pruned.sizes.keys().map(|&index| &planned.unmasked.messages[index]);
     for_reading.map(|_| Section::readable(source, touched)).into_iter().collect()
 }
 

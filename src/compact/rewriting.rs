@@ -28,7 +28,7 @@ impl CompactionContext<'_> {
         if summary.is_none() && plan.cutoff > 0 {
             // Without a summary, the history stays unchanged.
             self.report_over_limit(source, planned);
-            return Ok(Edits { plan: plan.clone(), ..Edits::default() });
+            return Ok(self.leave(source, planned));
         }
         if summary.is_none() && planned.pruned.is_empty() {
             let mut edits = self.shorten(source, planned);
@@ -69,13 +69,25 @@ impl CompactionContext<'_> {
         }
     }
 
+    /// Edits a conversation that stays although its plan cuts it: thinking behind a mask can be removed.
+    fn leave(&self, source: &str, planned: &Planned<'_>) -> Edits {
+        let transcript = planned.transcript;
+        let behind = thinking::behind_change(transcript, None);
+        let removal = thinking::removal(transcript, behind, self.policy.thinking, self.policy.reader_name());
+        if removal.is_empty() {
+            return Edits { plan: planned.plan.clone(), ..Edits::default() };
+        }
+        self.report(source, CompactionEvent::Thinking(&removal));
+        let plan = Plan { emptied: removal.emptied.clone(), ..Plan::default() };
+        Edits { plan, edits: removal.all_edits(transcript), ..Edits::default() }
+    }
+
     /// Edits a conversation that is not summarized. Thinking behind the first edit can be removed.
     fn shorten(&self, source: &str, planned: &Planned<'_>) -> Edits {
         let Planned { transcript, edits: early, .. } = planned;
-        let messages = transcript.messages.len();
-        let behind = early.first().map_or(messages, |edit| thinking::message_at(transcript, edit) + 1);
-        let reader = self.policy.reader_name();
-        let removal = thinking::removal(transcript, behind..messages, self.policy.thinking, reader);
+        let edited = early.first().map(|edit| thinking::message_at(transcript, edit));
+        let behind = thinking::behind_change(transcript, edited);
+        let removal = thinking::removal(transcript, behind, self.policy.thinking, self.policy.reader_name());
         self.report(source, CompactionEvent::Thinking(&removal));
         let mut edits = early.clone();
         let plan = Plan { emptied: removal.emptied.clone(), ..planned.plan.clone() };

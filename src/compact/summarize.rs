@@ -13,9 +13,9 @@ use crate::presets::middle;
 use crate::presets::python;
 use crate::presets::recipe::{Overflow, Trim};
 use crate::presets::trim_messages::PartialMessage;
-use crate::redact::{Masked, Redactor};
+use crate::redact::Redactor;
 use crate::rewrite::thinking::message_at;
-use crate::rewrite::{self, Edit, Placed};
+use crate::rewrite::{self, Edit, Masked, Placed};
 use crate::summary::acceptance::{self, Refusal};
 use crate::summary::exchange::{Bill, Reply, SummaryBackend};
 use crate::summary::prompt::Template;
@@ -115,7 +115,7 @@ pub(super) struct SummaryAttempt {
 /// Asks for a summary of the messages that a plan removes.
 pub(super) fn summarize(context: &CompactionContext<'_>, source: &str, planned: &Planned<'_>) -> SummaryAttempt {
     let masked = || planned.masked.as_ref().map_or_else(|| redactor(planned.transcript), Masked::redactor);
-    let mut session = Session { redactor: context.policy.redact.then(masked), ..Session::default() };
+    let mut session = Session { redactor: context.policy.redact.is_on().then(masked), ..Session::default() };
     let attempt = run(context, source, planned, &mut session)
         .unwrap_or_else(|failure| SummaryAttempt { failure: Some(failure), ..SummaryAttempt::default() });
     SummaryAttempt { session, ..attempt }
@@ -134,6 +134,7 @@ fn run(
     let (moved, files) = archive::media_moved_out(policy, view, &summarized, archive.as_ref());
     let arena = Arena::default();
     let (unmasked, history) = histories(policy, planned, &summarized, &moved, session, &arena)?;
+    let unmasked = planned.archived(policy, unmasked, &summarized, &arena)?;
     let earlier = carried(transcript, &policy.cut)
         .map(|earlier| Carried { text: session.mask(earlier.text.into_owned()).into(), ..earlier });
     let prefix = &policy.cut.summary_prefix;
@@ -220,7 +221,7 @@ fn histories<'t>(
     let Some(redactor) = &mut session.redactor else { return Ok((unmasked, unmasked)) };
     let masks = redactor.edits(unmasked, summarized);
     let is_sent = |edit: &&Edit| summarized.binary_search(&message_at(planned.transcript, edit)).is_ok();
-    pruned.iter().filter(is_sent).for_each(|edit| redactor.count_masks(&edit.text));
+    redactor.count_masks(pruned.iter().filter(is_sent).map(|edit| &*edit.text));
     Ok((unmasked, edited(unmasked, &masks, arena)?))
 }
 
@@ -418,7 +419,7 @@ impl Summarization<'_, '_> {
     /// once all conversations of a file are changed.
     fn archived(&self, summary: &Placed) -> Archived {
         let Some(place) = self.archive.filter(|_| !self.policy.has_records()) else { return Archived::default() };
-        let transcript = self.planned.transcript;
+        let transcript = self.planned.unmasked;
         let removed = self.planned.plan.removed();
         let section = if is_lines(&place.file) {
             let summary = whole_text(transcript, summary);

@@ -8,6 +8,7 @@ use crate::exit::Failure;
 use crate::files::input::Input;
 use crate::plan::breaches::{Breach, ProviderRule, breaches};
 use crate::plan::reasoning;
+use crate::redact::Redactor;
 use crate::rewrite::repair::{Repair, repair_round, unrepairable_calls};
 use crate::rewrite::thinking::{self, Removal};
 use crate::rewrite::{self, Edit};
@@ -38,6 +39,8 @@ pub(super) fn check(task: &Task<'_>) -> Result<bool> {
         let unreasoned = reasoning::missing(transcript, policy.reader_name());
         let mut breaches: Vec<Breach> = breaches(transcript).into_iter().chain(thinking).chain(unreasoned).collect();
         breaches.sort_by_key(|breach| breach.message);
+        let ids = breaches.iter_mut().filter_map(|breach| breach.id.as_mut());
+        ids.filter(|_| policy.redact.is_on()).for_each(|id| *id = Redactor::default().mask(id).into_owned());
         for breach in &breaches {
             task.notify(Event::Breach { source: &source_name(input, transcript), breach });
             found = true;

@@ -24,6 +24,7 @@ use crate::transcript::framing::Document;
 use crate::transcript::view::Arena;
 use crate::transcript::{Transcript, fence};
 
+use crate::engine::masking::Unmasked;
 use crate::engine::read::source_name;
 use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::task::Task;
@@ -32,14 +33,16 @@ use crate::engine::{check, page};
 impl Task<'_> {
     /// Compacts all conversations of a document.
     pub(super) fn compact_all(&self, document: &Document<'_>, result: &mut TaskResult) -> Result<()> {
-        let mut changed: Vec<ChangedConversation<'_, '_>> = Vec::new();
+        let mut changed: Vec<(usize, ChangedConversation<'_, '_>)> = Vec::new();
         let mut updates = String::new();
-        for transcript in &document.transcripts {
+        for (at, transcript) in document.transcripts.iter().enumerate() {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
-            let compaction = self.compact_one(document, &source, transcript, &arena, result)?;
+            let compaction = self.compact_one(document, &source, at, &arena, result)?;
             // A state needs all messages of a repaired conversation.
-            let has_update = compaction.is_change() || self.repaired && self.policy.emit == Emit::Update;
+            let has_update = compaction.is_change()
+                || self.masked_places(at).is_some()
+                || self.repaired && self.policy.emit == Emit::Update;
             if !has_update {
                 updates.push_str(&self.summary_line(None).unwrap_or_else(langgraph::no_update));
                 continue;
@@ -52,17 +55,28 @@ impl Task<'_> {
                 updates.push_str(&if self.is_shown() { sanitize_json(&update) } else { update });
             }
             updates.extend(self.summary_line(Some(&compaction)));
-            changed.push(ChangedConversation::new(transcript, source, compaction));
+            changed.push((at, ChangedConversation::new(transcript, source, compaction)));
         }
-        let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
-        rewrite::sort(&mut edits);
+        let mut edits = edits_of(changed.iter().map(|(_, one)| one));
         if self.policy.emit == Emit::Messages {
-            let changed: Vec<&Transcript<'_>> = changed.iter().map(|one| one.transcript).collect();
+            let changed: Vec<&Transcript<'_>> = changed.iter().map(|(_, one)| one.transcript).collect();
             for (source, violations) in check::violations_left(self, document, &changed, &edits) {
                 self.notify(Event::StillBroken { source: &source, violations });
             }
         }
-        result.archived = archive_contents(self.policy.has_records(), self.input.bytes(), changed);
+        let has_records = self.policy.has_records();
+        if let Some(Unmasked { input, document, masks }) = self.unmasked {
+            let text = &self.input.text;
+            let of_input = |(at, one): (usize, ChangedConversation<'_, '_>)| {
+                one.before_masks(&document.transcripts[at], masks, at, text, self.policy)
+            };
+            let changed: Vec<_> = changed.into_iter().map(of_input).collect();
+            edits = edits_of(changed.iter());
+            result.archived = archive_contents(has_records, input.bytes(), changed);
+        } else {
+            let changed = changed.into_iter().map(|(_, one)| one).collect();
+            result.archived = archive_contents(has_records, self.input.bytes(), changed);
+        }
         result.content = match self.policy.emit {
             Emit::Messages => ResultContent::Edited(edits),
             Emit::Update | Emit::Summary => ResultContent::Text(updates),
@@ -107,21 +121,28 @@ impl Task<'_> {
     /// Compacts one conversation, and reports it.
     pub(super) fn compact_one<'t>(
         &self,
-        document: &Document<'_>,
+        document: &'t Document<'t>,
         source: &str,
-        transcript: &'t Transcript<'t>,
+        at: usize,
         arena: &'t Arena<'t>,
         result: &mut TaskResult,
-    ) -> Result<Compaction<'t>> {
+    ) -> Result<Compaction<'t>>
+    where
+        Self: 't,
+    {
         let began = Instant::now();
+        let transcript = &document.transcripts[at];
         let reader = self.policy.reader_name();
         let listen = |source: &str, what: CompactionEvent<'_>| {
             self.notify(Event::Compacting { source, what, reader });
         };
         let context = self.context(&listen);
-        let planned = context.plan(transcript, arena).inspect_err(|error| {
+        let mut planned = context.plan(transcript, arena).inspect_err(|error| {
             result.rows.push(ReportRow::without_plan(source, Status::Failed, Some(error.to_string())));
         })?;
+        if let Some(unmasked) = self.unmasked {
+            planned.unmasked = &unmasked.document.transcripts[at];
+        }
         self.notify(Event::Planned { source, plan: &planned, policy: self.policy });
         if let Some(reason) = planned.plan.reason.as_deref().filter(|_| planned.plan.refused) {
             self.notify(Event::Refused { source, reason });
@@ -135,7 +156,12 @@ impl Task<'_> {
             Ok(()) => context.carry_out(source, planned),
             Err(error) => context.refused(planned, error),
         };
-        if compaction.failure.is_none() && !compaction.is_change() {
+        let masked = self.masked_places(at).filter(|_| compaction.failure.is_none());
+        if masked.is_some() {
+            self.note_masks(source, at, result);
+            compaction.note_masked(masked);
+        }
+        if compaction.failure.is_none() && !compaction.is_change() && masked.is_none() {
             self.note_unchanged(
                 document,
                 source,
@@ -144,6 +170,7 @@ impl Task<'_> {
                 &mut result.totals.unchanged_reasons,
             );
         }
+        self.note_secrets_left(document, source, at, &compaction);
         let page = self.draw_page(source, &mut compaction);
         let row = self.row(source, &compaction, began.elapsed());
         let saving = saving.map(|one| Saving { saved: row.saved, ..one });
@@ -151,7 +178,8 @@ impl Task<'_> {
         let sizes = compaction.tokens_before.zip(row.tokens_after);
         let sizes = sizes.filter(|_| self.settings.stderr.closes && is_alone && row.status == Status::Compacted);
         let cutoff = if row.summary_tokens.is_some() { compaction.plan.cutoff } else { 0 };
-        let ending = sizes.map(|sizes| Ending { source: source.to_owned(), sizes, cutoff });
+        let masked = compaction.masked;
+        let ending = sizes.map(|sizes| Ending { source: source.to_owned(), sizes, cutoff, masked });
         let skipped_lines = document.broken_lines.len();
         result.rows.push(ReportRow { saving, page, ending, skipped_lines, ..row });
         match compaction.failure.take().map(anyhow::Error::downcast::<Failure>) {
@@ -187,7 +215,7 @@ impl Task<'_> {
         let status = match (has_failed, by) {
             (true, _) => Status::Failed,
             (false, Some(_)) => Status::Compacted,
-            (false, None) if compaction.is_pruned() => Status::Compacted,
+            (false, None) if compaction.is_pruned() || compaction.masked > 0 => Status::Compacted,
             (false, None) => Status::Unchanged,
         };
         let keeps_rows = self.settings.output.keeps_rows();
@@ -224,4 +252,11 @@ impl Task<'_> {
             plan,
         }
     }
+}
+
+/// Returns the edits of conversations, in order.
+fn edits_of<'c>(changed: impl Iterator<Item = &'c ChangedConversation<'c, 'c>>) -> Vec<Edit> {
+    let mut edits: Vec<Edit> = changed.flat_map(|one| one.edits.iter().cloned()).collect();
+    rewrite::sort(&mut edits);
+    edits
 }

@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use crate::compact::decide;
+use crate::redact::Redactor;
 use crate::report::json::Count;
 use crate::tokens::Categories;
 use crate::transcript::framing::Document;
@@ -33,6 +34,9 @@ impl Task<'_> {
             } else {
                 self.line(&source, transcript, tokens)
             };
+            // It names tools.
+            let masked = self.policy.redact.is_on().then(|| Redactor::default().mask(&line).into_owned());
+            let line = masked.unwrap_or(line);
             if self.settings.stderr.explain {
                 counted.categories.join(&Categories::of(decided.view, &decided.tally, decided.plan.start));
             }

@@ -19,11 +19,12 @@ impl Task<'_> {
     /// Draws what compacting removes from each conversation and what it adds.
     pub(super) fn diff(&self, document: &Document<'_>, result: &mut TaskResult) -> Result<()> {
         let mut diffs = String::new();
-        for transcript in &document.transcripts {
+        for (at, transcript) in document.transcripts.iter().enumerate() {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
-            let mut compaction = self.compact_one(document, &source, transcript, &arena, result)?;
-            if !compaction.is_change() {
+            let mut compaction = self.compact_one(document, &source, at, &arena, result)?;
+            let masked_places = self.masked_places(at);
+            if !compaction.is_change() && masked_places.is_none() {
                 continue;
             }
             let masks = compaction.redactor.take();
@@ -31,9 +32,13 @@ impl Task<'_> {
             let pruned = &planned.pruned;
             let summary = summary.as_ref().map(|summary| &summary.placed);
             result.note_compacted(summary.is_some() || compaction.is_pruned());
-            let masked = self.policy.redact.then(|| page::mask_both(transcript, edits, masks, &arena)).transpose()?;
+            let masked =
+                self.policy.redact.is_on().then(|| page::mask_both(transcript, edits, masks, &arena)).transpose()?;
             let tally = &Tally::new(self.policy.counter, &transcript.messages);
-            diffs.push_str(&Diff { source: &source, transcript, masked, tally, plan, summary, edits, pruned }.draw());
+            diffs.push_str(
+                &Diff { source: &source, transcript, masked, tally, plan, summary, edits, pruned, masked_places }
+                    .draw(),
+            );
         }
         result.content = ResultContent::Text(terminal::for_stdout(diffs));
         Ok(())
@@ -48,7 +53,7 @@ impl Task<'_> {
         for (before, after) in before.transcripts.iter().zip(&after.transcripts) {
             let arena = Arena::default();
             let mut shown = None;
-            if self.policy.redact {
+            if self.policy.redact.is_on() {
                 let mut masks = redactor(before);
                 let before = masked(before, &[], Some(&mut masks), &arena)?;
                 shown = Some((before, masked(after, &[], Some(&mut masks), &arena)?));

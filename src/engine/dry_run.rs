@@ -24,16 +24,20 @@ impl Task<'_> {
         result: &mut TaskResult,
     ) -> Result<()> {
         let mut text = String::new();
-        for transcript in &document.transcripts {
+        for (at, transcript) in document.transcripts.iter().enumerate() {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
             let planned = self.context(&|_, _| ()).plan(transcript, &arena)?;
             result.note_compacted(planned.is_change());
+            self.note_masks(&source, at, result);
+            let masked = self.masked_places(at);
             if planned.is_change() && planned.plan.cutoff == 0 && !json {
                 let saved = planned.tokens(self.policy).saturating_sub(planned.tokens_without_summary(self.policy));
                 result.totals.pruned_only.join(&PrunedOnly::one(&source, saved));
             }
-            self.note_unchanged(document, &source, &planned, None, &mut result.totals.unchanged_reasons);
+            if masked.is_none() {
+                self.note_unchanged(document, &source, &planned, None, &mut result.totals.unchanged_reasons);
+            }
             let explain = self.explain(document);
             let estimate = json || self.settings.stderr.volume == Volume::Verbose || explain.is_some();
             let mut worth = estimate.then(|| economy::estimated(&planned, self.policy)).flatten();
@@ -49,7 +53,11 @@ impl Task<'_> {
             self.check_state(&source, &planned)?;
             let line = |planned: &Planned<'_>, earlier: &[EarlierSummary], economy, summary: Option<&str>| {
                 if json {
-                    DryRun::new(&source, planned, self.policy).with_earlier(earlier).with(economy, summary).to_line()
+                    DryRun::new(&source, planned, self.policy)
+                        .with_earlier(earlier)
+                        .with(economy, summary)
+                        .masking(masked)
+                        .to_line()
                 } else {
                     self.line(&source, transcript, planned.plan.cutoff)
                 }

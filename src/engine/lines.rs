@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
-use crate::compact::OnError;
+use crate::compact::{OnError, Redaction};
+use crate::engine::masking::masked_bytes;
 use crate::engine::result::{ResultContent, ResultPiece, TaskResult};
 use crate::engine::sink::Sink;
 use crate::engine::workers::Workers;
@@ -87,7 +88,11 @@ impl<'r> Workers<'r> {
         self.run.notify(Event::InputFailed(&format!("{error}; the line stays unchanged")));
         let rows = vec![ReportRow::without_plan(name, Status::Failed, Some(error))];
         // A dry run prints the cut of each conversation, and this line has none.
-        let content = if action.is_dry_run() { Vec::new() } else { line.into_owned() };
+        let content = match line {
+            _ if action.is_dry_run() => Vec::new(),
+            line if settings.policy.redact == Redaction::All => masked_bytes(&line),
+            line => line.into_owned(),
+        };
         TaskResult { rows, content: ResultContent::Bytes(content), ..TaskResult::default() }
     }
 }

@@ -29,7 +29,7 @@ use crate::engine::inputs::Inputs;
 /// again with its secrets masked.
 pub(super) fn draw(policy: &CompactionPolicy, source: &str, compaction: &mut Compaction<'_>) -> Option<Arc<Drawn>> {
     let transcript = compaction.planned.transcript;
-    let mut masks = compaction.redactor.take().or_else(|| policy.redact.then(|| redactor(transcript)));
+    let mut masks = compaction.redactor.take().or_else(|| policy.redact.is_on().then(|| redactor(transcript)));
     let arena = Arena::default();
     let (before, after) = before_and_after(transcript, &compaction.edits, masks.as_mut(), &arena).ok()?;
     Some(Arc::new(draw_compaction(policy, source, compaction, before, after)))

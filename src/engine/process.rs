@@ -6,6 +6,7 @@ use anyhow::Result;
 use crate::events::{Status, UnchangedReasons};
 use crate::files::input::Input;
 use crate::settings::Action;
+use crate::transcript::framing::Document;
 
 use crate::engine::check;
 use crate::engine::read::{json as json_of, read};
@@ -75,11 +76,19 @@ impl Task<'_> {
         self.rounds.number(self.policy, &mut document);
         self.check_document(&document)?;
         self.note_broken_lines(&document);
+        match self.masks(&source, &document) {
+            Some(masks) => self.add_masked(&document, &masks, result),
+            None => self.add_document(&document, result),
+        }
+    }
+
+    /// Adds what comes of the conversations of the input.
+    pub(super) fn add_document(&self, document: &Document<'_>, result: &mut TaskResult) -> Result<()> {
         match self.settings.action {
-            Action::DryRun { json, preview } => self.dry_run(&document, json, preview, result),
-            Action::Count { json, sorted } => self.count(&document, json, sorted, result),
-            Action::Diff => self.diff(&document, result),
-            Action::Compact | Action::Check => self.compact_all(&document, result),
+            Action::DryRun { json, preview } => self.dry_run(document, json, preview, result),
+            Action::Count { json, sorted } => self.count(document, json, sorted, result),
+            Action::Diff => self.diff(document, result),
+            Action::Compact | Action::Check => self.compact_all(document, result),
         }
     }
 }
@@ -98,9 +107,19 @@ pub(crate) fn run_alone(
 ) -> Result<TaskResult> {
     let listener = &crate::report::reporter::Reporter::new(settings.stderr.volume);
     let policy = &settings.policy;
-    let rounds = &crate::engine::records::ArchivedRounds::default();
-    let (page, sink, many) = (None, None, false);
-    let task = Task { input, settings, policy, backend, listener, page, sink, rounds, many, repaired: false };
+    let task = Task {
+        input,
+        settings,
+        policy,
+        backend,
+        listener,
+        page: None,
+        sink: None,
+        rounds: &crate::engine::records::ArchivedRounds::default(),
+        many: false,
+        repaired: false,
+        unmasked: None,
+    };
     let mut result = TaskResult::default();
     let done = task.add_to(&mut result);
     rows.append(&mut result.rows);

@@ -163,9 +163,20 @@ impl<'b> Run<'b> {
             alone: is_alone.then_some(settings.policy.summary.name.as_str()),
         };
         let (policy, page, many) = (&*sink.policy, listeners.page.as_ref(), inputs.many);
-        let (listener, sink, rounds) = (listeners, Some(sink), &self.rounds);
-        let backend = &backend;
-        let task = Task { input, settings, policy, backend, listener, page, sink, rounds, many, repaired: false };
+        let (listener, sink) = (listeners, Some(sink));
+        let task = Task {
+            input,
+            settings,
+            policy,
+            backend: &backend,
+            listener,
+            page,
+            sink,
+            rounds: &self.rounds,
+            many,
+            repaired: false,
+            unmasked: None,
+        };
         let mut result = TaskResult::default();
         let work = || self.cores.with(|| task.add_to(&mut result));
         // A panic in one input must not end the others.

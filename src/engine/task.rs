@@ -20,6 +20,7 @@ use crate::wording::readable_source;
 
 use crate::engine::archive;
 use crate::engine::listeners::notify;
+use crate::engine::masking::Unmasked;
 use crate::engine::records::ArchivedRounds;
 use crate::engine::sink::Sink;
 
@@ -43,6 +44,8 @@ pub(super) struct Task<'r> {
     pub(super) many: bool,
     /// Whether the input is what `--repair` made of another.
     pub(super) repaired: bool,
+    /// What the input was before `--redact=all` masked it.
+    pub(super) unmasked: Option<&'r Unmasked<'r>>,
 }
 
 impl Task<'_> {

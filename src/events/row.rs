@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::plan::economy::{Billed, Economy};
-use crate::wording::{grouped, readable_source};
+use crate::wording::{counted, grouped, readable_source};
 
 /// How a conversation or an input ended. A report has one word for several of them.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -111,14 +111,17 @@ pub(crate) struct Ending {
     pub(crate) sizes: (u64, u64),
     /// The index of the first kept message; 0 if nothing was summarized.
     pub(crate) cutoff: usize,
+    /// The number of places with masked secrets, with `--redact=all`.
+    pub(crate) masked: u64,
 }
 
 impl Ending {
     /// Returns it as a sentence.
     pub(crate) fn sentence(&self) -> String {
-        let Ending { source, sizes: (before, after), cutoff } = self;
+        let Ending { source, sizes: (before, after), cutoff, masked } = self;
         let cut = if *cutoff == 0 { "nothing summarized".to_owned() } else { format!("cut at {cutoff}") };
-        format!("{}: {} → {} tokens, {cut}", readable_source(source), grouped(*before), grouped(*after))
+        let masked = if *masked > 0 { format!(", {} masked", counted(*masked, "secret")) } else { String::new() };
+        format!("{}: {} → {} tokens, {cut}{masked}", readable_source(source), grouped(*before), grouped(*after))
     }
 }
 

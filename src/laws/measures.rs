@@ -76,7 +76,7 @@ pub fn tokens(source: &str) -> u64 {
 
 /// Masks the secrets in a text; `None` if it has none.
 pub fn masked(text: &str) -> Option<String> {
-    let mut redactor = Redactor::new();
+    let mut redactor = Redactor::default();
     let masked = redactor.mask(text);
     (!redactor.counts().is_empty()).then(|| masked.into_owned())
 }

@@ -72,9 +72,10 @@ fn choose_arguments(choices: &mut Choices<'_>) -> Vec<String> {
     let mut arguments = vec![format!("--keep={}", choices.keep()), format!("--pin={}", choices.pin())];
     let preset = choices.below(2 + PRESETS.len()).checked_sub(2);
     arguments.extend(preset.map(|preset| format!("--preset={}", PRESETS[preset].name)));
-    let more: [&[&str]; 8] = [
+    let more: [&[&str]; 9] = [
         &[],
         &["--redact"],
+        &["--redact=all"],
         &["--truncate-args=7"],
         &["--ledger=off"],
         &["--summary-prefix=😀"],

@@ -6,6 +6,9 @@
 use std::collections::HashSet;
 use std::ops::{Range, RangeInclusive};
 
+use memchr::memmem;
+
+use crate::transcript::edit::apart;
 use crate::transcript::fence::unstyled;
 
 /// The fewest characters of a key in a row that are looked for.
@@ -83,28 +86,44 @@ struct Unit {
 
 /// Returns where a text has [`PART`] characters of `word` in a row, encoded or not. Case does not matter, and neither do
 /// marks between letters and digits, or reversed order. The ranges are sorted by their beginnings, and can overlap.
+///
+/// Where one reader sees the whole word, it ends there: for another, the text behind it may continue a part.
 pub(super) fn find(text: &str, word: &str) -> Vec<Range<usize>> {
-    let mut search = Search { parts: parts(word), found: Vec::new() };
+    let wholes = wholes(word);
+    let mut search = Search { parts: parts(&wholes), wholes, found: Vec::new(), found_whole: Vec::new() };
     let unit = |(start, c): (usize, char)| Some(Unit { byte: plain(c)?, start, end: start + c.len_utf8() });
     let text: Vec<Unit> = text.char_indices().filter_map(unit).collect();
     search.read(&text, PACKED_TWICE);
+    let whole = apart(search.found_whole);
+    let overlaps = |part: &Range<usize>| {
+        whole.get(whole.partition_point(|one| one.end <= part.start)).is_some_and(|one| one.start < part.end)
+    };
+    search.found.retain(|part| !overlaps(part));
+    search.found.extend(whole.iter().cloned());
     search.found.sort_by_key(|range| range.start);
     search.found
 }
 
-/// Returns the parts of a word in lower case and in both directions, and those of its letters and digits alone, which a
-/// text can show between marks. Of those, one without a digit could be words.
-fn parts(word: &str) -> HashSet<Vec<u8>> {
+/// Returns a word in lower case, and its letters and digits alone, which a text can show between marks.
+fn wholes(word: &str) -> [Vec<u8>; 2] {
     let word = word.to_ascii_lowercase().into_bytes();
-    let bare = word.iter().copied().filter(u8::is_ascii_alphanumeric).collect::<Vec<u8>>();
+    let bare = word.iter().copied().filter(u8::is_ascii_alphanumeric).collect();
+    [word, bare]
+}
+
+/// Returns the parts of a word in both directions, and those of its letters and digits alone. Of those, one without a
+/// digit could be words.
+fn parts([word, bare]: &[Vec<u8>; 2]) -> HashSet<Vec<u8>> {
     let bare = bare.windows(PART).filter(|part| part.iter().any(u8::is_ascii_digit));
     let forwards = word.windows(PART).chain(bare);
     forwards.flat_map(|part| [part.to_vec(), part.iter().rev().copied().collect()]).collect()
 }
 
 struct Search {
+    wholes: [Vec<u8>; 2],
     parts: HashSet<Vec<u8>>,
     found: Vec<Range<usize>>,
+    found_whole: Vec<Range<usize>>,
 }
 
 impl Search {
@@ -150,7 +169,15 @@ impl Search {
     fn match_parts(&mut self, view: &[Unit]) {
         let bytes = bytes(view).to_ascii_lowercase();
         let found = bytes.windows(PART).zip(view.windows(PART)).filter(|(part, _)| self.parts.contains(*part));
+        let before = self.found.len();
         self.found.extend(found.map(|(_, units)| units[0].start..units[PART - 1].end));
+        // Where no part is, the whole is not.
+        for whole in self.wholes.iter().filter(|whole| self.found.len() > before && whole.len() >= PART) {
+            let of = |at: usize| view[at].start..view[at + whole.len() - 1].end;
+            self.found_whole.extend(memmem::find_iter(&bytes, whole).map(of));
+            let reversed: Vec<u8> = whole.iter().rev().copied().collect();
+            self.found_whole.extend(memmem::find_iter(&bytes, &reversed).map(of));
+        }
     }
 }
 

@@ -5,8 +5,8 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use crate::plan::size::Size;
-use crate::redact::Masked;
 use crate::redact::beginning;
+use crate::rewrite::Masked;
 use crate::rewrite::elements;
 use crate::tokens::{Counter, MEDIA_TOKENS, Tally};
 use crate::transcript::edit::Edit;

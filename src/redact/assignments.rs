@@ -8,6 +8,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use memchr::memmem;
 use regex::Regex;
 
 use crate::pattern::pattern;
@@ -15,15 +16,15 @@ use crate::redact::extents::{Quote, ValueStart, is_delimiter, skip_spaces};
 use crate::redact::names::{self, NameClass};
 use crate::redact::operators::{self, LONGEST_NAME, Operator};
 use crate::redact::values::{self, SecretCandidate, ValuePlace};
-use crate::redact::{SecretSpan, unnamed};
+use crate::redact::{SecretSpan, headers, tables};
 
 /// The most bytes between a value and its name in another member.
 const LONGEST_LABEL: usize = 200;
 
-/// Matches a part of every name for a secret, and flags that a few commands have for a password.
+/// Matches a part of every name for a secret.
 static NAMES: LazyLock<Regex> = LazyLock::new(|| {
     let words = "pass|pwd|secret|token|key|credential|auth|cookie|bearer|_pw|_pat|_pin|salt|dsn|value";
-    pattern(&format!(r"(?-u:(?i:{words})|[ \t](?:-[uUp]|--(?:proxy-)?user))"))
+    pattern(&format!("(?-u:(?i:{words}))"))
 });
 
 /// The name of the member called `value` that follows.
@@ -35,7 +36,7 @@ static NAME_BEFORE: LazyLock<Regex> = LazyLock::new(|| {
 static NAME_BEHIND: LazyLock<Regex> =
     LazyLock::new(|| pattern(&format!(r#"^\\*["']?(?:[\s,;-]|\\+[nrt]){{1,40}}\\*["']?{LABEL}"#)));
 /// The member with the name of the variable whose value another member has.
-const LABEL: &str = r#"(?i)\b(?:name|key|variable|var)(?:\\*["']?\s*[:=]\s*\\*["']?|>)([a-z_][\w.-]{1,63})"#;
+const LABEL: &str = r#"(?i)\b(?:name|key|variable|var)(?:\\*["']?\s*[:=]\s*\\*["']?|>)([a-z_/][\w./-]{1,63})"#;
 
 /// What precedes a variable or a flag.
 const EXPORTS: [&str; 9] = ["--", "export ", "set ", "setx ", "-e ", "--env ", "ENV ", "ARG ", "env "];
@@ -56,20 +57,20 @@ pub(super) struct Assignment<'t> {
 
 /// Finds all of them in a text, in no particular order; `placeholders` are those in the text.
 pub(super) fn find(text: &str, placeholders: &[Range<usize>], found: &mut Vec<SecretSpan>) {
-    let mut at = 0;
+    let (mut at, mut row) = (0, 0);
     while let Some(word) = NAMES.find_at(text, at) {
         at = word.end();
-        if word.as_str().starts_with([' ', '\t']) {
-            found.extend(unnamed::behind_flag(text, word.range(), placeholders));
-            continue;
-        }
         let secrets = if word.as_str().eq_ignore_ascii_case("bearer") {
-            unnamed::bearer(text, at).into_iter().collect()
+            headers::bearer(text, at).into_iter().collect()
         } else {
             let name = name_around(text, word.range());
             at = name.end.max(at);
-            found.extend(unnamed::in_netrc(text, &name));
-            Assignment::of(text, name, placeholders).map(|assignment| assignment.secrets()).unwrap_or_default()
+            let assignment = Assignment::of(text, name.clone(), placeholders);
+            let secrets = assignment.map(|assignment| assignment.secrets()).unwrap_or_default();
+            if secrets.is_empty() && name.start >= row && tables::is_cell(&text[..name.start], &text[name.end..]) {
+                row = tables::find(text, name.start, found);
+            }
+            secrets
         };
         at = secrets.iter().map(|secret| secret.range.end).fold(at, usize::max);
         found.extend(secrets);
@@ -112,6 +113,12 @@ fn classify(text: &str, name: Range<usize>) -> Option<(&str, NameClass)> {
         let word = before.iter().rev().take(LONGEST_NAME).take_while(|byte| byte.is_ascii_alphabetic()).count();
         if word > 0 { whole(before.len() - word..name.end) } else { None }
     })
+}
+
+/// Whether a member is that of a cookie in a list of them.
+fn is_in_cookies(text: &str, at: usize) -> bool {
+    let before = &text[text.ceil_char_boundary(at.saturating_sub(4 * LONGEST_LABEL))..at];
+    memmem::rfind(before.as_bytes(), b"ookies\"").is_some_and(|list| !before[list..].contains(']'))
 }
 
 /// Returns the name of a member called `value` that begins at `name`: that of another member, or of what it is in.
@@ -165,14 +172,29 @@ impl<'t> Assignment<'t> {
         // Three quotes are one.
         let is_triple = value.quote.is_some_and(|quote| bytes[value.start..].starts_with(&[quote.mark; 2]));
         value.start += if is_triple { 2 } else { 0 };
-        let (label, class, name) = if text[name.clone()].eq_ignore_ascii_case("value") {
-            let label = label(name.start, value)?;
+        let own = &text[name.clone()];
+        // In a connection string; elsewhere it is the working directory.
+        let is_pwd = own.eq_ignore_ascii_case("pwd")
+            && (text[..name.start].trim_end_matches(' ').ends_with(';')
+                || value.line().to_ascii_lowercase().contains(";uid="));
+        if is_pwd && bytes.get(start) == Some(&b'{') {
+            value = ValueStart { start: start + 1, quote: Some(Quote { backslashes: 0, mark: b'}' }), ..value };
+        }
+        let (label, class, name) = if own.eq_ignore_ascii_case("value") {
+            let label = label(name.start, value).filter(|label| names::classify(label).is_some());
+            let label = label.or_else(|| is_in_cookies(text, name.start).then_some("cookies.value"))?;
             (label, names::classify(label)?, name.start)
+        } else if is_pwd {
+            ("Pwd.password", NameClass::Password, name.start)
         } else {
             let (label, class) = classify(text, name.clone())?;
             (label, class, name.end - label.len())
         };
-        Some(Assignment { name, label, class, operator, quoted_name, value })
+        // In the name of a resource, `secret:` is a part of the path.
+        let before = &text[text.ceil_char_boundary(name.saturating_sub(LONGEST_LABEL))..name];
+        let word = before.rsplit(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')).next().unwrap_or(before);
+        let is_path = operator == Operator::Colon && word.contains("arn:");
+        (!is_path).then_some(Assignment { name, label, class, operator, quoted_name, value })
     }
 
     /// Returns the secrets in the value.
@@ -200,7 +222,8 @@ impl<'t> Assignment<'t> {
     /// Returns the value, if it is secret.
     fn secret(&self) -> Option<SecretSpan> {
         let Some(range) = self.value.in_quotes() else { return self.words().or_else(|| self.bare()) };
-        let may_be = self.operator != Operator::Beside || values::is_no_identifier(&self.value.text[range.clone()]);
+        let is_sure = self.operator != Operator::Beside || self.label == "PASSWORD";
+        let may_be = is_sure || values::is_no_identifier(&self.value.text[range.clone()]);
         self.verdict(range, ValuePlace::Quotes).filter(|_| may_be)
     }
 
@@ -269,21 +292,10 @@ impl<'t> Assignment<'t> {
         }
         let line = self.value.line();
         let ends = [" #", " //", " &&", " ||", " | ", "; ", "\\n"];
-        let end = ends.iter().filter_map(|end| line.find(end)).chain(self.end_of_string(line)).min();
+        let end = ends.iter().filter_map(|end| line.find(end)).chain(end_of_string(line)).min();
         let value = line[..end.unwrap_or(line.len())].trim_end();
         let range = self.value.start..self.value.start + value.len();
         self.verdict(range, ValuePlace::Quotes).filter(|_| value.contains(' '))
-    }
-
-    /// Returns where the string of JSON ends that begins before the name, and the value with it.
-    fn end_of_string(&self, line: &str) -> Option<usize> {
-        let before = self.value.text[..self.name].trim_end_matches([' ', '\t', '-', '+', '>', '*']);
-        let is_end = |(at, _): &(usize, &str)| {
-            let rest = line[at + 1..].trim_start();
-            rest.is_empty() || rest.starts_with([',', '}', ']'])
-        };
-        let (at, _) = line.match_indices('"').filter(|_| before.ends_with('"')).find(is_end)?;
-        Some(line[..at].trim_end_matches('\\').len())
     }
 
     /// Whether the value is that of an environment variable or a flag, so that it is not code.
@@ -326,6 +338,16 @@ impl<'t> Assignment<'t> {
             _ => false,
         }
     }
+}
+
+/// Returns where a string of JSON ends that the line may be in.
+fn end_of_string(line: &str) -> Option<usize> {
+    let is_end = |(at, _): &(usize, &str)| {
+        let rest = line[at + 1..].trim_start();
+        rest.is_empty() || rest.starts_with([',', '}', ']', ':'])
+    };
+    let (at, _) = line.match_indices('"').find(is_end)?;
+    Some(line[..at].trim_end_matches('\\').len())
 }
 
 /// Builds the patterns of this file.

@@ -1,5 +1,7 @@
 //! The characters that secrets consist of.
 
+use crate::redact::extents::LONGEST_VALUE;
+
 /// The set of characters in a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
@@ -39,6 +41,14 @@ impl Class {
     }
 }
 
+/// Whether a text is a picture or another file in Base64, and not a secret in it.
+pub(super) fn is_file(text: &str) -> bool {
+    let in_url = text.split_once(";base64,").filter(|(kind, _)| kind.starts_with("data:") && kind.len() < 100);
+    let data = in_url.map_or(text, |(_, data)| data);
+    // A private key in Base64 begins with its first line.
+    text.len() > LONGEST_VALUE && !data.starts_with("LS0tLS1") && Class::Encoded.run(data.as_bytes()) == data.len()
+}
+
 /// A run of characters of a class.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CharRun {
@@ -47,4 +57,23 @@ pub(super) struct CharRun {
     pub(super) least: usize,
     /// The most characters; a longer run is something else.
     pub(super) most: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::redact::Redactor;
+
+    #[test]
+    fn a_picture_stays_as_it_is() {
+        let key = format!("/AI{}{}", "za", "x9Y8z7W6v5U4t3S2r1Q0x9Y8z7W6v5U4t3S");
+        let picture = format!("iVBORw0KGgo{}{key}{}", "AAAA".repeat(700), "/9/+".repeat(700));
+        for text in [picture.clone(), format!("data:image/png;base64,{picture}")] {
+            assert!(is_file(&text));
+            assert_eq!(Redactor::default().mask(&text), text);
+        }
+        for text in [key.clone(), format!("{key};base64,{picture}"), format!("{picture} {key}")] {
+            assert!(!is_file(&text) && Redactor::default().mask(&text).contains("[google-key-1]"));
+        }
+    }
 }

@@ -4,6 +4,7 @@
 //! [`crate::redact::shapes`] searches a text for them. Secrets recognized only by name have no row here; they are in
 //! [`crate::redact::names`].
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::redact::classes::CharRun;
@@ -42,13 +43,8 @@ const OTHERS: [(&str, &str); 8] = [
 
 /// Returns each kind of secret once, as its placeholders name it, and how it is recognized.
 pub(crate) fn secrets() -> Vec<(&'static str, String)> {
-    let mut rows: Vec<(&str, String)> = Vec::new();
-    for kind in kinds() {
-        if !rows.iter().any(|(known, _)| *known == kind) {
-            rows.push((kind, about(kind)));
-        }
-    }
-    rows
+    let mut seen = BTreeSet::new();
+    kinds().filter(|kind| seen.insert(*kind)).map(|kind| (kind, about(kind))).collect()
 }
 
 /// Returns the kind of this name, if there is one.
@@ -63,16 +59,14 @@ fn kinds() -> impl Iterator<Item = &'static str> {
 
 /// Returns how a kind is recognized.
 fn about(kind: &str) -> String {
-    let mut beginnings: Vec<String> = Vec::new();
-    for shape in SHAPES.iter().filter(|shape| shape.kind == kind) {
+    let mut seen = BTreeSet::new();
+    let of_shape = |shape: &'static Shape| {
         // Some bytes before the prefix are part of the secret.
         let dots = if shape.before.is_some() { "…" } else { "" };
-        for beginning in shape.prefixes.iter().map(|prefix| format!("{dots}{prefix}…")) {
-            if !beginnings.contains(&beginning) {
-                beginnings.push(beginning);
-            }
-        }
-    }
+        shape.prefixes.iter().map(move |prefix| format!("{dots}{prefix}…"))
+    };
+    let all = SHAPES.iter().filter(|shape| shape.kind == kind).flat_map(of_shape);
+    let beginnings: Vec<String> = all.filter(|beginning| seen.insert(beginning.clone())).collect();
     match OTHERS.iter().find(|(other, _)| *other == kind) {
         None => beginnings.join(" "),
         Some((_, about)) if kind == SECRET => format!("{about}; {}", beginnings.join(" ")),
@@ -155,11 +149,15 @@ impl Shape {
     }
 }
 
-/// Whether a value has a digit, or letters of both cases.
+/// Whether a value is more than words in small letters.
 fn mixed(value: &str) -> bool {
-    let has = |test: fn(u8) -> bool| value.bytes().any(test);
-    has(|byte| byte.is_ascii_digit())
-        || (has(|byte| byte.is_ascii_uppercase()) && has(|byte| byte.is_ascii_lowercase()))
+    value.contains(|c: char| c.is_ascii_digit() || c.is_ascii_uppercase())
+}
+
+/// Whether a value has letters of both cases and digits.
+pub(super) fn varied(value: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
+    digits(value) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)
 }
 
 /// Whether a value has two digits or more.
@@ -168,7 +166,7 @@ fn digits(value: &str) -> bool {
 }
 
 /// Whether a value has a long run of letters and digits.
-fn dense(value: &str) -> bool {
+pub(super) fn dense(value: &str) -> bool {
     let mut runs = value.split(|c: char| !c.is_ascii_alphanumeric());
     runs.any(|run| run.len() >= 20 || (run.len() >= 16 && run.bytes().any(|byte| byte.is_ascii_digit())))
 }
@@ -176,9 +174,20 @@ fn dense(value: &str) -> bool {
 /// The prefixes of small providers, which words may have too.
 #[rustfmt::skip]
 const SMALL: &[&str] = &[
+    "EZAK", "EZTK", "pnu_", "pnb_", "pul-", "ico-", "CLOJARS_", "rdme_", "shippo_live_", "shippo_test_", "p8e-", "s-s4t2ud-", "s-s4t2af-",
     "NRAK-", "phx_", "figd_", "sq0csp-", "sq0idp-", "dp.st.",
-    "sqp_", "tvly-", "lsv2_", "pcsk_", "tgp_v1_", "fw_", "sbp_", "sb_secret_",
+    "sqp_", "tvly-", "lsv2_", "pcsk_", "tgp_v1_", "fw_", "sbp_", "sb_secret_", "tskey-", "nfp_", "vcp_", "vck_", "vca_",
+    "vci_", "vcr_", "bkua_", "bkcs_", "CCIPAT_", "CCIPRJ_", "rpa_", "csk-", "esecret_", "e2b_", "fc-", "jina_", "pa-", "zpka_",
+    "rnd_", "snyk_", "squ_", "sqa_", "tfp_", "hcaik_", "hcxik_", "pdl_live_apikey_", "CFPAT-", "sl.u.", "sl.A", "sl.B", "NRII-",
+    "nfc_", "nfo_", "nfu_", "bkaj_", "xau_", "censys_", "BBDC-", "figu_", "dnkey-", "da2-", "y0_", "mfa.",
+    "polar_oat_", "apify_api_", "secret-live-", "secret-test-", "ubtr_", "AQVN", "sk.eyJ", "wandb_v1_",
 ];
+/// Prefixes with a mark with which words may end.
+pub(super) const COMMON: [&str; 6] = ["key-", "ico-", "pul-", "API-", "tk-us-", "secret_"];
+
+/// The Base64 of the first digits of an id, and the rest of which is the token of a bot.
+#[rustfmt::skip]
+const DISCORD: &[&str] = &["MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"];
 
 /// The Base64 of `-----BEGIN ` and of the words that may come before `PRIVATE KEY`.
 #[rustfmt::skip]
@@ -188,6 +197,7 @@ const PEM_IN_BASE64: &[&str] = &[
 ];
 
 /// All known spellings. If several prefixes fit, the first row with a complete key counts.
+#[rustfmt::skip]
 pub(super) const SHAPES: &[Shape] = &[
     // Models.
     row("anthropic-key", &["sk-ant-"], Word, 20),
@@ -232,10 +242,7 @@ pub(super) const SHAPES: &[Shape] = &[
     // The member of a variable `s` is a name, which never has two digits and this length at once.
     exactly("vault-token", &["s."], Alphanumeric, 24).needs(digits),
     row("terraform-token", &[".atlasv1."], Padded, 60).after(Alphanumeric, 14, 14),
-    row("pulumi-token", &["pul-"], Hex, 40),
     shape("harness-key", &["pat.", "sat."], Parts(r"[\w-]{22}\.[0-9A-Za-z]{24}\.[0-9A-Za-z]{20}")),
-    row("prefect-key", &["pnu_", "pnb_"], Alphanumeric, 36),
-    row("infracost-key", &["ico-"], Alphanumeric, 32),
     row("doppler-token", &["dp.pt.", "dp.ct.", "dp.sa.", "dp.scim.", "dp.audit."], Alphanumeric, 40),
     row("dynatrace-token", &["dt0c01."], Dotted, 80),
     // Data.
@@ -247,14 +254,12 @@ pub(super) const SHAPES: &[Shape] = &[
     // Code and packages.
     row("github-token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], Alphanumeric, 30),
     row("github-token", &["github_pat_"], Word, 40),
-    row("gitlab-token", &["glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "gloas-", "glsoat-"], Dotted, 20),
-    row("gitlab-token", &["glffct-", "glft-", "glimt-", "glagent-", "GR1348941"], Dotted, 20),
+    row("gitlab-token", &["glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "gloas-", "glsoat-", "glffct-", "glft-", "glimt-", "glagent-", "GR1348941"], Dotted, 20),
     behind("gitlab-cookie", &["_gitlab_session="], Alphanumeric, 32),
     row("sourcegraph-token", &["sgp_"], Word, 40),
     row("npm-token", &["npm_"], Alphanumeric, 36),
     row("pypi-token", &["pypi-AgE"], Word, 40),
     row("rubygems-key", &["rubygems_"], Hex, 48),
-    row("clojars-token", &["CLOJARS_"], Alphanumeric, 60),
     exactly("crates-token", &["cio"], Alphanumeric, 32),
     exactly("artifactory-key", &["AKCp"], Alphanumeric, 69),
     // The Base64 of `reft`.
@@ -262,7 +267,6 @@ pub(super) const SHAPES: &[Shape] = &[
     row("docker-token", &["dckr_pat_", "dckr_oat_"], Word, 20),
     exactly("octopus-key", &["API-"], Capitals, 26),
     row("postman-key", &["PMAK-"], Word, 59),
-    row("readme-key", &["rdme_"], Alphanumeric, 70),
     row("atlassian-token", &["ATATT3", "ATCTT3"], Encoded, 100),
     row("sentry-token", &["sntrys_", "sntryu_"], Encoded, 40),
     row("grafana-token", &["glsa_", "glc_"], Encoded, 32),
@@ -271,18 +275,10 @@ pub(super) const SHAPES: &[Shape] = &[
     // Chat.
     row("slack-token", &["xoxb-", "xoxp-", "xoxs-", "xoxc-", "xoxe-", "xoxe.xox", "xapp-"], Word, 20),
     row("slack-token", &["xoxd-"], Encoded, 20),
-    // Long ones count even if they are glued to a word because tags or a dot between were lost.
-    row("slack-token", &["xoxb-", "xoxp-"], Word, 165).after(Alphanumeric, 1, 64),
     // Shorter ones with known parts.
     row("slack-token", &["xoxa-", "xoxr-"], Word, 8).needs(mixed),
-    shape("slack-token", &["xoxo-", "xoxs-"], Parts("[0-9]+-[0-9]+-[0-9]+-[0-9A-Fa-f]+")),
-    shape("slack-token", &["xapp-"], Parts("[0-9]-[0-9A-Z]+-[0-9]+-[0-9a-z]+")),
-    behind(
-        "slack-webhook",
-        &["hooks.slack.com/services/", "hooks.slack.com/workflows/", "hooks.slack.com/triggers/"],
-        Encoded,
-        20,
-    ),
+    shape("slack-token", &["xoxo-", "xoxs-", "xapp-"], Parts("[0-9]+-[0-9A-Z]+-[0-9]+-[0-9A-Fa-z]+")),
+    behind("slack-webhook", &["hooks.slack.com/services/", "hooks.slack.com/workflows/", "hooks.slack.com/triggers/"], Encoded, 20),
     behind("discord-webhook", &["discord.com/api/webhooks/", "discordapp.com/api/webhooks/"], Encoded, 40),
     shape("teams-webhook", &[".webhook.office.com/webhookb2/"], Parts("[0-9A-Za-z@/-]{80,400}")).after(Word, 1, 63),
     row("telegram-token", &[":AA"], Word, 33).after(Digits, 8, 10),
@@ -299,28 +295,35 @@ pub(super) const SHAPES: &[Shape] = &[
     row("flutterwave-key", &["FLWSECK_TEST-", "FLWPUBK_TEST-", "FLWSECK-", "FLWPUBK-"], Word, 12),
     row("freemius-key", &["sk_"], Alphanumeric, 28).needs(dense),
     row("shopify-token", &["shpat_", "shpca_", "shppa_", "shpss_"], Hex, 32),
-    row("shippo-token", &["shippo_live_", "shippo_test_"], Hex, 40),
-    row("easypost-key", &["EZAK", "EZTK"], Alphanumeric, 54),
     row("duffel-token", &["duffel_test_", "duffel_live_"], Padded, 43),
     row("settlemint-token", &["sm_aat_", "sm_pat_", "sm_sat_"], Alphanumeric, 16),
-    row("adobe-secret", &["p8e-"], Alphanumeric, 32),
     row("frameio-token", &["fio-u-"], Padded, 64),
-    row("intra42-secret", &["s-s4t2ud-", "s-s4t2af-"], Hex, 64),
     row("linear-key", &["lin_api_", "lin_oauth_"], Alphanumeric, 30),
     row("notion-token", &["ntn_"], Alphanumeric, 40),
     exactly("notion-token", &["secret_"], Alphanumeric, 43),
     row("1password-token", &["ops_eyJ"], Encoded, 100),
     shape("1password-key", &["A3-"], Parts("[0-9A-Z]{6}-(?:[0-9A-Z]{11}|[0-9A-Z]{6}-[0-9A-Z]{5})(?:-[0-9A-Z]{5}){3}")),
-    shape(
-        "authress-key",
-        &["sc_", "ext_", "scauth_", "authress_"],
-        Parts(r"[0-9a-z]{5,30}\.[0-9a-z]{4,6}\.acc[_-][0-9a-z-]{10,32}\.[0-9A-Za-z+/_=-]{30,120}"),
-    ),
+    shape("authress-key", &["sc_", "ext_", "scauth_", "authress_"], Parts(r"[0-9a-z]{5,30}\.[0-9a-z]{4,6}\.acc[_-][0-9a-z-]{10,32}\.[0-9A-Za-z+/_=-]{30,120}")),
     row("age-key", &["AGE-SECRET-KEY-1"], Capitals, 50),
     whole(PRIVATE_KEY, &["-----BEGIN "], private_keys::pem),
     whole(PRIVATE_KEY, &["-----END "], private_keys::without_first_line),
     whole(PRIVATE_KEY, &["Private-Lines: "], private_keys::putty),
     row(PRIVATE_KEY, PEM_IN_BASE64, Encoded, 36),
     whole(JWT, &["eyJ"], jwt),
+    exactly("azure-devops-token", &["AZDO"], Alphanumeric, 4).after(Alphanumeric, 76, 76),
+    row("azure-key", &["JQQJ99"], Alphanumeric, 26).after(Alphanumeric, 52, 52),
+    exactly("neon-key", &["napi_"], Alphanumeric, 64),
+    exactly("nuget-key", &["oy2"], Alphanumeric, 43),
+    shape("resend-key", &["re_"], Parts("[0-9A-Za-z]{8,9}_[0-9A-Za-z]{22,26}")),
+    shape(SECRET, &["pat-na1-", "pat-na2-", "pat-eu1-", "pat-ap1-", "access-production-", "access-development-", "access-sandbox-", "sdk-", "api-", "amzn.mws."], Parts("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")),
+    shape("discord-token", DISCORD, Parts(r"[\w-]{21,24}\.[\w-]{6}\.[\w-]{27,40}")),
+    exactly("bitbucket-token", &["ATBB"], Alphanumeric, 32),
+    exactly("trello-token", &["ATTA"], Hex, 64),
+    exactly("razorpay-key", &["rzp_live_", "rzp_test_"], Alphanumeric, 14),
+    between("fireworks-key", &["fw_"], Alphanumeric, 22, 25).needs(dense),
+    between("mailchimp-key", &["-us"], Digits, 1, 2).after(Hex, 32, 32),
+    row(SECRET, &["NRII-", "NRIQ-", "CFPAT-"], Word, 32),
+    // A token in Base64.
+    row(JWT, &["ZXlKaGJHY2lPaU", "ZXlKMGVYQWlPaU"], Encoded, 40),
     row(SECRET, SMALL, Dotted, 26).needs(dense),
 ];

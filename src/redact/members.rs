@@ -4,10 +4,14 @@ use std::ops::Range;
 
 use crate::redact::Redactor;
 use crate::redact::names::{self, NameClass};
-use crate::transcript::edit::{Edit, sort};
+use crate::transcript::edit::{Edit, is_inside, sort};
 use crate::transcript::json::{Json, JsonKind, Token};
-use crate::transcript::text::Text;
-use crate::transcript::{Arguments, Message, Transcript};
+
+/// The fewest bytes of a key that is searched for a spelled secret.
+const SHORTEST_IN_KEY: usize = 12;
+
+/// Ranges in order and apart.
+type Ranges<'r> = &'r [Range<usize>];
 
 /// The member whose value a string is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +48,9 @@ struct OpenContainer {
 }
 
 impl Redactor {
-    /// Returns the edits of the strings in one value, in order. `tool_data` are the parts that a tool has written.
-    pub(super) fn edits_in(&mut self, json: Json<'_>, tool_data: &[Range<usize>], depth: usize) -> Vec<Edit> {
+    /// Returns the edits of the strings in one value, in order. `data` are the parts that a tool has written, and
+    /// `gone` those that are passed over, both in order and apart.
+    pub(crate) fn edits_in(&mut self, json: Json<'_>, data: Ranges<'_>, gone: Ranges<'_>, depth: usize) -> Vec<Edit> {
         let mut edits: Vec<Edit> = Vec::new();
         let mut open = vec![OpenContainer::list(String::new())];
         for token in json.tokens() {
@@ -53,26 +58,29 @@ impl Redactor {
             match token {
                 Token::Open(kind) => {
                     let key = container.take_key();
-                    open.push(if kind == JsonKind::Object {
-                        OpenContainer::object(key)
-                    } else {
-                        OpenContainer::list(key)
-                    });
+                    let new = if kind == JsonKind::Object { OpenContainer::object } else { OpenContainer::list };
+                    open.push(new(key));
                 }
                 Token::Close => {
-                    if let Some(((range, value), label)) =
-                        open.pop().and_then(|object| object.unnamed.zip(object.label))
-                    {
+                    let closed = open.pop().and_then(|object| object.unnamed.zip(object.label));
+                    if let Some(((range, value), label)) = closed {
                         edits.retain(|edit| edit.range != range);
                         edits.extend(self.edit(&value, Member::Named(&label), range, depth));
                     }
                 }
                 Token::Scalar(scalar) => match scalar.text() {
-                    Some(text) if container.key.is_none() => container.read_key(text),
+                    Some(text) if container.key.is_none() => {
+                        let key = text.decode();
+                        if key.len() >= SHORTEST_IN_KEY && !is_inside(gone, &scalar.span()) {
+                            let member = Member::Structural.in_data(is_inside(data, &scalar.span()));
+                            edits.extend(self.edit(&key, member, scalar.span(), depth));
+                        }
+                        container.read_key(key.into_owned());
+                    }
+                    Some(_) if is_inside(gone, &scalar.span()) => drop(container.take_key()),
                     Some(text) => {
                         let (key, value, range) = (container.take_key(), text.decode(), scalar.span());
-                        let is_data = tool_data.iter().any(|data| data.start <= range.start && range.end <= data.end);
-                        let member = container.member(&key).in_data(is_data);
+                        let member = container.member(&key).in_data(is_inside(data, &range));
                         edits.extend(self.edit(&value, member, range.clone(), depth));
                         container.pass_text(&key, &value, range);
                     }
@@ -96,11 +104,11 @@ impl OpenContainer {
     }
 
     /// Reads the key of a member. In an object with a secret's name, `value` and the like are secret too.
-    fn read_key(&mut self, key: Text<'_>) {
-        let key = key.decode().into_owned();
+    fn read_key(&mut self, key: String) {
         let outer = self.secret_name.as_deref().filter(|_| names::classify(&key).is_none());
         let both = outer.map(|outer| format!("{outer}.{key}"));
-        let is_secret = |both: &String| matches!(names::classify(both), Some(NameClass::Password | NameClass::Key));
+        let is_key = |both: &String| matches!(names::classify(both), Some(NameClass::Password | NameClass::Key));
+        let is_secret = |both: &String| both.starts_with("cookies.") || is_key(both);
         self.key = both.filter(is_secret).or(Some(key));
     }
 
@@ -128,15 +136,4 @@ impl OpenContainer {
             _ => Member::Named(key),
         }
     }
-}
-
-/// Returns the parts of a message that a tool has written, or that are written for one.
-pub(super) fn tool_data(transcript: &Transcript<'_>, message: &Message<'_>) -> Vec<Range<usize>> {
-    let arguments = message.calls.iter().filter_map(|call| match call.arguments {
-        Arguments::Value(value) => Some(value.span()),
-        Arguments::Text(_) | Arguments::Absent => None,
-    });
-    let outputs = message.results.iter().filter_map(|result| transcript.format.output(message, result));
-    let values = outputs.flat_map(|output| [output.value].into_iter().chain(output.duplicates).chain(output.copies));
-    arguments.chain(values.map(|value| value.span())).collect()
 }

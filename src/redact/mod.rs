@@ -8,7 +8,8 @@
 //! more than a prefix and a run of characters. Names are read by `assignments.rs`, and in JSON by `members.rs`:
 //! `names.rs` says which are those of secrets, `operators.rs` what stands between name and value, `extents.rs` where the
 //! value ends, `headers.rs` and `several.rs` how headers, lists and blocks are read, and `values.rs` whether a value is
-//! secret. `unnamed.rs` and `urls.rs` have the places where a secret has no name.
+//! secret. `tables.rs` reads columns, `manifests.rs` Kubernetes Secrets, and `places.rs` has the places where a secret has
+//! no name.
 
 mod assignments;
 mod classes;
@@ -16,15 +17,15 @@ mod extents;
 mod headers;
 mod jwt;
 mod kinds;
-mod masked;
+mod manifests;
 mod members;
 mod names;
 mod operators;
+mod places;
 mod private_keys;
 mod several;
 mod shapes;
-mod unnamed;
-mod urls;
+mod tables;
 mod values;
 mod whole;
 
@@ -38,14 +39,16 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::pattern::pattern;
+use crate::redact::classes::{Class, is_file};
 use crate::redact::extents::escape_letters;
-use crate::redact::members::{Member, tool_data};
+use crate::redact::members::Member;
+use crate::sanitize::Shown;
 use crate::transcript::Transcript;
 use crate::transcript::edit::{Edit, apply};
+use crate::transcript::outputs::tool_data;
 use crate::transcript::source::Source;
 
 pub(crate) use kinds::secrets;
-pub(crate) use masked::Masked;
 pub(crate) use whole::{beginning, cut_before, cut_behind};
 
 /// Placeholders with a higher number are ordinary text: no conversation has so many secrets.
@@ -58,11 +61,16 @@ const DEEPEST: usize = 4;
 /// Matches candidates for placeholders.
 static PLACEHOLDERS: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[([a-z0-9]+(?:-[a-z]+)+|[a-z]+)-([0-9]+)\]"));
 
+/// Matches candidates for masks, in ids too, where they have no brackets.
+static MASKS: LazyLock<Regex> = LazyLock::new(|| pattern(r"([a-z0-9]+(?:-[a-z]+)+|[a-z]+)-([0-9]+)"));
+
 /// Masks secrets, and remembers the placeholder of each.
 #[derive(Default, Clone)]
 pub(crate) struct Redactor {
     /// The placeholder of each secret.
     placeholders: BTreeMap<String, (&'static str, u64)>,
+    /// These placeholders.
+    own: BTreeSet<(&'static str, u64)>,
     /// The highest number of each kind, assigned here or found in a text.
     highest: BTreeMap<&'static str, u64>,
     counts: BTreeMap<&'static str, u64>,
@@ -85,11 +93,6 @@ struct SecretSpan {
 }
 
 impl Redactor {
-    /// Creates one that knows no secret.
-    pub(crate) fn new() -> Self {
-        Redactor::default()
-    }
-
     /// Reserves the placeholders in a text, so that no other secret gets one of them. [`Redactor::mask`] does so
     /// itself; this is for texts that come later, such as an earlier summary.
     pub(crate) fn reserve_placeholders(&mut self, text: &str) {
@@ -110,18 +113,26 @@ impl Redactor {
         indices.sort_unstable();
         indices.dedup();
         let messages = indices.into_iter().filter_map(|index| transcript.messages.get(index));
-        messages.flat_map(|message| self.edits_in(message.json, &tool_data(transcript, message), 0)).collect()
+        messages.flat_map(|message| self.edits_in(message.json, &tool_data(transcript, message), &[], 0)).collect()
     }
 
-    /// Counts the masks of secrets that this one knows in a text that was masked without being counted.
-    pub(crate) fn count_masks(&mut self, text: &str) {
-        let own: BTreeSet<(&'static str, u64)> = self.placeholders.values().copied().collect();
-        for captures in PLACEHOLDERS.captures_iter(text) {
-            let mask = kinds::named(&captures[1]).zip(captures[2].parse().ok());
-            if let Some((kind, _)) = mask.filter(|mask| own.contains(mask)) {
-                *self.counts.entry(kind).or_default() += 1;
-            }
+    /// Counts the masks of secrets that this one knows in texts that were masked without being counted.
+    pub(crate) fn count_masks<'x>(&mut self, texts: impl Iterator<Item = &'x str>) {
+        for (kind, _) in self.masks_in(texts) {
+            *self.counts.entry(kind).or_default() += 1;
         }
+    }
+
+    /// Returns the masks in some texts of secrets that this one knows, in order.
+    pub(crate) fn masks_in<'x>(&self, texts: impl Iterator<Item = &'x str>) -> Vec<(&'static str, u64)> {
+        let masks = texts.flat_map(|text| MASKS.captures_iter(text));
+        let masks = masks.filter_map(|captures| kinds::named(&captures[1]).zip(captures[2].parse().ok()));
+        masks.filter(|mask| self.own.contains(mask)).collect()
+    }
+
+    /// Forgets the counts, and keeps the placeholders.
+    pub(crate) fn forget_counts(&mut self) {
+        self.counts.clear();
     }
 
     /// Returns how many places of each kind were masked so far.
@@ -131,14 +142,18 @@ impl Redactor {
 
     /// Returns the edit that masks the secrets in a string.
     fn edit(&mut self, value: &str, member: Member<'_>, range: Range<usize>, depth: usize) -> Option<Edit> {
-        let Cow::Owned(masked) = self.masked(value, member, depth) else { return None };
+        let Cow::Owned(mut masked) = self.masked(value, member, depth) else { return None };
+        if member == Member::Structural && Class::Word.run(value.as_bytes()) == value.len() {
+            // Providers refuse an id or the name of a tool with brackets.
+            masked.retain(|c| !matches!(c, '[' | ']'));
+        }
         Some(Edit { range, text: Value::from(masked).to_string() })
     }
 
     /// Masks the secrets in a text that is the value of `member`. Masking may expose the rest of a text as a secret, so
     /// a changed text is searched again.
     fn masked<'t>(&mut self, text: &'t str, member: Member<'_>, depth: usize) -> Cow<'t, str> {
-        if member == Member::Sealed {
+        if member == Member::Sealed || is_file(text) {
             return Cow::Borrowed(text);
         }
         let mut masked = Cow::Borrowed(text);
@@ -161,20 +176,17 @@ impl Redactor {
             return None;
         }
         let source = Source::of_arguments(text)?;
-        let edits = self.edits_in(source.first()?, std::slice::from_ref(&(0..text.len())), depth + 1);
+        let edits = self.edits_in(source.first()?, std::slice::from_ref(&(0..text.len())), &[], depth + 1);
         (!edits.is_empty()).then(|| apply(text, &edits))
     }
 
     fn mask_once<'t>(&mut self, text: &'t str, member: Member<'_>) -> Cow<'t, str> {
         let placeholders = self.placeholders_in(text);
-        let mut found = Vec::new();
-        shapes::find(text, &mut found);
-        urls::find(text, &mut found);
-        if member != Member::Structural {
-            if let Member::Named(name) = member {
-                found.extend(assignments::in_member(name, text));
-            }
-            assignments::find(text, &placeholders, &mut found);
+        let mut found = secrets_in(text, member, &placeholders);
+        // Colours part a secret, or its name from it.
+        if let Some(shown) = Shown::new(text) {
+            let secrets = secrets_in(&shown.text, member, &self.placeholders_in(&shown.text)).into_iter();
+            found.extend(secrets.map(|secret| SecretSpan { range: shown.in_source(&secret.range), ..secret }));
         }
         for secret in &mut found {
             // A mask that began with the letters of an escape would leave its backslash.
@@ -205,6 +217,7 @@ impl Redactor {
         }
         let number = self.highest.entry(kind).or_default();
         *number += 1;
+        self.own.insert((kind, *number));
         self.placeholders.insert(secret.to_owned(), (kind, *number));
         (kind, *number)
     }
@@ -222,6 +235,22 @@ impl Redactor {
         }
         ranges
     }
+}
+
+/// Finds the secrets in a text that is the value of `member`, in no particular order.
+fn secrets_in(text: &str, member: Member<'_>, placeholders: &[Range<usize>]) -> Vec<SecretSpan> {
+    let mut found = Vec::new();
+    shapes::find(text, &mut found);
+    places::find_urls(text, &mut found);
+    if member != Member::Structural {
+        if let Member::Named(name) = member {
+            found.extend(assignments::in_member(name, text));
+        }
+        assignments::find(text, placeholders, &mut found);
+        places::find(text, &mut found);
+        manifests::find(text, &mut found);
+    }
+    found
 }
 
 /// Sorts and merges secrets. Overlapping ones become one, of the kind of the larger. Placeholders stay unchanged.
@@ -269,20 +298,22 @@ pub(crate) fn patterns() -> Vec<&'static Regex> {
     let rest = [
         assignments::patterns(),
         headers::patterns(),
+        manifests::patterns(),
         names::patterns(),
         private_keys::patterns(),
         several::patterns(),
         shapes::patterns(),
-        unnamed::patterns(),
         values::patterns(),
     ];
-    rest.into_iter().flatten().chain([&*PLACEHOLDERS]).collect()
+    rest.into_iter().flatten().chain([&*PLACEHOLDERS, &*MASKS]).collect()
 }
 
 #[cfg(test)]
 mod name_tests;
 #[cfg(test)]
 mod property_tests;
+#[cfg(test)]
+mod spelling_tests;
 #[cfg(test)]
 pub(crate) mod tests;
 #[cfg(test)]

@@ -130,7 +130,7 @@ fn values_behind_names_go_whole() {
         for pattern in *patterns {
             let values = values(pattern, &mut runner);
             let text = filled(frame, &values);
-            let masked = Redactor::new().mask(&text).into_owned();
+            let masked = Redactor::default().mask(&text).into_owned();
             let around = frame.split('¦').map(|part| part.trim()).all(|part| masked.contains(part));
             cases += 1;
             if values.iter().any(|value| shows(&masked, value)) || !around {

@@ -30,12 +30,12 @@ pub(super) enum NameClass {
 static NOT_SECRET: LazyLock<Regex> = LazyLock::new(|| {
     let kinds = "public|pub|publishable|primary|foreign|partition|sort|cache|routing|idempotency|hot|index|keyboard";
     let about = "hash|hashed|hint|name|file|path|dir|url|uri|host|port|ids?|types?|mode|expir\\w*|ttl|age|days|minutes|\
-        seconds|timeout|enabled|required|algorithm|prefix|suffix|header|policy|endpoint|sock|user|username|email|method|\
+        seconds|timeout|enabled|required|algorithm|prefix|suffix|header|policy|endpoint|sock|username|email|method|\
         provider|domain|bucket|version|region|column|field|format|regex|pattern|rotation|error|errors|msg|message|label|\
         title|text|description|placeholder|invalid|reset|length|len|size|count|counts|limit|budget|usage|rate|cost";
     let tokens = "max|min|next|prev|previous|page|pad|eos|bos|unk|cls|sep|mask|special|first|last|start|stop|end|input|\
-        output|prompt|completion|continuation|current|image|cancel|cancellation|class|per|sync|top|total|csrfmiddleware";
-    pattern(&format!("(?:^|_)(?:{kinds}|{about}|{tokens})(?:_|$)|^(?:old_?)?pwd$"))
+        output|prompt|completion|continuation|image|cancel|cancellation|class|per|sync|top|total|csrfmiddleware";
+    pattern(&format!("(?:^|_)(?:{kinds}|{about}|{tokens})(?:_|$)|(?:^|_)user$|^(?:old_?)?pwd$"))
 });
 /// Names of passwords; unimportant words may follow.
 static PASSWORDS: LazyLock<Regex> =
@@ -44,14 +44,16 @@ static PASSWORDS: LazyLock<Regex> =
 static KEYS: LazyLock<Regex> = LazyLock::new(|| {
     let keys = "(?:api|secret|access|private|auth|master|sign(?:ing)?|encryption|account|client|service|shared|license|\
         app|subscription)_?keys?";
-    ending(&format!("{keys}|_token|(?:api|access|auth|bot|bearer|refresh)token|_pass|_pw"))
+    ending(&format!("{keys}|_token|_bearer|(?:api|access|auth|bot|bearer|refresh)token|_pass|_pw"))
 });
 /// Names of environment variables that end in a word which means a secret only there.
 static VARIABLES: LazyLock<Regex> =
     LazyLock::new(|| ending("(?:^|_)(?:pass|token)|_(?:key|pat|salt|pin|dsn|auth|pw)|pass|apikey"));
 /// Names that may mean a secret.
 static AMBIGUOUS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern("(?:^|_)(?:token|auth|pass|pw|secret)(?:_|$)|(?:_key|passw(?:or)?d|passphrase|secret|credential)(?:_|s?$)")
+    pattern(
+        "(?:^|_)(?:token|auth|pass|pw|secret|cookies)(?:_|$)|(?:_key|passw(?:or)?d|passphrase|secret|credential)(?:_|s?$)",
+    )
 });
 /// The names of headers with a secret, in their own spelling.
 static HEADERS: LazyLock<Regex> = LazyLock::new(|| {
@@ -71,7 +73,7 @@ pub(super) fn classify(name: &str) -> Option<NameClass> {
     let words = words(name);
     match words.as_str() {
         "cookie" | "set_cookie" => Some(NameClass::Cookie),
-        words if NOT_SECRET.is_match(words) => None,
+        words if NOT_SECRET.is_match(words) && name != "pwd" => None,
         words if PASSWORDS.is_match(words) => Some(NameClass::Password),
         words if is_environment(name) && VARIABLES.is_match(words) => Some(NameClass::Password),
         words if KEYS.is_match(words) => Some(NameClass::Key),
@@ -123,9 +125,10 @@ pub(super) fn is_environment(name: &str) -> bool {
 /// Whether a member of this name describes the structure of a message and not its content. Only a spelled secret counts
 /// there.
 pub(super) fn is_structural(name: &str) -> bool {
-    const STRUCTURAL: &str = "call_id callId event finish_reason id index kind mime_type model name object role \
-        stop_reason status timestamp toolCallId tool_call_id tool_use_id type uuid";
-    STRUCTURAL.split_whitespace().any(|structural| structural == name)
+    const STRUCTURAL: &str = "event finish_reason id index kind mime_type model name object role stop_reason status \
+        timestamp type uuid";
+    let is_id = ["Id", "ID", "_id", "Uuid"].iter().any(|end| name.ends_with(end));
+    is_id || STRUCTURAL.split_whitespace().any(|structural| structural == name)
 }
 
 /// Whether a member of this name is opaque: bytes that its provider verifies.

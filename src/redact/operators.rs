@@ -13,11 +13,7 @@ pub(super) const LONGEST_NAME: usize = 64;
 pub(super) static NEXT_ELEMENT: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^</(?:key|name)>\s{0,64}<(?:string|value|data)>"));
 /// What precedes the name of a variable that a command sets.
-#[rustfmt::skip]
-const COMMANDS: [&str; 11] = [
-    "ENV ", "setenv ", "SetEnv ", "setx ", "#define ",
-    "set -x ", "set -gx ", "set -xg ", "set -Ux ", "set -xU ", "set --export ",
-];
+const COMMANDS: &str = "ENV |setenv |SetEnv |setx |#define |set -x |set -gx |set -xg |set -Ux |set -xU |set --export ";
 
 /// The operator between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,13 +34,13 @@ pub(super) enum Operator {
 
 /// Whether a letter or mark begins a string: `b"…"`, `@"…"`, `$'…'`. A raw string, `r"…"`, is mostly a pattern.
 pub(super) fn begins_string(bytes: &[u8]) -> bool {
-    matches!(bytes, [b'b' | b'B' | b'u' | b'U' | b'@', b'"' | b'\'', ..] | [b'$', b'\'', ..])
+    matches!(bytes, [b'b' | b'B' | b'u' | b'U' | b'N' | b'@', b'"' | b'\'', ..] | [b'$', b'\'', ..])
 }
 
 /// Returns the operator behind a name that ends at `at`, and where it ends.
 pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -> Option<(Operator, usize)> {
     let spaced = skip_spaces(bytes, at);
-    let is_command = || spaced > at && COMMANDS.iter().any(|command| before.ends_with(command));
+    let is_command = || spaced > at && COMMANDS.split('|').any(|command| before.ends_with(command));
     let (operator, length) = match &bytes[spaced..] {
         [b':', b':', b'=', ..] | [b'?', b'?', b'=', ..] | [b'|', b'|', b'=', ..] => (Operator::Make, 3),
         [b':', b':', ..] | [b'=', b'=' | b'~', ..] => return None,
@@ -56,7 +52,7 @@ pub(super) fn operator(before: &str, bytes: &[u8], at: usize, is_quoted: bool) -
         [b'=', next, ..] if spaced == at && !matches!(next, b' ' | b'\t') => (Operator::Tight, 1),
         [b'=', ..] => (Operator::Equals, 1),
         [b',', ..] if is_quoted && before.trim_end_matches(['"', '\'', '\\']).ends_with('(') => (Operator::Equals, 1),
-        [_, ..] if before.ends_with("--") && spaced > at => (Operator::Equals, 0),
+        [_, ..] if (before.ends_with("--") || before.ends_with(" -")) && spaced > at => (Operator::Equals, 0),
         [_, ..] if is_command() => (Operator::Command, 0),
         [b'"' | b'\'', ..] if spaced > at && !is_quoted => (Operator::Beside, 0),
         _ => return None,

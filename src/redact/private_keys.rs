@@ -12,6 +12,7 @@ use regex::Regex;
 use crate::pattern::pattern;
 use crate::redact::classes::Class;
 use crate::redact::extents::is_delimiter;
+use crate::redact::kinds::varied;
 
 /// The most characters of a line of Base64; a longer one is all of it.
 const WIDEST_LINE: usize = 80;
@@ -61,7 +62,7 @@ pub(super) fn without_first_line(text: &str, close: usize) -> Result<Range<usize
     let end = marker_end(text, close, "END ").ok_or(close)?;
     // Each byte is in one window, so the time is linear.
     let from = memmem::rfind(&text.as_bytes()[..close], b"-----END ").unwrap_or(0);
-    let lines = HEADLESS.find(&text[from..close]).filter(|lines| is_mixed(lines.as_str())).ok_or(close)?;
+    let lines = HEADLESS.find(&text[from..close]).filter(|lines| varied(lines.as_str())).ok_or(close)?;
     Ok(from + lines.start()..end)
 }
 
@@ -77,12 +78,6 @@ pub(super) fn putty(text: &str, start: usize) -> Result<Range<usize>, usize> {
 pub(super) fn wrapped_end(text: &str, found: Range<usize>) -> usize {
     let more = if found.len() <= WIDEST_LINE { WRAPPED.find(&text[found.end..]) } else { None };
     found.end + more.map_or(0, |lines| lines.end())
-}
-
-/// Whether a text has letters of both cases and digits, as every Base64 of some lines has.
-fn is_mixed(text: &str) -> bool {
-    let has = |test: fn(&u8) -> bool| text.as_bytes().iter().any(test);
-    has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit)
 }
 
 /// Returns where the line `-----BEGIN … PRIVATE KEY … -----` at `start` ends, or the one with `END`.

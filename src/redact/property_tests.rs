@@ -12,7 +12,9 @@ fn pieces() -> impl Strategy<Value = String> {
         "\\\"¦\n¦ ¦,¦;¦&¦(¦)¦[¦]¦{¦}¦<¦>¦$¦://¦@¦//u:¦/¦-----BEGIN PRIVATE KEY-----¦",
         "-----END PRIVATE KEY-----¦sk-¦ghp_¦eyJ¦.¦--¦*¦hunter2¦é¦\u{fffd}¦[password-1]¦[jwt-2]¦",
         "[github-token-¦AKIA¦mnemonic¦str¦export ¦connection_string¦SK¦s.¦|¦%¦Q~¦_mmk¦",
-        "pat.¦.atlasv1.¦A3-¦EAAA¦xoxb-¦xoxa-¦hooks.slack.com/services/¦.webhook.office.com/webhookb2/¦sc_¦.acc_",
+        "pat.¦.atlasv1.¦A3-¦EAAA¦xoxb-¦xoxa-¦hooks.slack.com/services/¦.webhook.office.com/webhookb2/¦sc_¦.acc_¦",
+        "kind: Secret¦data:\n¦  conn: ¦stringData¦---¦\t¦  ¦│¦\u{1b}[32m¦\u{1b}[0m¦\\u001b[0m¦\u{8}¦create user x identified by ¦",
+        "--from-literal=a=¦redis-cli -a ¦sshpass -p ¦printenv ¦echo ¦| sudo -S¦;PWD=¦oracle:thin:me/¦cookies¦value¦&lt;¦napi_¦MT",
     );
     let fixed = prop::sample::select(fixed.split('¦').collect::<Vec<_>>());
     let piece = prop_oneof![
@@ -27,7 +29,7 @@ fn pieces() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn masking_is_safe_and_final(text in prop_oneof![pieces(), ".*"]) {
-        let mut redactor = Redactor::new();
+        let mut redactor = Redactor::default();
         let once = redactor.mask(&text).into_owned();
         let count = redactor.counts().clone();
         prop_assert_eq!(redactor.mask(&once), once.as_str());
@@ -65,17 +67,30 @@ proptest! {
 
     #[test]
     fn messages_stay_messages(text in pieces(), other in pieces()) {
-        let inner = serde_json::json!({"command": other, "password": text}).to_string();
-        let call = serde_json::json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": inner}});
-        let source = serde_json::json!([
-            {"role": "user", "content": text},
-            {"role": "assistant", "content": null, "tool_calls": [call]},
-            {"role": "tool", "tool_call_id": "a", "content": other},
-        ]).to_string();
-        let (masked, _) = edited(&source, &[0, 1, 2]);
-        let value: Value = serde_json::from_str(&masked).expect("still JSON");
-        let arguments = value[1]["tool_calls"][0]["function"]["arguments"].as_str().expect("arguments");
-        prop_assert!(serde_json::from_str::<Value>(arguments).is_ok(), "{arguments}");
-        prop_assert_eq!(edited(&masked, &[0, 1, 2]).0, masked);
+        check_messages(&text, &other)?;
     }
+}
+
+#[test]
+fn a_value_of_several_words_ends_with_its_string() {
+    for before in ["'", "x\n", "\t", "{", "- "] {
+        check_messages("Basic 0", &format!("{before}password:aa:")).expect("still JSON");
+    }
+}
+
+fn check_messages(text: &str, other: &str) -> Result<(), TestCaseError> {
+    let inner = serde_json::json!({"command": other, "password": text}).to_string();
+    let call = serde_json::json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": inner}});
+    let source = serde_json::json!([
+        {"role": "user", "content": text},
+        {"role": "assistant", "content": null, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": other},
+    ])
+    .to_string();
+    let (masked, _) = edited(&source, &[0, 1, 2]);
+    let value: Value = serde_json::from_str(&masked).expect("still JSON");
+    let arguments = value[1]["tool_calls"][0]["function"]["arguments"].as_str().expect("arguments");
+    prop_assert!(serde_json::from_str::<Value>(arguments).is_ok(), "{arguments}");
+    prop_assert_eq!(edited(&masked, &[0, 1, 2]).0, masked);
+    Ok(())
 }

@@ -13,7 +13,7 @@ use regex::Regex;
 use crate::pattern::pattern;
 use crate::redact::classes::{CharRun, Class};
 use crate::redact::extents::escape_letters;
-use crate::redact::kinds::{Body, PRIVATE_KEY, SHAPES, Shape};
+use crate::redact::kinds::{Body, COMMON, PRIVATE_KEY, SHAPES, Shape, dense, varied};
 use crate::redact::{SecretSpan, private_keys, values};
 
 /// A pattern of all prefixes, longer ones first, and the rows of each.
@@ -60,28 +60,28 @@ pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
 /// Returns the secret of row `index` whose prefix is at `start`. The error is the offset before which there is none.
 fn secret(text: &str, start: usize, prefix: &str, index: usize) -> Result<Range<usize>, usize> {
     let shape = &SHAPES[index];
-    let first = first_byte(text, start, shape).ok_or(start)?;
+    let first = first_byte(text, start, prefix, shape).ok_or(start)?;
     let body = start + prefix.len();
     let end = match shape.body {
         Body::Whole(find) => return find(text, start),
         Body::Parts(parts) => {
-            let found = parts_pattern(index, parts).find(&text[body..]).ok_or(start)?;
-            let is_longer = text.as_bytes().get(body + found.end()).is_some_and(u8::is_ascii_alphanumeric);
-            if is_longer {
-                return Err(start);
-            }
-            body + found.end()
+            let found = parts_pattern(index, parts).find(&text[body..]).map(|found| body + found.end());
+            found.filter(|end| !text[*end..].starts_with(|c: char| c.is_ascii_alphanumeric())).ok_or(start)?
         }
         Body::Run(run) => run_end(text, body, run, shape.needs)?,
     };
+    let is_glued = !shape.keeps_prefix && shape.before.is_none() && !can_begin(text, start);
+    if is_glued && !dense(&text[body..end]) && !varied(&text[body..end]) {
+        return Err(start);
+    }
     let end = if shape.kind == PRIVATE_KEY { private_keys::wrapped_end(text, first..end) } else { end };
     Ok(if shape.keeps_prefix { body..end } else { first..end })
 }
 
 /// Returns where the secret begins whose prefix is at `start`.
-fn first_byte(text: &str, start: usize, shape: &Shape) -> Option<usize> {
+fn first_byte(text: &str, start: usize, prefix: &str, shape: &Shape) -> Option<usize> {
     let Some(CharRun { class, least, most }) = shape.before else {
-        return (shape.keeps_prefix || can_begin(text, start)).then_some(start);
+        return (shape.keeps_prefix || can_begin(text, start) || is_specific(prefix)).then_some(start);
     };
     let bytes = &text.as_bytes()[..start];
     let before = bytes.iter().rev().take(most + 1).take_while(|byte| class.has(**byte)).count();
@@ -114,18 +114,18 @@ fn parts_pattern(index: usize, parts: &str) -> &'static Regex {
     PARTS[index].get_or_init(|| pattern(&format!("^(?-u:{parts})")))
 }
 
-/// Whether a secret can begin at `start`: no letter or digit precedes it, unless it belongs to an escape or a terminal
-/// color.
+/// Whether no word ends as a prefix begins, so that a letter or digit may precede it.
+fn is_specific(prefix: &str) -> bool {
+    let has_mark = prefix.len() > 3 && prefix.contains(['_', '-']) && !COMMON.contains(&prefix);
+    has_mark || ["AKIA", "ASIA", "AIza", "hf_"].contains(&prefix)
+}
+
+/// Whether a secret can begin at `start`: no letter or digit precedes it, unless it belongs to an escape.
 fn can_begin(text: &str, start: usize) -> bool {
     let before = &text.as_bytes()[..start];
     match before {
         [.., byte] if !byte.is_ascii_alphanumeric() => true,
         [] | [.., b'\\', b'n' | b'r' | b't'] | [.., b'%', _, _] | [.., b'\\', b'u', _, _, _, _] => true,
-        // The end of a terminal color: the escape character, `[`, digits, `m`.
-        [rest @ .., b'm'] => {
-            let digits = rest.iter().rev().take(16).take_while(|b| b.is_ascii_digit() || **b == b';').count();
-            rest[..rest.len() - digits].ends_with(b"[")
-        }
         _ => false,
     }
 }

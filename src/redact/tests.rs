@@ -6,7 +6,7 @@ use crate::transcript::edit::apply;
 use crate::transcript::framing::tests::read;
 
 pub(super) fn masked(text: &str) -> String {
-    Redactor::new().mask(text).into_owned()
+    Redactor::default().mask(text).into_owned()
 }
 
 /// Returns characters that look random: letters of both cases and digits.
@@ -45,7 +45,7 @@ pub(crate) fn of_shapes() -> Vec<(&'static str, String)> {
 
 #[test]
 fn patterns_compile() {
-    let mut redactor = Redactor::new();
+    let mut redactor = Redactor::default();
     assert_eq!(
         redactor.mask(&format!("password=hunter2 {}{}", "ghp_", random(36))),
         "password=[password-1] [github-token-1]"
@@ -289,7 +289,7 @@ fn what_is_no_secret_stays() {
 #[test]
 fn the_same_secret_has_the_same_placeholder() {
     let (one, two) = (format!("{}{}", "ghp_", random(36)), format!("{}{}", "ghp_", random(37)));
-    let mut redactor = Redactor::new();
+    let mut redactor = Redactor::default();
     assert_eq!(redactor.mask(&format!("{one} {two} {one}")), "[github-token-1] [github-token-2] [github-token-1]");
     assert_eq!(redactor.mask(&format!("X_TOKEN={two}")), "X_TOKEN=[github-token-2]");
     assert_eq!(redactor.counts().get("github-token"), Some(&4));
@@ -302,14 +302,14 @@ fn the_same_secret_has_the_same_placeholder() {
 fn numbers_begin_above_those_that_stand_there() {
     let token = format!("{}{}", "ghp_", random(36));
     assert_eq!(masked(&format!("[github-token-7] {token}")), "[github-token-7] [github-token-8]");
-    let mut redactor = Redactor::new();
+    let mut redactor = Redactor::default();
     redactor.reserve_placeholders("earlier: [github-token-2], [no-kind-9], [github-token-99999999999999999999999]");
     assert_eq!(redactor.mask(&token), "[github-token-3]");
 }
 
 pub(super) fn edited(source: &str, indices: &[usize]) -> (String, Redactor) {
     let document = read(source, None, None).expect("a transcript");
-    let mut redactor = Redactor::new();
+    let mut redactor = Redactor::default();
     let edits = redactor.edits(&document.transcripts[0], indices);
     assert!(edits.is_sorted_by_key(|edit| edit.range.start));
     (apply(source, &edits), redactor)

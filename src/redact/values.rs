@@ -53,11 +53,15 @@ impl SecretCandidate<'_> {
         let has_words = is_in_quotes && value.contains(char::is_whitespace);
         let length = value.chars().count();
         match class {
-            _ if is_nothing(value) => false,
+            _ if is_nothing(value) || (name == "pwd" && value.contains(['/', '\\'])) => false,
             NameClass::Cookie => value.contains('=') && !is_code(value),
             NameClass::Authorization => self.is_credential(),
             _ if !is_variable && is_own_name(name, value) => false,
             _ if !is_in_quotes && is_code_here() => false,
+            // A list of secrets can be one of their names.
+            _ if place == ValuePlace::Several && name.ends_with("secrets") && !has_words && !is_random(value, 3) => {
+                false
+            }
             _ if place == ValuePlace::Several && !self.is_password() && !is_key(value) => false,
             // A variable's value may be several words.
             NameClass::Password if has_words => is_phrase(value),
@@ -116,12 +120,14 @@ static NOTHING: LazyLock<Regex> = LazyLock::new(|| {
         enabled|encrypted|enum|env|environment|false|hidden|include|inherit|input|int|integer|invalid|literal|masked|\
         missing|n/a|never|nil|no|none|not-set|null|number|object|off|omit|omitted|on|optional|optionalstring|\
         placeholder|prompt|redacted|required|same-origin|secretstr|select|set|str|string|text|token|true|undefined|\
-        unknown|unset|unused|varchar|write|yes";
+        unknown|unset|unused|value|varchar|write|yes|passwort|kennwort|(?:mot de |palavra-)?passe|contraseña|senha|wachtwoord|hasło|\
+        api[- ]schlüssel|clé|geheimnis|jeton|ключ|пароля|секрет|токен|密钥|令牌|秘密|\
+        пароль|密码|密碼|パスワード|비밀번호|lösenord|salasana|şifre|parola|heslo|jelszó|adgangskode|passord";
     pattern(&format!("^(?i:{words})$"))
 });
 /// References to the place of a secret (a variable, a file, a vault), and stand-ins for one.
 static REFERENCES: LazyLock<Regex> = LazyLock::new(|| {
-    let variables = r"\$[a-z_]\w{0,63}$|%\w{1,63}%$|\$[{(\[]+[a-z_]|\{+[\s%#]*[a-z_][\w\s.:()\[\]|-]*\}*$|<[/!]?[a-z][\w\s.:/|-]*>?$|\{+$|\
+    let variables = r"\$[a-z_]\w{0,63}$|%\w{1,63}%$|\$[{(\[]+[a-z_]|\{+[\s%#]*[a-z_][\w\s.:()\[\]|-]*\}*$|(?:<|&lt;)[/!]?[a-z][\w\s.:/|-]*(?:>|&gt;?)?$|\{+$|\
         <+$|%[({]|[#@]\{|\$env:|!(?:ref|sub|vault|secret)\b";
     let places =
         r"enc\[|op://|arn:|vault:|secret://|env[:.]|os\.environ|os\.getenv|process\.env|import\.meta|secrets\.";
@@ -170,7 +176,10 @@ pub(super) fn is_phrase(value: &str) -> bool {
 
 /// Whether a value is not a secret, whatever its name.
 pub(super) fn is_nothing(value: &str) -> bool {
-    !value.chars().any(char::is_alphanumeric) || NOTHING.is_match(value) || is_reference(value) || PATHS.is_match(value)
+    !value.chars().any(char::is_alphanumeric)
+        || NOTHING.is_match(value.trim_end_matches('!'))
+        || is_reference(value)
+        || PATHS.is_match(value)
 }
 
 /// Whether a value repeats its own name, as in `api_key=api_key` or `{"password": "password"}`.
@@ -182,7 +191,7 @@ pub(super) fn is_own_name(name: &str, value: &str) -> bool {
 
 /// Whether an unquoted value is a call, an element or an attribute.
 pub(super) fn is_call(value: &str) -> bool {
-    let value = value.trim_end_matches([',', ';', ')', '}']);
+    let value = value.split(',').next().unwrap_or(value).trim_end_matches([';', ')', '}']);
     (value.starts_with(['(', '[', '{', '|', '\\']) && !is_random_in_brackets(value))
         || (CALLS.is_match(value) && !is_random_in_brackets(value))
 }

@@ -31,10 +31,7 @@ pub(crate) fn cut_behind(text: &str, at: usize) -> usize {
 
 /// Returns the beginning of a text of at most so many characters.
 pub(crate) fn beginning(text: &str, chars: usize) -> &str {
-    match text.char_indices().nth(chars) {
-        Some((at, _)) => &text[..cut_before(text, at)],
-        None => text,
-    }
+    text.char_indices().nth(chars).map_or(text, |(at, _)| &text[..cut_before(text, at)])
 }
 
 #[cfg(test)]

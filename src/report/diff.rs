@@ -3,6 +3,7 @@
 mod repair;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
@@ -14,10 +15,10 @@ use crate::sanitize::{sanitize, sanitize_line};
 use crate::tokens::Tally;
 use crate::transcript::formats::read_entry;
 use crate::transcript::{Message, Transcript};
-use crate::wording::readable_source;
+use crate::wording::{counted, readable_source};
 
-use crate::report::brief;
 use crate::report::columns::fitted;
+use crate::report::{brief, by_kind};
 
 pub(crate) use repair::RepairDiff;
 
@@ -65,6 +66,8 @@ pub(crate) struct Diff<'d, 'a> {
     pub(crate) edits: &'d [Edit],
     /// The effect of the rules of `--prune`.
     pub(crate) pruned: &'d Pruned,
+    /// How many places of each kind were masked before all else, with `--redact=all`.
+    pub(crate) masked_places: Option<&'d BTreeMap<&'static str, u64>>,
 }
 
 /// A step from the old messages to the new ones.
@@ -111,13 +114,10 @@ trait Steps {
     /// Draws the steps of the conversation `source`, with their colours; nothing where nothing is changed. `result`
     /// says what happened to the conversation.
     fn draw_steps(&self, source: &str, result: &str, steps: &[DiffStep]) -> String {
-        let mut out = String::new();
         if !steps.iter().any(DiffStep::is_change) {
-            return out;
+            return String::new();
         }
-        let source = sanitize_line(&readable_source(source));
-        push(&mut out, HEADER, "---", &format!(" {source}"));
-        push(&mut out, HEADER, "+++", &format!(" {source}, {result}"));
+        let mut out = header(source, result);
         let is_shown = |at: usize| {
             let around = at.saturating_sub(CONTEXT)..(at + CONTEXT + 1).min(steps.len());
             matches!(steps[at], DiffStep::Pinned(_)) || steps[around].iter().any(DiffStep::is_change)
@@ -139,10 +139,27 @@ trait Steps {
     }
 }
 
+/// Draws the header of the conversation `source`.
+fn header(source: &str, result: &str) -> String {
+    let mut out = String::new();
+    let source = sanitize_line(&readable_source(source));
+    push(&mut out, HEADER, "---", &format!(" {source}"));
+    push(&mut out, HEADER, "+++", &format!(" {source}, {result}"));
+    out
+}
+
 impl Diff<'_, '_> {
     /// Draws the diff, with its colours; nothing where nothing was changed.
     pub(crate) fn draw(&self) -> String {
-        self.draw_steps(self.source, "compacted", &self.steps())
+        let mut out = self.draw_steps(self.source, "compacted", &self.steps());
+        if let Some(places) = self.masked_places {
+            if out.is_empty() {
+                out = header(self.source, "compacted");
+            }
+            let masked = counted(places.values().sum::<u64>(), "secret");
+            push(&mut out, HUNK, "@@", &format!(" {masked} masked ({}) @@", by_kind(places)));
+        }
+        out
     }
 
     fn steps(&self) -> Vec<DiffStep> {
@@ -319,7 +336,8 @@ mod tests {
         let edits: Vec<Edit> = shortened.map(edit).into_iter().collect();
         let (edits, pruned) = (edits.as_slice(), &Pruned::default());
         let tally = &Tally::new(Counter::DEFAULT, &transcript.messages);
-        Diff { source: "a.json", transcript, masked: None, tally, plan, summary, edits, pruned }.draw()
+        Diff { source: "a.json", transcript, masked: None, tally, plan, summary, edits, pruned, masked_places: None }
+            .draw()
     }
 
     fn plain(text: &str) -> String {

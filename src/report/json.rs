@@ -67,6 +67,9 @@ pub(crate) struct DryRun<'r> {
     economy: Option<Economy>,
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<&'r str>,
+    /// How many places of each kind are masked, with `--redact=all`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redacted: Option<&'r BTreeMap<&'static str, u64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'r str>,
 }
@@ -170,6 +173,7 @@ impl<'r> DryRun<'r> {
             reset: None,
             economy: None,
             summary: None,
+            redacted: None,
             reason: plan.reason.as_deref(),
         }
     }
@@ -178,6 +182,12 @@ impl<'r> DryRun<'r> {
     #[must_use]
     pub(crate) fn with(self, economy: Option<Economy>, summary: Option<&'r str>) -> Self {
         DryRun { economy, summary, ..self }
+    }
+
+    /// Adds what is masked, with `--redact=all`.
+    #[must_use]
+    pub(crate) fn masking(self, redacted: Option<&'r BTreeMap<&'static str, u64>>) -> Self {
+        DryRun { redacted, ..self }
     }
 
     /// Adds what becomes of earlier summaries.

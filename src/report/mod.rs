@@ -11,3 +11,13 @@ pub(crate) mod reporter;
 mod shares;
 pub(crate) mod tables;
 pub(crate) mod terminal;
+
+use std::collections::BTreeMap;
+
+use crate::wording::counted;
+
+/// Names secrets by kind: `2 github tokens, 1 password`.
+pub(crate) fn by_kind(counts: &BTreeMap<&'static str, u64>) -> String {
+    let of_kind = |(kind, count): (&&str, &u64)| counted(*count, &kind.replace('-', " "));
+    counts.iter().map(of_kind).collect::<Vec<_>>().join(", ")
+}

@@ -15,6 +15,7 @@ use crate::plan::economy::{Billed, Economy};
 use crate::plan::pairs::Pairs;
 use crate::plan::{Parted, Plan};
 use crate::prune::RuleSavings;
+use crate::report::by_kind;
 use crate::report::explain::{self, Picture, savings};
 use crate::report::json::DryRun;
 use crate::report::terminal::{self, with_bar_hidden};
@@ -207,6 +208,18 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
             (Verbose, format!("{messages} messages became a summary of {tokens} tokens{counted}{cached}"))
         }
         CompactionEvent::Redacted(counts) if counts.is_empty() => return None,
+        CompactionEvent::MaskedAll { counts, is_planned } => {
+            let would_be = if is_planned { "would be" } else { "are" };
+            let masked = counted(counts.values().sum::<u64>(), "secret");
+            (Usual, format!("{masked} {would_be} masked in all that is written ({})", by_kind(counts)))
+        }
+        CompactionEvent::SecretsLeft(counts) => {
+            let left = counted(counts.values().sum::<u64>(), "secret");
+            let them = if left.starts_with("1 ") { "it" } else { "them" };
+            let text =
+                format!("--redact leaves {left} in kept messages ({}); --redact=all masks {them} too", by_kind(counts));
+            (Usual, text)
+        }
         CompactionEvent::Redacted(counts) => {
             let places: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
             (Verbose, format!("secrets were masked: {}", places.join(", ")))
@@ -358,7 +371,7 @@ fn picture(
     let Planned { view, tally, plan, .. } = planned;
     let economy = economy.map(|economy| economy.sentence(true, policy.reader_name()));
     let arena = Arena::default();
-    let mut masks = policy.redact.then(|| redactor(view));
+    let mut masks = policy.redact.is_on().then(|| redactor(view));
     // A conversation that cannot be read with its secrets masked is not shown.
     let Ok(transcript) = masked(view, &[], masks.as_mut(), &arena) else { return };
     let (policy, archive) = (&policy.cut, policy.archive.as_deref());

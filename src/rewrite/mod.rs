@@ -5,6 +5,7 @@
 
 pub(crate) mod arguments;
 pub(crate) mod elements;
+mod masked;
 pub(crate) mod media;
 pub(crate) mod regrown;
 pub(crate) mod repair;
@@ -23,6 +24,7 @@ use crate::transcript::summarization_event;
 
 pub(crate) use crate::transcript::edit::{Edit, Replaces, apply, changes, pieces, sort};
 pub(crate) use crate::transcript::view::edited;
+pub(crate) use masked::Masked;
 pub(crate) use style::Style;
 
 /// A summary and its place.

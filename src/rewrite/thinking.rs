@@ -13,7 +13,7 @@ use crate::tokens::binding::binds_thinking;
 use crate::transcript::formats::{InsertionPoint, SummaryMessage, SummaryRole, read_entry};
 use crate::transcript::json::Json;
 use crate::transcript::thoughts::{Thought, ThoughtMark, model_of, own_model, thoughts};
-use crate::transcript::{Message, Transcript};
+use crate::transcript::{MaskMark, Message, Transcript};
 
 use crate::rewrite::repair::{NO_ANSWER, is_all};
 use crate::rewrite::{Edit, Style, arguments, elements};
@@ -46,6 +46,20 @@ pub(crate) struct Removal {
     pub(crate) unknown: usize,
 }
 
+/// Returns the messages whose thinking no longer fits the messages before it, in order: those behind the first that was
+/// masked or is `edited`, and those with masks in their signed thinking.
+pub(crate) fn behind_change(transcript: &Transcript<'_>, edited: Option<usize>) -> impl Iterator<Item = usize> {
+    let masked = transcript.messages.iter().position(|message| message.mask != MaskMark::Nothing);
+    let first = [edited, masked].into_iter().flatten().min().unwrap_or(transcript.messages.len());
+    let all = first..transcript.messages.len();
+    all.filter(move |index| *index > first || has_broken_thinking(transcript, *index))
+}
+
+/// Whether a mask has broken the signature of a message's thinking.
+fn has_broken_thinking(transcript: &Transcript<'_>, index: usize) -> bool {
+    transcript.messages[index].mask == MaskMark::SignedThinking
+}
+
 /// Finds the thinking to remove from the messages at `indices`. `reader` is the model that reads on, if the user names
 /// it; otherwise the model of each message is the one that the message or its transcript names.
 pub(crate) fn removal(
@@ -55,12 +69,12 @@ pub(crate) fn removal(
     reader: Option<&str>,
 ) -> Removal {
     let mut removal = Removal::default();
-    if policy == Thinking::Keep {
-        return removal;
-    }
+    let indices = indices.filter(|index| policy != Thinking::Keep || has_broken_thinking(transcript, *index));
     for (index, all, author) in messages_with_thinking(transcript, indices) {
         let model = reader.or(author.as_deref());
-        let removed = if is_required(transcript, index, &all, author.as_deref()) {
+        let removed = if has_broken_thinking(transcript, index) {
+            all.iter().collect()
+        } else if is_required(transcript, index, &all, author.as_deref()) {
             Vec::new()
         } else {
             thoughts_to_remove(&all, policy, model, author.as_deref())

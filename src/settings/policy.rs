@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::advice::Advice;
 use crate::cli::CliArguments;
-use crate::compact::{CompactionPolicy, Pruning, SummaryPolicy};
+use crate::compact::{CompactionPolicy, Pruning, Redaction, SummaryPolicy};
 use crate::exit::Failure;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
@@ -75,7 +75,7 @@ pub(super) fn policy(
         keep_is_given: is_chosen("keep"),
         thinking: arguments.thinking,
         summary,
-        redact: arguments.redact,
+        redact: arguments.redact.unwrap_or(Redaction::Off),
         archive: archive.or_else(|| preset.habits.files.then(|| archive_of(first_path(arguments)))),
         // A user who writes the words around a summary writes all of them.
         habits: SystemHabits {

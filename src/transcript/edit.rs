@@ -21,6 +21,60 @@ pub(crate) fn sort(edits: &mut [Edit]) {
     edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
 }
 
+/// Returns ranges in order, with those that overlap as one.
+pub(crate) fn apart(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_unstable_by_key(|range| range.start);
+    ranges.dedup_by(|next, last| {
+        let overlaps = next.start < last.end;
+        last.end = if overlaps { last.end.max(next.end) } else { last.end };
+        overlaps
+    });
+    ranges
+}
+
+/// Whether a range is inside one of some that are in order and apart.
+pub(crate) fn is_inside(ranges: &[Range<usize>], range: &Range<usize>) -> bool {
+    ranges.get(ranges.partition_point(|other| other.end < range.end)).is_some_and(|other| other.start <= range.start)
+}
+
+/// Returns the edits of a source that have the effect of `first` and then `second`, whose ranges are of `between`, the
+/// text that `first` made. Edits that touch the same text become one. `shift` is by how much earlier edits have moved
+/// `between`.
+pub(crate) fn composed(between: &str, first: &[Edit], second: &[Edit], mut shift: isize) -> Vec<Edit> {
+    let mut composed = Vec::with_capacity(first.len() + second.len());
+    let (mut first, mut second) = (first.iter().peekable(), second.iter().peekable());
+    let at = |offset: usize, shift: isize| offset.saturating_add_signed(shift);
+    let moved = |edit: &Edit, shift: isize| {
+        let start = at(edit.range.start, shift);
+        start..start + edit.text.len()
+    };
+    let grown = |edit: &Edit| edit.text.len() as isize - edit.range.len() as isize;
+    loop {
+        let next = [first.peek().map(|edit| moved(edit, shift)), second.peek().map(|edit| edit.range.clone())];
+        let Some(group) = next.into_iter().flatten().min_by_key(|range| (range.start, range.end)) else {
+            return composed;
+        };
+        let (mut end, before, mut own) = (group.end, shift, Vec::new());
+        loop {
+            let overlaps = |range: &Range<usize>| range.start < end || *range == group;
+            if let Some(edit) = first.next_if(|edit| overlaps(&moved(edit, shift))) {
+                end = end.max(moved(edit, shift).end);
+                shift += grown(edit);
+            } else if let Some(edit) = second.next_if(|edit| overlaps(&edit.range)) {
+                end = end.max(edit.range.end);
+                own.push(Edit {
+                    range: edit.range.start - group.start..edit.range.end - group.start,
+                    text: edit.text.clone(),
+                });
+            } else {
+                break;
+            }
+        }
+        let range = at(group.start, -before)..at(end, -shift);
+        composed.push(Edit { range, text: apply(&between[group.start..end], &own) });
+    }
+}
+
 /// Applies `edits`, which are in order and do not overlap.
 pub(crate) fn apply(source: &str, edits: &[Edit]) -> String {
     assert!(edits.is_sorted_by(|one, next| one.range.end <= next.range.start), "edits are in order");
@@ -73,4 +127,48 @@ pub(crate) fn changes(source: &[u8], edits: &[Edit]) -> bool {
     let mut rest = Some(source);
     pieces(source, edits).for_each(|piece| rest = rest.and_then(|rest| rest.strip_prefix(piece)));
     rest.is_none_or(|rest| !rest.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Makes edits of a text of so many bytes: gaps and lengths in turns, each with a replacement.
+    fn edits_in(length: usize, steps: &[(usize, usize, String)]) -> Vec<Edit> {
+        let mut at = 0;
+        let mut edits = Vec::new();
+        for (gap, taken, text) in steps {
+            let start = at + gap;
+            let end = (start + taken).min(length);
+            // An edit that changes nothing tells nothing, and two insertions at one place have no order.
+            if start <= end && !(start == end && text.is_empty()) {
+                edits.push(Edit { range: start..end, text: text.clone() });
+                at = end + 1;
+            }
+        }
+        edits
+    }
+
+    proptest! {
+        #[test]
+        fn two_steps_of_edits_become_one(
+            source in "[a-z]{0,30}",
+            first in prop::collection::vec((0_usize..6, 1_usize..5, "[A-Z]{1,4}"), 0..5),
+            second in prop::collection::vec((0_usize..6, 0_usize..9, "[0-9]{0,3}"), 0..5),
+        ) {
+            let first: Vec<Edit> = edits_in(source.len(), &first).into_iter().filter(|edit| !edit.range.is_empty()).collect();
+            let between = apply(&source, &first);
+            let second = edits_in(between.len(), &second);
+            let both = composed(&between, &first, &second, 0);
+            prop_assert_eq!(apply(&source, &both), apply(&between, &second));
+        }
+    }
+
+    #[test]
+    fn ranges_apart_are_in_order_and_do_not_overlap() {
+        assert_eq!(apart(vec![5..9, 0..2, 6..7, 8..12, 2..3]), [0..2, 2..3, 5..12]);
+        assert!(is_inside(&[0..2, 5..12], &(6..12)) && !is_inside(&[0..2, 5..12], &(1..6)) && !is_inside(&[], &(0..1)));
+    }
 }

@@ -209,6 +209,11 @@ impl Source<'_> {
         Items { walk: Walk::of_source(self, self.start), except }
     }
 
+    /// Returns the spans of the lines that are not JSON, in order.
+    pub(crate) fn broken_lines(&self) -> &[Range<usize>] {
+        &self.broken_lines
+    }
+
     /// Returns the first value.
     pub(crate) fn first(&self) -> Option<Json<'_>> {
         self.values().next()

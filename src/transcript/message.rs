@@ -69,6 +69,18 @@ pub(crate) struct Message<'a> {
     /// The round of compaction in which tcompact put it there as a summary, counted from 1; 0 for all other messages.
     /// `plan` decides that. Only the lines of such summaries are read back.
     pub(crate) round: u32,
+    /// What of it was masked before it was read, with `--redact=all`.
+    pub(crate) mask: MaskMark,
+}
+
+/// What of a message was masked before it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MaskMark {
+    Nothing,
+    /// Some text.
+    Text,
+    /// Thinking too, whose signature no longer fits.
+    SignedThinking,
 }
 
 /// The fields that most messages lack.
@@ -114,6 +126,7 @@ impl<'a> Message<'a> {
             rest: None,
             earlier: false,
             round: 0,
+            mask: MaskMark::Nothing,
         }
     }
 

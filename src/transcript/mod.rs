@@ -38,4 +38,6 @@ pub(crate) mod tools;
 pub(crate) mod view;
 
 pub(crate) use format::{Note, Retention, Transcript};
-pub(crate) use message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
+pub(crate) use message::{
+    Arguments, Call, CallPlace, Content, MaskMark, Message, Part, PartKind, RareFields, ResultRef, Role,
+};

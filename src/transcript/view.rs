@@ -35,8 +35,8 @@ pub(crate) fn view<'t>(
     let source: &'t Source<'t> = arena.sources.alloc(Source::of(text)?);
     let mut messages = framing::messages(source, transcript.format)?;
     // Pairs, groups and marks of summaries are known, whatever the text has become.
-    let marks = transcript.messages.iter().map(|message| (message.earlier, message.round));
-    messages.iter_mut().zip(marks).for_each(|(message, marks)| (message.earlier, message.round) = marks);
+    let marks = transcript.messages.iter().map(|message| (message.earlier, message.round, message.mask));
+    messages.iter_mut().zip(marks).for_each(|(message, marks)| (message.earlier, message.round, message.mask) = marks);
     let Transcript { format, order, envelope, state, line, nth_of_line, earlier_rounds, .. } = *transcript;
     Ok(arena.transcripts.alloc(Transcript {
         source: text,

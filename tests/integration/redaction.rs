@@ -212,3 +212,158 @@ fn a_cut_leaves_no_part_of_a_secret_in_any_output() {
         }
     }
 }
+
+/// Runs the program in a folder of its own on the conversation, and returns the run with the result and the archive.
+fn masked_all(name: &str, text: &str, more: &[&str]) -> (Run, String, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (input, out) = (path(folder.path(), name), path(folder.path(), "out"));
+    fs::write(&input, text).expect("written");
+    let archive = path(folder.path(), "archive.jsonl");
+    let run = run(tcompact().args(["--redact=all", &input, "-o", &out, "--archive", &archive]).args(more), b"");
+    assert_eq!(run.code, 0, "{run:?}");
+    let result = fs::read_to_string(&out).expect("a result");
+    let restored = crate::program::run(tcompact().args(["--restore", &archive, &out]), b"");
+    assert_eq!((restored.code, restored.stdout.as_str()), (0, text), "{restored:?}");
+    (run, result, folder)
+}
+
+#[test]
+fn all_that_is_written_is_masked_where_nothing_is_compacted() {
+    let (run, result, _folder) = masked_all("chat.json", &conversation(), &["--trigger", "tokens:99999"]);
+    assert_without_secrets(&result, &secrets());
+    assert!(run.stderr.contains("secrets are masked in all that is written ("), "{run:?}");
+    let before: Value = serde_json::from_str(&conversation()).expect("messages");
+    let after: Value = serde_json::from_str(&result).expect("messages");
+    assert_eq!(after.as_array().map(Vec::len), before.as_array().map(Vec::len));
+    let again =
+        crate::program::run(tcompact().args(["--redact=all", "-e", "--trigger", "tokens:99999"]), result.as_bytes());
+    assert_eq!((again.code, again.stdout), (3, result), "what is masked stays as it is");
+}
+
+#[test]
+fn names_ids_keys_and_what_is_around_the_messages_are_masked() {
+    let [github, aws, ..] = secrets();
+    let arguments = json!({&github: "value", "path": format!("/tmp/{aws}")}).to_string();
+    let call = json!({"id": github, "type": "function", "function": {"name": aws, "arguments": arguments}});
+    let text = json!({"model": "m", "user": github, "metadata": {"x": [aws]}, "messages": [
+        {"role": "user", "name": github, "content": "Go."},
+        {"role": "assistant", "content": null, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": github, "name": aws, "content": "done"},
+    ]});
+    let (_, result, _folder) = masked_all("chat.json", &text.to_string(), &["--trigger", "tokens:99999"]);
+    assert_without_secrets(&result, &secrets()[..2]);
+    let result: Value = serde_json::from_str(&result).expect("a request");
+    let messages = &result["messages"];
+    assert_eq!(messages[1]["tool_calls"][0]["id"], messages[2]["tool_call_id"]);
+    assert_eq!(messages[2]["tool_call_id"], "github-token-1", "an id has no brackets");
+    assert_eq!(messages[1]["tool_calls"][0]["function"]["name"], messages[2]["name"]);
+    let check = run(tcompact().arg("--check"), result.to_string().as_bytes());
+    assert_eq!(check.code, 0, "{check:?}");
+}
+
+#[test]
+fn signed_thinking_goes_where_a_mask_would_break_it() {
+    let [github, ..] = secrets();
+    let thinking = |text: &str| json!({"type": "thinking", "thinking": text, "signature": "c2lnbmVk"});
+    let answer =
+        |thought: &str| json!({"role": "assistant", "content": [thinking(thought), {"type": "text", "text": "Fine."}]});
+    let ask = json!({"role": "user", "content": "Go on, please."});
+    let text = json!([ask, answer("plain"), ask, answer(&format!("it is {github}")), ask]).to_string();
+    for flags in [&["--thinking", "keep"][..], &["--thinking", "auto"], &["--keep", "messages:3", "--accept", "any"]] {
+        let more = [&["--from", "anthropic", "--trigger", "messages:5"], flags].concat();
+        let (_, result, _folder) = masked_all("chat.json", &text, &more);
+        assert!(!result.contains(&github) && !result.contains("it is"), "{flags:?}: {result}");
+        assert!(flags.len() > 2 || result.contains("plain"), "{flags:?}: {result}");
+    }
+}
+
+#[test]
+fn lines_that_are_not_json_are_masked_too() {
+    let [github, ..] = secrets();
+    let line = |kind: &str, at: usize, text: &str| {
+        json!({"type": kind, "uuid": format!("u{at}"), "parentUuid": if at > 1 { json!(format!("u{}", at - 1)) } else { Value::Null },
+            "sessionId": "s", "message": {"role": kind, "content": text}}).to_string()
+    };
+    let text = format!("{}\nnot JSON: {github}\n{}\n", line("user", 1, "Go."), line("assistant", 2, "Gone."));
+    let (_, result, _folder) = masked_all("s.jsonl", &text, &["--from", "claude-code"]);
+    assert!(result.contains("not JSON: [github-token-1]\n") && !result.contains(&github), "{result}");
+}
+
+#[test]
+fn an_archive_for_reading_holds_what_was_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = path(folder.path(), "archive.md");
+    let run = run(
+        tcompact().args(["--redact=all", "--keep", "messages:2", "--archive", &archive]),
+        conversation().as_bytes(),
+    );
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_without_secrets(&run.stdout, &secrets());
+    let archive = fs::read_to_string(&archive).expect("an archive");
+    let [github, aws, _, anthropic] = secrets();
+    for secret in [&github, &aws, &anthropic] {
+        assert!(archive.contains(secret.as_str()), "{secret} in {archive}");
+    }
+}
+
+#[test]
+fn what_stays_with_its_secrets_is_told_by_kind() {
+    let told =
+        |arguments: &[&str]| run(tcompact().args(arguments).args(["--redact", "-"]), conversation().as_bytes()).stderr;
+    let kept = told(&["--keep", "messages:2"]);
+    assert!(
+        kept.contains("--redact leaves 1 secret in kept messages (1 anthropic key); --redact=all masks it too"),
+        "{kept}"
+    );
+    let all = told(&["--trigger", "tokens:99999"]);
+    let kinds = "--redact leaves 4 secrets in kept messages (1 anthropic key, 1 aws access key, 1 github token, 1 url password)";
+    assert!(all.contains(kinds), "{all}");
+    assert!(!told(&["--keep", "none", "--accept", "any"]).contains("leaves"));
+    assert!(!told(&["--keep", "messages:2", "-q"]).contains("leaves"));
+}
+
+#[test]
+fn the_flag_takes_its_value_in_every_layer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (config, input) = (path(folder.path(), "config.toml"), path(folder.path(), "in.json"));
+    fs::write(&input, conversation()).expect("written");
+    let masks_all = |run: Run| {
+        assert_eq!(run.code, 0, "{run:?}");
+        secrets().iter().all(|secret| !run.stdout.contains(secret.as_str()))
+    };
+    let never = ["--trigger", "tokens:99999"];
+    for (value, expected) in [("\"all\"", true), ("true", false), ("\"sent\"", false), ("false", false)] {
+        fs::write(&config, format!("redact = {value}\n")).expect("written");
+        assert_eq!(
+            masks_all(run(tcompact().args(["--config", &config, &input]).args(never), b"")),
+            expected,
+            "{value}"
+        );
+    }
+    for (value, expected) in [("all", true), ("1", false), ("0", false)] {
+        let run = run(tcompact().env("TCOMPACT_REDACT", value).arg(&input).args(never), b"");
+        assert_eq!(masks_all(run), expected, "{value}");
+    }
+    // Without an equals sign, what follows is an input.
+    assert!(!masks_all(run(tcompact().args(["--redact", &input]).args(never), b"")));
+    let wrong = run(tcompact().args(["--redact=most", &input]), b"");
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+}
+
+#[test]
+fn what_is_only_looked_at_shows_no_secret() {
+    let [github, ..] = secrets();
+    let call =
+        json!({"id": github, "type": "function", "function": {"name": format!("f_{github}"), "arguments": "{}"}});
+    let text = json!([
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": null, "tool_calls": [call]},
+        {"role": "user", "content": "Stop."},
+    ]);
+    for look in [&["--check"][..], &["--count", "--json"], &["--dry-run", "--json"], &["--dry-run", "--explain"]] {
+        for redact in ["--redact", "--redact=all"] {
+            let run = run(tcompact().arg(redact).args(look), text.to_string().as_bytes());
+            assert!(!run.stdout.contains(&github) && !run.stderr.contains(&github), "{look:?} {redact}: {run:?}");
+        }
+    }
+}

@@ -49,8 +49,8 @@ fn check_text(text: &str) {
     // Placeholders are too short to be found as data.
     let once = inline_data::without_data(text).into_owned();
     assert_eq!(inline_data::without_data(&once), once);
-    let masked = Redactor::new().mask(text).into_owned();
-    assert_eq!(Redactor::new().mask(&masked), masked, "no secret is left: {text:?}");
+    let masked = Redactor::default().mask(text).into_owned();
+    assert_eq!(Redactor::default().mask(&masked), masked, "no secret is left: {text:?}");
     let judged = acceptance::judge_author(text, Counter::DEFAULT, 5_000);
     assert_eq!(
         acceptance::judge_author(&format!(" {text}\n"), Counter::DEFAULT, 5_000).is_ok(),

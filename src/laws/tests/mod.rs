@@ -14,6 +14,7 @@ mod langgraph;
 #[path = "../../../tests/integration/left_out.rs"]
 mod left_out;
 mod limits;
+mod masking;
 mod mending;
 mod nesting;
 mod patterns;

@@ -15,6 +15,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 fn every_pattern_of_the_program_compiles() {
     let rooms = [
         crate::redact::patterns(),
+        crate::sanitize::patterns(),
         crate::summary::acceptance::patterns(),
         crate::summary::error_forms::patterns(),
         crate::summary::inline_data::patterns(),

@@ -184,6 +184,15 @@ fn a_key_is_masked_in_every_pair_of_disguises() {
     assert!(seen.is_empty(), "{} pairs: {:#?}", seen.len(), seen);
 }
 
+/// Keys that were once not masked, or masked with what is beside them.
+#[test]
+fn a_key_of_few_letters_is_masked_alone() {
+    for (key, inner, outer, around) in [("sk-AAaA_L0A0AAa++aB0=B0", 0, 0, 6), ("=0A_aa+aB_-AB+=b0-Aa", 9, 0, 4)] {
+        assert!(is_distinct(key), "{key}");
+        assert_eq!(check(key, DISGUISES[inner], DISGUISES[outer], AROUND[around]), Ok(()));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 

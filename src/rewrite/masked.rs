@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::redact::Redactor;
 use crate::transcript::Transcript;
-use crate::transcript::edit::{Edit, sort};
+use crate::transcript::edit::{Edit, composed, sort};
 use crate::transcript::framing::ReadError;
 use crate::transcript::view::{Arena, view};
 
@@ -18,6 +18,8 @@ pub(crate) struct Masked<'t> {
     original: &'t Transcript<'t>,
     /// The strings with a mask, in order.
     strings: Vec<MaskedString>,
+    /// The edits that mask them, in order.
+    masks: Vec<Edit>,
     /// The placeholders so far.
     redactor: Redactor,
 }
@@ -34,11 +36,11 @@ impl<'t> Masked<'t> {
     /// # Errors
     /// The conversation cannot be read with its secrets masked.
     pub(crate) fn new(original: &'t Transcript<'t>, arena: &'t Arena<'t>) -> Result<Self, ReadError> {
-        let mut redactor = Redactor::new();
+        let mut redactor = Redactor::default();
         let all: Vec<usize> = (0..original.messages.len()).collect();
         let mut edits = redactor.edits(original, &all);
         sort(&mut edits);
-        redactor.counts.clear();
+        redactor.forget_counts();
         let transcript = view(original, &edits, arena)?;
         let mut strings = Vec::with_capacity(edits.len());
         for (own, message) in original.messages.iter().zip(&transcript.messages) {
@@ -52,7 +54,7 @@ impl<'t> Masked<'t> {
             }
         }
         strings.sort_unstable_by_key(|string| string.masked.start);
-        Ok(Masked { transcript, original, strings, redactor })
+        Ok(Masked { transcript, original, strings, masks: edits, redactor })
     }
 
     /// Returns a redactor with the placeholders of this conversation, which has counted nothing.
@@ -81,41 +83,30 @@ impl<'t> Masked<'t> {
         self.in_source(span.start)..self.in_source(span.end)
     }
 
-    /// Returns the masked string around a place, if it is inside one.
-    fn string_around(&self, at: usize) -> Option<&MaskedString> {
-        let before = self.strings.partition_point(|string| string.masked.start < at);
-        self.strings[..before].last().filter(|string| at < string.masked.end)
-    }
-
     /// Returns edits of this conversation as edits of the source. An edit inside a masked string replaces all of the
     /// string, so that nothing of the secret stays.
     pub(crate) fn edits_in_source(&self, mut edits: Vec<Edit>) -> Vec<Edit> {
-        let text = self.transcript.source;
+        let (masked, original) = (&self.transcript.messages, &self.original.messages);
+        let index = |edit: &Edit| masked.partition_point(|message| message.span().end < edit.range.start);
         sort(&mut edits);
-        let mut joined: Vec<Edit> = Vec::with_capacity(edits.len());
-        for edit in edits {
-            let begins_in = self.string_around(edit.range.start);
-            let is_same = |last: &Edit| begins_in.is_some_and(|string| last.range.end > string.masked.start);
-            match joined.last_mut().filter(|last| is_same(last)) {
-                Some(last) => {
-                    last.text.push_str(&text[last.range.end..edit.range.start]);
-                    last.text.push_str(&edit.text);
-                    last.range.end = edit.range.end;
-                }
-                None => joined.push(edit),
-            }
+        let mut in_source = Vec::with_capacity(edits.len());
+        for of_one in edits.chunk_by(|one, next| index(one) == index(next)) {
+            let Some((message, own)) = masked.get(index(&of_one[0])).zip(original.get(index(&of_one[0]))) else {
+                continue;
+            };
+            let first = self.masks.partition_point(|mask| mask.range.start < own.span().start);
+            let count = self.masks[first..].iter().take_while(|mask| mask.range.end <= own.span().end).count();
+            let masks = &self.masks[first..first + count];
+            let shift = message.span().start as isize - own.span().start as isize;
+            let is_mask = |edit: &Edit| {
+                masks
+                    .binary_search_by_key(&edit.range.start, |mask| mask.range.start)
+                    .is_ok_and(|at| masks[at] == *edit)
+            };
+            in_source.extend(
+                composed(self.transcript.source, masks, of_one, shift).into_iter().filter(|edit| !is_mask(edit)),
+            );
         }
-        for edit in &mut joined {
-            if let Some(string) = self.string_around(edit.range.start) {
-                edit.text.insert_str(0, &text[string.masked.start..edit.range.start]);
-                edit.range.start = string.masked.start;
-            }
-            if let Some(string) = self.string_around(edit.range.end) {
-                edit.text.push_str(&text[edit.range.end..string.masked.end]);
-                edit.range.end = string.masked.end;
-            }
-            edit.range = self.span_in_source(edit.range.clone());
-        }
-        joined
+        in_source
     }
 }

@@ -1,0 +1,190 @@
+//! A file with all of its secrets masked, with `--redact=all`: the text that is then compacted, and the way from its edits
+//! to edits of the file.
+//!
+//! Everything is masked before anything is decided, so that no step has to know of it: messages and what is around and
+//! between them, ids and names, keys, lines that are not JSON. The archive and the record of a restoration get what was
+//! there.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::exit::Failure;
+use crate::redact::Redactor;
+use crate::rewrite::Edit;
+use crate::transcript::edit::composed;
+use crate::transcript::framing::Document;
+use crate::transcript::outputs::all_tool_data;
+use crate::transcript::source::Source;
+use crate::transcript::thoughts::{ThoughtMark, thoughts};
+use crate::transcript::{MaskMark, Transcript};
+
+/// The masks of a file.
+pub(crate) struct FileMasks {
+    /// The edits that mask it, in order.
+    pub(crate) edits: Vec<Edit>,
+    conversations: Vec<ConversationMasks>,
+}
+
+/// The masks of a conversation: in its messages, and around and between them.
+#[derive(Default)]
+struct ConversationMasks {
+    /// Which of the edits they are.
+    edits: Range<usize>,
+    /// By how many bytes the edits before them made the text longer.
+    shift: isize,
+    counts: BTreeMap<&'static str, u64>,
+    /// The messages with masks.
+    marks: Vec<(usize, MaskMark)>,
+}
+
+impl FileMasks {
+    /// Masks a file: `text` is its content, and `document` what was read of it.
+    pub(crate) fn new(text: &str, source: &Source<'_>, document: &Document<'_>) -> Self {
+        let transcripts = &document.transcripts;
+        let data = all_tool_data(transcripts);
+        let starts = starts(text, transcripts);
+        let by_line = transcripts.first().is_some_and(|first| first.line.is_some());
+        let mut redactor = Redactor::default();
+        if !by_line {
+            redactor.reserve_placeholders(text);
+        }
+        let mut masks = FileMasks { edits: Vec::new(), conversations: Vec::new() };
+        masks.conversations.resize_with(transcripts.len(), ConversationMasks::default);
+        let values = source.values().map(|value| (value.span(), Some(value)));
+        let mut parts: Vec<_> = values.chain(source.broken_lines().iter().cloned().map(|line| (line, None))).collect();
+        parts.sort_by_key(|(span, _)| span.start);
+        for (span, value) in parts {
+            // A line is masked alike whatever stands on others.
+            if by_line {
+                redactor = Redactor::default();
+                redactor.reserve_placeholders(&text[span.clone()]);
+            }
+            let edits = match value {
+                Some(value) => redactor.edits_in(value, &data, &[], 0),
+                None => line_edits(&mut redactor, text, span),
+            };
+            for edit in edits {
+                let owner = starts.partition_point(|start| *start <= edit.range.start).saturating_sub(1);
+                if let Some(own) = masks.conversations.get_mut(owner) {
+                    for (kind, _) in redactor.masks_in([&*edit.text].into_iter()) {
+                        *own.counts.entry(kind).or_default() += 1;
+                    }
+                }
+                masks.edits.push(edit);
+            }
+        }
+        masks.assign(transcripts, &starts);
+        masks
+    }
+
+    /// Assigns the edits to the conversations.
+    fn assign(&mut self, transcripts: &[Transcript<'_>], starts: &[usize]) {
+        let (mut done, mut shift) = (0, 0);
+        for (at, own) in self.conversations.iter_mut().enumerate() {
+            let next = starts.get(at + 1).copied().unwrap_or(usize::MAX);
+            let count = self.edits[done..].iter().take_while(|edit| edit.range.start < next).count();
+            own.edits = done..done + count;
+            own.shift = shift;
+            let edits = &self.edits[own.edits.clone()];
+            own.marks = marks(&transcripts[at], edits);
+            shift += edits.iter().map(|edit| edit.text.len() as isize - edit.range.len() as isize).sum::<isize>();
+            done += count;
+        }
+    }
+
+    /// Marks the messages of the masked file, as `original` has them, and checks that they are the same.
+    ///
+    /// # Errors
+    /// The masked file is not read as the same conversations.
+    pub(crate) fn mark(&self, masked: &mut Document<'_>, original: &Document<'_>) -> Result<(), Failure> {
+        let is_same = |one: &Transcript<'_>, other: &Transcript<'_>| {
+            one.messages.len() == other.messages.len() && one.pairing.pairs == other.pairing.pairs
+        };
+        let (masked, original) = (&mut masked.transcripts, &original.transcripts);
+        if masked.len() != original.len() || !masked.iter().zip(original).all(|(one, other)| is_same(one, other)) {
+            let what = "the messages cannot be told apart with their secrets masked; leave --redact=all out";
+            return Err(Failure::unreadable(what));
+        }
+        for ((masked, original), own) in masked.iter_mut().zip(original).zip(&self.conversations) {
+            masked.earlier_rounds = original.earlier_rounds;
+            for (message, was) in masked.messages.iter_mut().zip(&original.messages) {
+                (message.earlier, message.round) = (was.earlier, was.round);
+            }
+            own.marks.iter().for_each(|(index, mark)| masked.messages[*index].mask = *mark);
+        }
+        Ok(())
+    }
+
+    /// Returns the edits of the file that mask a conversation and then edit it: `edits` are of the masked text.
+    pub(crate) fn with_edits(&self, at: usize, masked: &str, edits: &[Edit]) -> Vec<Edit> {
+        let own = &self.conversations[at];
+        composed(masked, &self.edits[own.edits.clone()], edits, own.shift)
+    }
+
+    /// Returns how many places of each kind are masked in a conversation.
+    pub(crate) fn counts(&self, at: usize) -> &BTreeMap<&'static str, u64> {
+        &self.conversations[at].counts
+    }
+
+    /// Returns the indices of a conversation's messages with masks, in order.
+    pub(crate) fn messages(&self, at: usize) -> impl Iterator<Item = usize> {
+        self.conversations[at].marks.iter().map(|(index, _)| *index)
+    }
+}
+
+/// Returns where conversations begin, with what is around them: on a line of its own with the line. An empty list, of
+/// which nothing is known, begins with the next.
+fn starts(text: &str, transcripts: &[Transcript<'_>]) -> Vec<usize> {
+    let mut next = text.len();
+    let start = |transcript: &Transcript<'_>| {
+        let first = transcript.entries().map(|entry| entry.span().start).min();
+        let around = transcript.envelope.map(|envelope| envelope.span().start);
+        let begins_line = transcript.line.is_some() && transcript.nth_of_line == 1;
+        let place = if begins_line { around.or(first) } else { first.or(around) };
+        next = match place {
+            Some(place) if begins_line => memchr::memrchr(b'\n', &text.as_bytes()[..place]).map_or(0, |end| end + 1),
+            Some(place) => place,
+            None => next,
+        };
+        next
+    };
+    let mut starts: Vec<usize> = transcripts.iter().rev().map(start).collect();
+    starts.reverse();
+    starts
+}
+
+/// Returns the edits that mask the secrets in a line that is not JSON. Bytes that are not UTF-8 stand as NUL.
+fn line_edits(redactor: &mut Redactor, text: &str, line: Range<usize>) -> Vec<Edit> {
+    let mut start = line.start;
+    let mut edits = Vec::new();
+    for piece in text[line].split('\0') {
+        if let std::borrow::Cow::Owned(masked) = redactor.mask(piece) {
+            edits.push(Edit { range: start..start + piece.len(), text: masked });
+        }
+        start += piece.len() + 1;
+    }
+    edits
+}
+
+/// Returns the messages that edits are in, each with what they mask.
+fn marks(transcript: &Transcript<'_>, edits: &[Edit]) -> Vec<(usize, MaskMark)> {
+    let mut marks: Vec<(usize, MaskMark)> = Vec::new();
+    let mut signed: Vec<Range<usize>> = Vec::new();
+    for edit in edits {
+        let index = transcript.messages.partition_point(|message| message.span().end <= edit.range.start);
+        let Some(message) = transcript.messages.get(index).filter(|one| one.span().start <= edit.range.start) else {
+            continue;
+        };
+        if marks.last().is_none_or(|(last, _)| *last != index) {
+            marks.push((index, MaskMark::Text));
+            let thoughts = thoughts(message).into_iter().filter(|thought| thought.mark == ThoughtMark::Signed);
+            signed = thoughts.map(|thought| thought.json.span()).collect();
+        }
+        if signed.iter().any(|thought| thought.start <= edit.range.start && edit.range.end <= thought.end)
+            && let Some(mark) = marks.last_mut()
+        {
+            mark.1 = MaskMark::SignedThinking;
+        }
+    }
+    marks
+}

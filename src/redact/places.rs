@@ -1,0 +1,114 @@
+//! Finds secrets by the command, the statement or the file around them: a row each.
+
+use std::sync::LazyLock;
+
+use regex::bytes;
+
+use crate::pattern::ascii_pattern;
+use crate::redact::extents::{LONGEST_VALUE, is_delimiter};
+use crate::redact::kinds::{COOKIE, PASSWORD, SECRET, URL_PASSWORD};
+use crate::redact::names::NameClass;
+use crate::redact::values::ValuePlace::{self, Anywhere, Command, Quotes};
+use crate::redact::{SecretSpan, values};
+
+/// The kind, whether a value without quotes can be any word or only what looks random, and its place: `<>` is the value, with
+/// or without quotes, and between these what else the quotes hold before it. `~` is what is between a command and a flag.
+#[rustfmt::skip]
+const PLACES: &[(&str, ValuePlace, &str)] = &[
+    (PASSWORD, Command, r#"(?:oracle:(?:thin|oci8?):|(?i:\bconn(?:ect)?)[ \t(]+)\\*["']?[\w.$#-]+"?/<>@"#),
+    (PASSWORD, Command, r#"\b(?:sqlplus|impdp|expdp|sqlldr|rman)[ \t]+(?:-\w+[ \t]+)*\\*["']?[\w.$#-]+/<>"#),
+    (PASSWORD, Command, r"(?:(?:^|default\s+|machine\s+\S+\s+)login\s+\S+\s+(?:account\s+\S+\s+)?|\b(?:nmcli|rclone)\b~[ \t])(?:password|pass|psk|secret_access_key)\s+<>"),
+    (PASSWORD, Command, r#"(?:\bcurl\b~[ \t](?:-[A-Za-z]*[uUE]|--(?:proxy-)?user|--cert)|\b(?:https?|xh|hey|ab|l?ftp)[ \t]~-[aAu]|--(?:src-|dest-)?creds)[ \t=]*<[^\s"':,]*[:,]>"#),
+    (SECRET, Anywhere, r#"\bcurl\b~[ \t]-[A-Za-z]*u[ \t]*["']?<>:["'\s]"#),
+    (PASSWORD, Command, r"\b(?:mysql\w*|mariadb[\w-]*|7z[ar]*|unrar|mongo)\b~[ \t]-h?p<>"),
+    (PASSWORD, Command, r"(?:[ \t]login|\btwine[ \t]upload|\b(?:mongo\w*|my?cli|cqlsh|cypher-shell|smbmap|crackmapexec|netexec|evil-winrm|rdesktop|racadm|snowsql|hydra))\b~[ \t]-p[ \t]+<>"),
+    (PASSWORD, Anywhere, r"[ \t]-(?:u|l|-user(?:name)?)[ \t=]+[^\s-]\S*[ \t](?:[^\n|;]{0,80}[ \t])?-p[ \t]+<>"),
+    (PASSWORD, Command, r"\b(?:(?:un)?zip|sqlcmd|bcp|isql|osql|mssql-cli|ipmitool|mosquitto_\w+)\b~[ \t]-P[ \t]*<>"),
+    (PASSWORD, Command, r"\b(?:redis-cli\b~[ \t]-a|ldap\w+[ \t]~[ \t]-w|ssh-keygen\b~[ \t]-[NP]|openssl\b~[ \t]-k|p(?:link|scp|sftp)\b~[ \t]-pw|(?:sudo|cryptsetup|login|passwd|secret[ \t]put)\b~<<<)[ \t]*<>"),
+    (PASSWORD, Command, r"\b(?:ht|mosquitto_)passwd[ \t]+(?:-\w+[ \t]+)*-[a-zA-Z]*b[a-zA-Z]*[ \t]+(?:-\w+[ \t]+)*(?:[^\s|]+[ \t]+){1,2}<>"),
+    (PASSWORD, Command, r#"\b(?:smbclient|rpcclient|wbinfo|net[ \t]r\w+)\b~-[Ua][ \t]*<[^\s"'%]+%>"#),
+    (PASSWORD, Command, r"\b(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?<(?:\w+:)?>[ \t]*\|[ \t]*(?:sudo[ \t]+)?(?:-S|chpasswd|passwd|kinit|cryptsetup|(?:docker|podman|helm)[ \t]~login)"),
+    (PASSWORD, Command, r"(?i:\b(?:create|alter)\s+user\s+\S+\s+identified\s+by)\s+<>"),
+    (PASSWORD, Anywhere, r#"(?:(?i:\b(?:identified\s+(?:with\s+\S+\s+)?(?:by|as)|with\s+(?:encrypted\s+)?password|replace|options\s*\([^()\n]*password|poll\s[^\n]*\spass(?:word)?)\s+|\bset\s+password\s+for\s+\S+\s*=\s*(?:password\()?)|(?:^|>[ \t])AUTH[ \t]+(?:\w+[ \t]+)?)<>"#),
+    (PASSWORD, Anywhere, r#"(?:(?:\bprintenv |\becho ["']?[$%]\{?|\$env:|-field[= ]|config(?::|[ \t]+(?:--)?)get|\boutput )[^\n]*?(?i:pass|secret|token|key|pwd)|\b(?:pass show|op read|vault kv get -field|bw get|secrets versions access|secret-tool lookup|doppler secrets get|keyvault secret show|find-generic-password) |SecretString |\bget secrets? [^\n]*jsonpath)[^\n]*\n<>[ \t]*$"#),
+    (PASSWORD, Command, r"(?:\bsshpass[ \t]+-p[ \t]*|[ \t]-(?:src|dest)?(?:store|key)pass[ \t]+|[ \t]-pass(?:in|out)?[ \t]+pass:|\bx?freerdp\b~/p:|assword[^\n]{0,80}\bsend[ \t]+(?:--[ \t]+)?)<>"),
+    (PASSWORD, Command, r"\b(?:requirepass|masterauth|wpa_passphrase[ \t]+\S+|net[ \t]use[ \t][^\n]*?/user:\S+|net[ \t]user[ \t]+\w+|(?:add_user|change_password|http-basic\.\w+)[ \t]+\S+|reset-admin-password|register[ \t]+\S+[ \t]+\S+)[ \t]+<>"),
+    (PASSWORD, Command, r"\bnet[ \t]use[ \t]+(?:\w:[ \t]+)?\\\S+[ \t]+<>[ \t]+/u"),
+    (PASSWORD, Anywhere, r#"(?iu:contraseña|mot de passe|senha|wachtwoord|hasło|kennwort|пароль|密码|密碼|パスワード|비밀번호)\\*["']?[ \t]*(?u:[:：=])[ \t]*\\*["']?<>"#),
+    (PASSWORD, Quotes, r#"(?:(?i:password|secret|token|api_?key)\s*[:=]\s*(?:String::from|Some|\w*Secret\w*(?:::new)?)|\bPASSWORD|[cC]hange(?:User)?Password|\.auth|\.log[iI]n|BasicAuth|NetworkCredential)\((?:["'][^"'\n]*["'],\s*)?<>"#),
+    (SECRET, Anywhere, r"\b(?:(?:config(?:ure)?|user-secrets)[ \t]+set[ \t]+(?:--secret[ \t]+)?\S*(?i:secret|token|passw|_key)\S*|(?:secret|variable)[ \t]+set[ \t]+\w+[ \t]+(?:-b|--body)|(?:secret[ \t]+(?:set|add)|SecureString)\b~--(?:value|data)|snyk[ \t]+auth|wandb[ \t]+login|authtoken)[ \t=]*<>"),
+    (SECRET, Command, r"(?:--from-literal[= \t]|\bvault[ \t](?:kv[ \t]+put|write)\b~[ \t])<\w[\w.-]*=>"),
+    (COOKIE, Command, r#"(?:\bcurl\b~[ \t](?:-b|--cookie)[ =]|document\.cookie\s*=\s*)<[\w.-]+=>"#),
+    (COOKIE, Quotes, r#"\bcookies["']?\s*[:=]\s*\{\s*<["'][\w.-]+["']\s*:\s*>"#),
+    (COOKIE, Command, r"\t(?:TRUE|FALSE)\t/[^\t\n]*\t(?:TRUE|FALSE)\t[0-9]+\t[^\t\n]+\t<>"),
+];
+static ALL: LazyLock<bytes::Regex> = LazyLock::new(|| {
+    let row = |(_, _, place): &(&str, ValuePlace, &'static str)| {
+        let (before, rest) = place.rsplit_once('<').expect("a value");
+        let (inside, behind) = rest.split_once('>').expect("the end of a value");
+        let bare = if before.ends_with('/') { r#"[^\s"'`\\@]+"# } else { r#"[^\s"'`\\]+"# };
+        let quote =
+            |mark: &str| format!(r"(?:\\*{mark}{inside}|{inside}\\*{mark})((?:[^{mark}\n\\]|\\[^{mark}\n])+)\\*{mark}");
+        format!("{before}(?:{}|{}|{inside}({bare})){behind}", quote("\""), quote("'"))
+    };
+    // What is left of a command.
+    let rows = PLACES.iter().map(row).collect::<Vec<_>>().join("|").replace('~', r"(?:[^\n|;]|\\\n)*?");
+    ascii_pattern(&format!("(?m:{rows})"))
+});
+
+/// Finds all of them in a text, part by part: the beginning of a command keeps a search going up to the end of its line.
+pub(super) fn find(text: &str, found: &mut Vec<SecretSpan>) {
+    let mut at = 0;
+    while at < text.len() {
+        let end = text.floor_char_boundary(at + 2 * LONGEST_VALUE);
+        let captures = ALL.captures_at(&text.as_bytes()[..end], at);
+        let place = captures.as_ref().and_then(|captures| captures.get(0)).map_or(end..end, |place| place.range());
+        let is_cut = place.end == end && end < text.len();
+        if is_cut && place.start > at {
+            at = text.ceil_char_boundary(place.start.min(end - LONGEST_VALUE / 4));
+            continue;
+        }
+        at = place.end.max(at + 1);
+        let Some(captures) = captures else { continue };
+        let mut groups = captures.iter().skip(1).enumerate();
+        let Some((at, group)) = groups.find_map(|(at, group)| Some((at, group?))) else { continue };
+        let (kind, place, ..) = PLACES[at / 3];
+        let is_bare = at % 3 == 2;
+        let place = if is_bare { place } else { Command };
+        let value = text.get(group.range()).unwrap_or_default().trim_end_matches([';', ',']);
+        let candidate = values::SecretCandidate { class: NameClass::Password, name: "", value, place };
+        let is_string = !is_bare || place != Quotes;
+        if is_string && candidate.is_secret() && !values::is_nothing(value) && !value.starts_with(['-', ':']) {
+            found.push(SecretSpan { range: group.start()..group.start() + value.len(), kind });
+        }
+    }
+}
+
+/// Finds passwords in `scheme://user:password@host`, and tokens in place of the user.
+pub(super) fn find_urls(text: &str, found: &mut Vec<SecretSpan>) {
+    let ends = |c: char| u8::try_from(c).is_ok_and(is_delimiter) || matches!(c, '\\' | '<' | '>');
+    for (mark, _) in text.match_indices("://") {
+        let start = mark + "://".len();
+        let rest = &text[start..text.floor_char_boundary(start + LONGEST_VALUE)];
+        let rest = &rest[..rest.find("://").unwrap_or(rest.len())];
+        let address = &rest[..rest.find(ends).unwrap_or(rest.len())];
+        let Some(last) = address.rfind('@') else { continue };
+        let authority = &address[..address.find(['/', '?', '#']).unwrap_or(address.len())];
+        let colon = authority.find(':').filter(|colon| *colon < last);
+        // Without `@` before the first slash it is a host, a port and a path, unless the port is missing.
+        let is_port = |colon: usize| authority[colon + 1..].bytes().all(|byte| byte.is_ascii_digit());
+        let is_scope =
+            address[..last].ends_with('/') || !address[last + 1..].starts_with(|c: char| c.is_ascii_alphanumeric());
+        if !authority.contains('@') && (address.starts_with('[') || colon.is_none_or(is_port) || is_scope) {
+            continue;
+        }
+        let user = &address[..colon.or_else(|| authority.find('@')).unwrap_or(last)];
+        if values::is_dense(user, 16) && !values::is_reference(user) {
+            found.push(SecretSpan { range: start..start + user.len(), kind: URL_PASSWORD });
+        }
+        let Some(password) = colon.map(|colon| colon + 1..last) else { continue };
+        if !password.is_empty() && !values::is_reference(&address[password.clone()]) {
+            found.push(SecretSpan { range: start + password.start..start + password.end, kind: URL_PASSWORD });
+        }
+    }
+}
