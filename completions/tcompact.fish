@@ -54,7 +54,8 @@ complete -c tcompact -l emit -d 'What to write: the transcript in its own format
 update\t'`{"messages": [remove-all, summary, kept…]}`, or null'
 summary\t'Only the text of the summary; with --json an object, or null'"
 complete -c tcompact -l archive -d 'Append the removed messages to FILE, and name FILE in the summary (`.jsonl`: a record of the original messages, for --restore; `.md`: for reading)' -r -F
-complete -c tcompact -l restore -d 'Restore the transcript from such an archive (`.jsonl`), byte for byte, however often it was compacted. In a file of one conversation a line, lines that the archive does not know stay unchanged. tcompact refuses if the hashes do not match' -r -F
+complete -c tcompact -l restore -d 'Restore the transcript from such an archive (`.jsonl`), byte for byte: as many rounds of compaction as it holds, also where lines were appended between them. In a file of one conversation a line, lines that the archive does not know stay unchanged. A JSON document that grew gets its messages back without a proof by hash. tcompact refuses if nothing matches' -r -F
+complete -c tcompact -l rounds -d 'With --restore: put back at most N rounds of compaction, the last one first' -r -f
 complete -c tcompact -l report -d 'Write a JSON object a line to FILE for each conversation: the keys of --dry-run --json, its status, its tokens afterwards, the provider\'s count and cost, and after how many turns that pays' -r -F
 complete -c tcompact -l html -d 'Write one page for a browser, which needs no network and no script: the conversation to click through, the summary, and tokens and money before and after. Several conversations get a table, and a drawing of those that shrink most' -r -F
 complete -c tcompact -l sort -d 'The order of the lines of --count: `size` prints the largest conversation first [default: as the inputs are given]' -r -f -a "size\t'The largest first'"

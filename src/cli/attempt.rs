@@ -10,7 +10,7 @@ use crate::plan::size::whole;
 use crate::tokens::models;
 
 /// Values to try for flags without a default and without listed values.
-pub(super) const EXAMPLES: [(&str, &str); 27] = [
+pub(super) const EXAMPLES: [(&str, &str); 28] = [
     ("--prune", "results:5"),
     ("--prune-except", "Read"),
     ("--fit", "tokens:8k"),
@@ -27,6 +27,7 @@ pub(super) const EXAMPLES: [(&str, &str); 27] = [
     ("--html", "page.html"),
     ("--archive", "removed.jsonl"),
     ("--restore", "removed.jsonl"),
+    ("--rounds", "1"),
     ("--trigger", "tokens:8k"),
     ("--counter", "o200k_base"),
     ("--context-window", "128k"),
