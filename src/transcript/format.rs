@@ -4,6 +4,7 @@
 //! demands ([`OrderRules`]). Most methods have a default. Both types are in this file because they depend on each
 //! other: a conversation has a format, and formats inspect conversations.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Range;
@@ -12,11 +13,12 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use crate::transcript::edit::Edit;
+pub(crate) use crate::transcript::entry::{EntryKind, Note, Retention};
 pub(crate) use crate::transcript::fit::{EnvelopeFit, FormatFit};
 pub(crate) use crate::transcript::formats::shared::links::LinkFault;
-use crate::transcript::formats::shared::links::LooseEntry;
-pub(crate) use crate::transcript::insertion::InsertionPoint;
+use crate::transcript::formats::shared::links::{LinkKeys, Links, LooseEntry};
 use crate::transcript::json::{Items, Json, JsonKind, Object};
+use crate::transcript::marks;
 use crate::transcript::message::{Call, Message, ResultRef};
 use crate::transcript::order::{MessageOrder, ResultPlacement};
 use crate::transcript::outputs::CallOutput;
@@ -276,41 +278,6 @@ pub(crate) struct CallMembers {
     pub(crate) members: Vec<(&'static str, Option<Value>)>,
 }
 
-/// The kind of an entry in a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EntryKind {
-    /// A message.
-    Message,
-    /// Something else. Its [`Retention::With`] names a message by its index among the values.
-    Note(Retention),
-}
-
-/// How long an entry that is not a message stays while the messages around it are replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Retention {
-    /// Always: it concerns the whole session.
-    Always,
-    /// As long as the message before it.
-    WithPrevious,
-    /// As long as the message of this index. Formats give the index of the entry, transcripts that of the message.
-    With(usize),
-    /// As long as it is in force: of all entries with this name, the last one before the cut stays.
-    Latest(&'static str),
-    /// Until anything after it is removed: it was revoked or summarized before.
-    Obsolete,
-}
-
-/// An entry that no model is sent: a line of a session file about something else.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Note<'a> {
-    /// The entry in the source.
-    pub(crate) json: Json<'a>,
-    /// The index of the next message.
-    pub(crate) before: usize,
-    /// How long it stays.
-    pub(crate) retention: Retention,
-}
-
 /// One conversation in a source.
 #[derive(Debug, Clone)]
 pub(crate) struct Transcript<'a> {
@@ -417,6 +384,56 @@ pub(crate) enum SummaryPosition {
     First,
     /// In place of the last message that it replaces.
     InPlace,
+}
+
+/// The place where a new message is inserted.
+pub(crate) struct InsertionPoint<'p, 'a> {
+    /// The conversation.
+    pub(crate) transcript: &'p Transcript<'a>,
+    /// The index of the first kept message after it.
+    pub(crate) cutoff: usize,
+    /// Returns where the removed entries begin, messages and others, in order and in bytes. Few formats need it.
+    pub(crate) removed: Box<dyn Fn() -> Vec<usize> + 'p>,
+    /// The links around it, once a format has asked for them: they take a pass over all entries, and one summary is
+    /// written several times until it has its size.
+    links: OnceCell<Links<'a>>,
+    /// The cache mark that the new message takes over, likewise.
+    mark: OnceCell<Option<Json<'a>>>,
+}
+
+impl<'p, 'a> InsertionPoint<'p, 'a> {
+    /// Returns the place before a message where nothing is removed.
+    pub(crate) fn new(transcript: &'p Transcript<'a>, cutoff: usize) -> Self {
+        InsertionPoint::in_place_of(transcript, cutoff, Vec::new)
+    }
+
+    /// Returns the place before a message of a message that replaces entries.
+    pub(crate) fn in_place_of(
+        transcript: &'p Transcript<'a>,
+        cutoff: usize,
+        removed: impl Fn() -> Vec<usize> + 'p,
+    ) -> Self {
+        InsertionPoint { transcript, cutoff, removed: Box::new(removed), links: OnceCell::new(), mark: OnceCell::new() }
+    }
+
+    /// Returns the cache mark of the removed messages, if the new one takes it over.
+    pub(crate) fn mark(&self) -> Option<Json<'a>> {
+        *self.mark.get_or_init(|| marks::taken_over(self.transcript, &(self.removed)()))
+    }
+
+    /// Returns the links around it, in a format whose entries have these keys.
+    pub(crate) fn links(&self, keys: LinkKeys) -> &Links<'a> {
+        self.links.get_or_init(|| {
+            let cut = self.transcript.messages.get(self.cutoff).map_or(usize::MAX, |first| first.span().start);
+            Links::of(self.transcript.entries().collect(), &(self.removed)(), cut, keys)
+        })
+    }
+
+    /// Returns the message that the new one should look like: the first kept one, or else the last.
+    pub(crate) fn neighbour(&self) -> Option<Json<'a>> {
+        let messages = &self.transcript.messages;
+        messages.get(self.cutoff).or(messages.last()).map(|message| message.json)
+    }
 }
 
 /// The placeholder for parts that a message does not have yet.

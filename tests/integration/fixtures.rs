@@ -41,7 +41,9 @@ fn goldens() {
 
 #[test]
 fn no_fixture_breaks_a_rule_but_those_that_show_how() {
-    const BROKEN: [&str; 4] = [
+    // Claude Code skips the line with two records, and with it the parent of the last line.
+    const BROKEN: [&str; 5] = [
+        "claude-code/compacted.jsonl",
         "openai-chat/breaches.json",
         "openai-chat/half-surrogates.json",
         "openai-chat/orphaned-results.json",

@@ -1,0 +1,38 @@
+//! Entries of a list: messages, and lines of a session file about something else.
+
+use crate::transcript::json::Json;
+
+/// The kind of an entry in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EntryKind {
+    /// A message.
+    Message,
+    /// Something else. Its [`Retention::With`] names a message by its index among the values.
+    Note(Retention),
+}
+
+/// How long an entry that is not a message stays while the messages around it are replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Retention {
+    /// Always: it concerns the whole session.
+    Always,
+    /// As long as the message before it.
+    WithPrevious,
+    /// As long as the message of this index. Formats give the index of the entry, transcripts that of the message.
+    With(usize),
+    /// As long as it is in force: of all entries with this name, the last one before the cut stays.
+    Latest(&'static str),
+    /// Until anything after it is removed: it was revoked or summarized before.
+    Obsolete,
+}
+
+/// An entry that no model is sent: a line of a session file about something else.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Note<'a> {
+    /// The entry in the source.
+    pub(crate) json: Json<'a>,
+    /// The index of the next message.
+    pub(crate) before: usize,
+    /// How long it stays.
+    pub(crate) retention: Retention,
+}
