@@ -154,7 +154,8 @@ pub(crate) fn calls_repr(calls: &[Call<'_>], out: &mut impl TextSink) {
         out.push_ascii(", 'args': ");
         arguments(call.arguments, out);
         out.push_ascii(", 'id': ");
-        text_or_none(call.id, out);
+        // An empty id is none to pairs, but LangChain writes it.
+        text_or_none(call.id.or_else(|| call.json.get_text("id")), out);
         out.push_ascii(", 'type': 'tool_call'}");
         separator = ", ";
     }
