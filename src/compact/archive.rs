@@ -17,7 +17,6 @@ use crate::transcript::{Message, Transcript, fence};
 
 use crate::compact::decide::Planned;
 use crate::compact::masking;
-use crate::compact::message::this_round;
 use crate::compact::policy::CompactionPolicy;
 
 /// Whole files: their paths and contents.
@@ -123,7 +122,7 @@ pub(super) fn record(transcript: &Transcript<'_>, source: &str, indices: &[usize
     let mut record = json!({
         "source": source,
         "format": transcript.format.name(),
-        "round": this_round(transcript),
+        "round": transcript.this_round(),
         "indices": indices,
         "messages": messages.collect::<Vec<_>>(),
     });

@@ -25,18 +25,14 @@ pub(super) fn introduced(
     archive: Option<&ArchivePlace>,
     summary: &str,
 ) -> String {
-    let fenced = || fence::wrap(summary) + &fence::round_remark(this_round(transcript), digest::has_places(summary));
+    let fenced =
+        || fence::wrap(summary) + &fence::round_remark(transcript.this_round(), digest::has_earlier_places(summary));
     let fenced = if policy.habits.fences { Cow::Owned(fenced()) } else { Cow::Borrowed(summary) };
     let prefix = &policy.cut.summary_prefix;
     match archive {
         Some(place) => place.introduce(prefix, &fenced),
         None => format!("{prefix}{fenced}"),
     }
-}
-
-/// Returns the number of the round of compaction that is about to happen, counted from 1.
-pub(super) fn this_round(transcript: &Transcript<'_>) -> u32 {
-    transcript.earlier_rounds.saturating_add(1)
 }
 
 /// Returns the tokens of entries that are not part of a transcript yet. Entries that are not messages have none.
@@ -71,7 +67,7 @@ pub(super) fn note(
     mut tokens: impl FnMut(usize) -> u64,
 ) -> String {
     let archive = archive::place(policy, transcript).map(|place| place.shown());
-    let mut note = RemovalNote { messages: 0, tokens: 0, rounds: this_round(transcript), archive };
+    let mut note = RemovalNote { messages: 0, tokens: 0, rounds: transcript.this_round(), archive };
     for &index in removed {
         let message = &transcript.messages[index];
         let (messages, tokens) = match RemovalNote::of(message).filter(|_| message.earlier) {

@@ -172,11 +172,11 @@ pub(super) fn bracketed(text: &str) -> Option<(&str, &str)> {
     text.strip_prefix('[')?.split_once(']')
 }
 
-/// Whether a summary has lines with places of messages.
-pub(crate) fn has_places(summary: &str) -> bool {
+/// Whether a summary has lines with places of earlier rounds.
+pub(crate) fn has_earlier_places(summary: &str) -> bool {
     summary.lines().any(|line| {
         let place = line.strip_prefix("- ").and_then(bracketed);
-        place.is_some_and(|(place, _)| SourcePlace::parse(place).is_some())
+        place.and_then(|(place, _)| SourcePlace::parse(place)).is_some_and(|place| place.round.is_some())
     })
 }
 

@@ -48,7 +48,7 @@ use user::UserMessage;
 
 #[cfg(test)]
 pub(crate) use cues::patterns;
-pub(crate) use grammar::{has_places, without_own_headings};
+pub(crate) use grammar::{has_earlier_places, without_own_headings};
 pub(crate) use reader::read;
 pub(crate) use standing::lines_standing;
 pub(crate) use words::words_of;

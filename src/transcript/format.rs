@@ -315,6 +315,11 @@ pub(crate) struct Transcript<'a> {
 }
 
 impl<'a> Transcript<'a> {
+    /// Returns the number of the round of compaction that is about to happen, counted from 1.
+    pub(crate) fn this_round(&self) -> u32 {
+        self.earlier_rounds.saturating_add(1)
+    }
+
     /// Returns the entries of the conversation: its messages, then its notes.
     pub(crate) fn entries(&self) -> impl Iterator<Item = Json<'a>> {
         let messages = self.messages.iter().map(|message| message.json);

@@ -136,7 +136,10 @@ fn an_earlier_summary_is_to_be_brought_up_to_date() {
     messages.extend(more);
     let second = ask(&server, &Value::Array(messages).to_string(), &[]);
     let summary = summary_of_first(&second);
-    assert_eq!(summary, "Here is a summary of the conversation to date:\n\n<summary>\nSecond notes.\n</summary>");
+    assert_eq!(
+        summary,
+        "Here is a summary of the conversation to date:\n\n<summary>\nSecond notes.\n</summary>\n\n(Round 2.)"
+    );
     let prompt = prompts(&server).pop().expect("a prompt");
     assert!(prompt.contains("<record>\n<earlier_notes>\nFirst notes.\n</earlier_notes>\n<message"), "{prompt}");
     assert_eq!(prompts(&server).iter().filter(|prompt| prompt.contains("earlier notes in the record")).count(), 1);

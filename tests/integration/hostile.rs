@@ -73,9 +73,12 @@ pub(crate) fn assert_has_no_controls(text: &str, colours: bool) {
         text = own.replace_all(&text, "").into_owned();
     }
     // Unicode's own classes, independent of the product's list.
-    let control = r"[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\x{fff9}-\x{fffb}--\n\t]";
-    let control = regex::Regex::new(control).expect("a pattern").find(&text).map(|found| found.as_str());
-    assert_eq!(control, None, "{text:?}");
+    assert_lacks(&text, r"[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\x{fff9}-\x{fffb}--\n\t]");
+}
+
+fn assert_lacks(text: &str, class: &str) {
+    let found = regex::Regex::new(class).expect("a pattern").find(text).map(|found| found.as_str());
+    assert_eq!(found, None, "{text:?}");
 }
 
 #[test]
@@ -142,7 +145,8 @@ fn nothing_that_a_terminal_obeys_gets_there() {
     // An archive in Markdown is for reading: what a terminal obeys is spelled out, and nothing is lost.
     assert_eq!(within(root, &[&keep[..], &["-o", "out.json", "--archive", "cut.md", &one]].concat()).code, 0);
     let archive = fs::read_to_string(root.join("cut.md")).expect("an archive");
-    assert_has_no_controls(&archive, false);
+    // A text for reading keeps what no terminal obeys: joiners, separators, byte order marks.
+    assert_lacks(&archive, r"[\p{Cc}\p{Bidi_Control}--\n\t]");
     assert!(archive.contains(r"\u{1b}]0;owned\u{7}\u{1b}[31m\u{1b}[2J\u{9b}2J\u{8}\u{d}\u{202e}"), "{archive}");
     assert_has_no_controls(&fs::read_to_string(root.join("report.jsonl")).expect("a report"), false);
     // A page keeps soft hyphens for languages that need them.
