@@ -64,7 +64,10 @@ impl Redactor {
                 Token::Close => {
                     let closed = open.pop().and_then(|object| object.unnamed.zip(object.label));
                     if let Some(((range, value), label)) = closed {
-                        edits.retain(|edit| edit.range != range);
+                        // An edit of the value stands behind all that are before the value.
+                        let before = edits.iter().rposition(|edit| edit.range.start < range.start);
+                        let behind = edits.split_off(before.map_or(0, |last| last + 1));
+                        edits.extend(behind.into_iter().filter(|edit| edit.range != range));
                         edits.extend(self.edit(&value, Member::Named(&label), range, depth));
                     }
                 }
