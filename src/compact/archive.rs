@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::hash::sha256;
@@ -12,11 +11,8 @@ use crate::presets::media;
 use crate::rewrite::Edit;
 use crate::rewrite::restoring::{ConversationChange, restore_infos};
 use crate::sanitize::{reveal, sanitize_json, sanitize_line};
-use crate::transcript::view::Arena;
 use crate::transcript::{Message, Transcript, fence};
 
-use crate::compact::decide::Planned;
-use crate::compact::masking;
 use crate::compact::policy::CompactionPolicy;
 
 /// Whole files: their paths and contents.
@@ -192,26 +188,6 @@ pub(super) fn media_moved_out(
     };
     let (moved, files) = media::offload(transcript, indices, &shown(&folder));
     (moved, files.into_iter().map(|file| (folder.join(file.name), file.bytes)).collect())
-}
-
-impl<'t> Planned<'t> {
-    /// Returns the conversation from which `DeepAgents`' archive is written: `edited`, or the one with its secrets.
-    ///
-    /// # Errors
-    /// It cannot be read with its media moved out.
-    pub(super) fn archived<'s>(
-        &'s self,
-        policy: &CompactionPolicy,
-        edited: &'s Transcript<'s>,
-        indices: &[usize],
-        arena: &'s Arena<'s>,
-    ) -> Result<&'s Transcript<'s>> {
-        if std::ptr::eq(self.transcript, self.unmasked) {
-            return Ok(edited);
-        }
-        let archive = place(policy, self.unmasked);
-        masking::edited(self.unmasked, &media_moved_out(policy, self.unmasked, indices, archive.as_ref()).0, arena)
-    }
 }
 
 /// Returns a path as messages name it: on one line, and without the tags of a summary's fence.

@@ -134,7 +134,13 @@ fn run(
     let (moved, files) = archive::media_moved_out(policy, view, &summarized, archive.as_ref());
     let arena = Arena::default();
     let (unmasked, history) = histories(policy, planned, &summarized, &moved, session, &arena)?;
-    let unmasked = planned.archived(policy, unmasked, &summarized, &arena)?;
+    // DeepAgents' archive has the secrets that `--redact=all` masks.
+    let unmasked = if std::ptr::eq(*transcript, planned.unmasked) {
+        unmasked
+    } else {
+        let (moved, _) = archive::media_moved_out(policy, planned.unmasked, &summarized, archive.as_ref());
+        edited(planned.unmasked, &moved, &arena)?
+    };
     let earlier = carried(transcript, &policy.cut)
         .map(|earlier| Carried { text: session.mask(earlier.text.into_owned()).into(), ..earlier });
     let prefix = &policy.cut.summary_prefix;

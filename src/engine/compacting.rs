@@ -24,10 +24,9 @@ use crate::transcript::framing::Document;
 use crate::transcript::view::Arena;
 use crate::transcript::{Transcript, fence};
 
-use crate::engine::masking::Unmasked;
 use crate::engine::read::source_name;
 use crate::engine::result::{ResultContent, TaskResult};
-use crate::engine::task::Task;
+use crate::engine::task::{Task, Unmasked};
 use crate::engine::{check, page};
 
 impl Task<'_> {

@@ -7,7 +7,6 @@ use anyhow::Result;
 
 use crate::compact::{Compaction, CompactionEvent, Emit, FileMasks, Redaction};
 use crate::events::Event;
-use crate::files::input::Input;
 use crate::redact::Redactor;
 use crate::rewrite::{Edit, pieces};
 use crate::settings::{Action, InputSettings, Volume};
@@ -18,14 +17,7 @@ use crate::transcript::source::Source;
 
 use crate::engine::read::{json as json_of, read};
 use crate::engine::result::TaskResult;
-use crate::engine::task::Task;
-
-/// What an input was before it was masked.
-pub(super) struct Unmasked<'r> {
-    pub(super) input: &'r Input,
-    pub(super) document: &'r Document<'r>,
-    pub(super) masks: &'r FileMasks,
-}
+use crate::engine::task::{Task, Unmasked};
 
 /// Masks the secrets in bytes that are not a transcript.
 pub(super) fn masked_bytes(bytes: &[u8]) -> Vec<u8> {

@@ -4,7 +4,9 @@ use std::fmt::Display;
 
 use anyhow::Result;
 
-use crate::compact::{CompactionContext, CompactionEvent, CompactionPolicy, EarlierSummary, Planned, certain_files};
+use crate::compact::{
+    CompactionContext, CompactionEvent, CompactionPolicy, EarlierSummary, FileMasks, Planned, certain_files,
+};
 use crate::events::{Event, Listener, Saving, UnchangedReasons};
 use crate::files::append;
 use crate::files::input::Input;
@@ -20,7 +22,6 @@ use crate::wording::readable_source;
 
 use crate::engine::archive;
 use crate::engine::listeners::notify;
-use crate::engine::masking::Unmasked;
 use crate::engine::records::ArchivedRounds;
 use crate::engine::sink::Sink;
 
@@ -46,6 +47,13 @@ pub(super) struct Task<'r> {
     pub(super) repaired: bool,
     /// What the input was before `--redact=all` masked it.
     pub(super) unmasked: Option<&'r Unmasked<'r>>,
+}
+
+/// What an input was before it was masked.
+pub(super) struct Unmasked<'r> {
+    pub(super) input: &'r Input,
+    pub(super) document: &'r Document<'r>,
+    pub(super) masks: &'r FileMasks,
 }
 
 impl Task<'_> {

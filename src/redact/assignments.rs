@@ -12,11 +12,12 @@ use memchr::memmem;
 use regex::Regex;
 
 use crate::pattern::pattern;
-use crate::redact::extents::{Quote, ValueStart, is_delimiter, skip_spaces};
+use crate::redact::extents::{LONGEST_HEADER, Quote, ValueStart, is_delimiter, skip_spaces};
+use crate::redact::kinds::AUTHORIZATION;
 use crate::redact::names::{self, NameClass};
 use crate::redact::operators::{self, LONGEST_NAME, Operator};
 use crate::redact::values::{self, SecretCandidate, ValuePlace};
-use crate::redact::{SecretSpan, headers, tables};
+use crate::redact::{SecretSpan, tables};
 
 /// The most bytes between a value and its name in another member.
 const LONGEST_LABEL: usize = 200;
@@ -61,7 +62,7 @@ pub(super) fn find(text: &str, placeholders: &[Range<usize>], found: &mut Vec<Se
     while let Some(word) = NAMES.find_at(text, at) {
         at = word.end();
         let secrets = if word.as_str().eq_ignore_ascii_case("bearer") {
-            headers::bearer(text, at).into_iter().collect()
+            bearer(text, at).into_iter().collect()
         } else {
             let name = name_around(text, word.range());
             at = name.end.max(at);
@@ -348,6 +349,19 @@ fn end_of_string(line: &str) -> Option<usize> {
     };
     let (at, _) = line.match_indices('"').find(is_end)?;
     Some(line[..at].trim_end_matches('\\').len())
+}
+
+/// Returns the secret after the word `bearer`, which ends at `at`, outside a named header.
+fn bearer(text: &str, at: usize) -> Option<SecretSpan> {
+    let ends = |c: char| u8::try_from(c).is_ok_and(is_delimiter) || !c.is_ascii() || ",;<>()\\}".contains(c);
+    let rest = text[at..].trim_start_matches(' ');
+    let start = text.len() - rest.len();
+    let credential = &rest[..rest.find(ends).unwrap_or(rest.len()).min(LONGEST_HEADER)];
+    let value = credential.trim_end_matches(['.', ':']);
+    let may_be = start > at && (values::is_random(value, 12) || value.len() >= 24);
+    let candidate = SecretCandidate { class: NameClass::Authorization, name: "bearer", value, place: ValuePlace::Line };
+    let range = start..start + value.len();
+    (may_be && candidate.is_secret()).then_some(SecretSpan { range, kind: AUTHORIZATION })
 }
 
 /// Builds the patterns of this file.

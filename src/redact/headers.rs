@@ -7,10 +7,7 @@ use regex::Regex;
 use crate::pattern::pattern;
 use crate::redact::SecretSpan;
 use crate::redact::assignments::Assignment;
-use crate::redact::extents::{LONGEST_HEADER, is_delimiter};
-use crate::redact::kinds::AUTHORIZATION;
-use crate::redact::names::NameClass;
-use crate::redact::values::{self, SecretCandidate, ValuePlace};
+use crate::redact::values::ValuePlace;
 
 /// Schemes with a single secret, which ends at white space.
 static SCHEMES: LazyLock<Regex> = LazyLock::new(|| {
@@ -52,19 +49,6 @@ impl Assignment<'_> {
         let start = self.value.start;
         self.verdict(start..start + self.value.header().trim_end().len(), ValuePlace::Anywhere)
     }
-}
-
-/// Returns the secret after the word `bearer`, which ends at `at`, outside a named header.
-pub(super) fn bearer(text: &str, at: usize) -> Option<SecretSpan> {
-    let ends = |c: char| u8::try_from(c).is_ok_and(is_delimiter) || !c.is_ascii() || ",;<>()\\}".contains(c);
-    let rest = text[at..].trim_start_matches(' ');
-    let start = text.len() - rest.len();
-    let credential = &rest[..rest.find(ends).unwrap_or(rest.len()).min(LONGEST_HEADER)];
-    let value = credential.trim_end_matches(['.', ':']);
-    let may_be = start > at && (values::is_random(value, 12) || value.len() >= 24);
-    let candidate = SecretCandidate { class: NameClass::Authorization, name: "bearer", value, place: ValuePlace::Line };
-    let range = start..start + value.len();
-    (may_be && candidate.is_secret()).then_some(SecretSpan { range, kind: AUTHORIZATION })
 }
 
 fn without_punctuation(credential: &str) -> &str {
