@@ -1,15 +1,16 @@
 //! The contents of an archive, and how the summary names it. It is written elsewhere.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::hash::sha256;
 use crate::plan::carried::ARCHIVED;
 use crate::presets::buffer::Buffer;
 use crate::presets::media;
-use crate::rewrite::Edit;
-use crate::rewrite::restoring::{ConversationChange, restore_infos};
+use crate::rewrite::restoring::{ConversationChange, restore_infos, value_hash};
+use crate::rewrite::{Edit, edited};
 use crate::sanitize::{reveal, sanitize_json, sanitize_line};
 use crate::transcript::{Message, Transcript, fence};
 
@@ -23,9 +24,6 @@ pub(super) const MEDIA: &str = "media";
 pub(super) const RESULTS: &str = "large_tool_results";
 /// The folder in which `DeepAgents` keeps its histories.
 const HISTORIES: &str = "conversation_history";
-
-/// The beginning of a summary that `DeepAgents` wraps.
-pub(super) const WRAPPED: &str = "You are in the middle of a conversation that has been summarized.";
 
 /// A section of an archive: what one compaction removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +79,8 @@ pub(crate) struct ChangedConversation<'t, 'a> {
     pub(crate) edits: Vec<Edit>,
     /// The indices of the messages that its record holds, where there is one: those that are removed or shortened.
     pub(crate) changed: Vec<usize>,
+    /// The indices of the messages before the kept part that stay.
+    pub(crate) pinned: Vec<usize>,
     /// The text of the summary's message, where there is a summary.
     pub(crate) summary: Option<String>,
     /// Its other content for the archive.
@@ -96,9 +96,16 @@ pub(crate) fn archive_contents(records: bool, source: &[u8], changed: Vec<Change
         return contents;
     }
     let (mut changes, mut records) = (Vec::new(), Vec::new());
-    for ChangedConversation { transcript, source, edits, changed, summary, archived } in changed {
+    for ChangedConversation { transcript, source, edits, changed, pinned, summary, archived } in changed {
+        let mut record = record(transcript, &source, &changed, summary.as_deref());
+        for (key, indices) in [("shortened", &changed), ("pinned", &pinned)] {
+            let hashes = hashes_of_staying(transcript, &edits, indices);
+            if !hashes.is_empty() {
+                record[key] = hashes.into();
+            }
+        }
+        records.push(record);
         changes.push(ConversationChange::new(transcript, edits, &changed));
-        records.push(record(transcript, &source, &changed, summary.as_deref()));
         contents.files.extend(archived.files);
     }
     for (mut record, way) in records.into_iter().zip(restore_infos(source, &changes)) {
@@ -110,6 +117,20 @@ pub(crate) fn archive_contents(records: bool, source: &[u8], changed: Vec<Change
         contents.sections.push(Section::Record(record));
     }
     contents
+}
+
+/// Returns the hashes of those of some messages that are not removed, as the edits leave them, by their indices.
+fn hashes_of_staying(transcript: &Transcript<'_>, edits: &[Edit], indices: &[usize]) -> Map<String, Value> {
+    let is_removed = |span: Range<usize>| {
+        let next = edits.partition_point(|edit| edit.range.start <= span.start);
+        next > 0 && edits[next - 1].range.end >= span.end
+    };
+    let staying = indices.iter().filter(|index| !is_removed(transcript.messages[**index].span()));
+    let hash = |&index: &usize| {
+        let hash = value_hash(&edited(transcript, index, edits))?;
+        Some((index.to_string(), hash.into()))
+    };
+    staying.filter_map(hash).collect()
 }
 
 /// Returns the record of the messages with some indices, and of the text of the summary that stands for them.
@@ -161,8 +182,9 @@ impl ArchivePlace {
     pub(super) fn introduce(&self, prefix: &str, summary: &str) -> String {
         let file = self.shown();
         if self.wraps {
+            let wrapped = fence::WRAPPED;
             return format!(
-                "{WRAPPED}\n\nThe full conversation history has been saved to {file} should you need to refer back to it for details.\n\nA condensed summary follows:\n\n<summary>\n{summary}\n</summary>"
+                "{wrapped}\n\nThe full conversation history has been saved to {file} should you need to refer back to it for details.\n\nA condensed summary follows:\n\n<summary>\n{summary}\n</summary>"
             );
         }
         format!("{prefix}{summary}{}{file}{}", ARCHIVED.0, ARCHIVED.1)

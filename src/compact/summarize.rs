@@ -20,11 +20,12 @@ use crate::summary::acceptance::{self, Refusal};
 use crate::summary::exchange::{Bill, Reply, SummaryBackend};
 use crate::summary::prompt::Template;
 use crate::tokens::Tally;
+use crate::transcript::fence;
 use crate::transcript::formats::{InsertionPoint, SummaryMessage};
 use crate::transcript::view::Arena;
 use crate::transcript::{Message, Role, Transcript};
 
-use crate::compact::archive::{self, ArchivePlace, Archived, Section, WRAPPED, record};
+use crate::compact::archive::{self, ArchivePlace, Archived, Section, record};
 use crate::compact::context::CompactionContext;
 use crate::compact::decide::Planned;
 use crate::compact::event::CompactionEvent;
@@ -445,6 +446,6 @@ impl Summarization<'_, '_> {
 /// Whether a message is a summary of messages that `DeepAgents` already has in its archive.
 fn is_earlier_summary(message: &Message<'_>) -> bool {
     let marked = message.additional("lc_source").and_then(|source| source.text());
-    let wrapped = || message.content.texts().first().is_some_and(|text| text.starts_with(WRAPPED));
+    let wrapped = || message.content.texts().first().is_some_and(|text| text.starts_with(fence::WRAPPED));
     message.role == Role::User && (marked.is_some_and(|source| source.is("summarization")) || wrapped())
 }

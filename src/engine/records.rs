@@ -14,6 +14,7 @@ use crate::compact::CompactionPolicy;
 use crate::exit::Failure;
 use crate::hash::sha256;
 use crate::plan::summaries::number_rounds;
+use crate::rewrite::regrown::Trace;
 use crate::rewrite::restoring::Record;
 use crate::transcript::framing::Document;
 use crate::wording::reason;
@@ -24,9 +25,9 @@ pub(super) struct Archive<'p> {
     file: BufReader<File>,
     /// The records by the hash of the text that the compaction left, and by the line that they name.
     pub(super) by_result: HashMap<String, BTreeMap<Option<usize>, Vec<RecordPlace>>>,
-    /// The records by the hash of the summary's text.
-    pub(super) by_summary: HashMap<String, Vec<RecordPlace>>,
-    /// The formats of the records with a summary.
+    /// The records by their traces in a document that grew, and by the line that they name.
+    by_trace: HashMap<Trace, BTreeMap<Option<usize>, Vec<RecordPlace>>>,
+    /// The formats of the records with traces.
     pub(super) formats: BTreeSet<String>,
     /// Whether any record names a line.
     pub(super) has_lines: bool,
@@ -55,6 +56,8 @@ struct Head {
     result_sha256: Option<String>,
     summary_sha256: Option<String>,
     line: Option<usize>,
+    #[serde(default)]
+    shortened: BTreeMap<usize, String>,
 }
 
 impl<'p> Archive<'p> {
@@ -67,7 +70,7 @@ impl<'p> Archive<'p> {
             path,
             file: BufReader::new(file),
             by_result: HashMap::new(),
-            by_summary: HashMap::new(),
+            by_trace: HashMap::new(),
             formats: BTreeSet::new(),
             has_lines: false,
             irreversible: 0,
@@ -99,15 +102,34 @@ impl<'p> Archive<'p> {
         };
         self.has_lines |= head.line.is_some();
         self.by_result.entry(hash).or_default().entry(head.line).or_default().push(place);
-        if let Some(hash) = head.summary_sha256 {
-            self.by_summary.entry(hash).or_default().push(place);
+        // Where there is a summary, it is found first.
+        let traces: Vec<Trace> = match head.summary_sha256 {
+            Some(hash) => vec![Trace::Summary(hash)],
+            None => head.shortened.into_values().map(Trace::Shortened).collect(),
+        };
+        if !traces.is_empty() {
             self.formats.insert(head.format);
+        }
+        for trace in traces {
+            self.by_trace.entry(trace).or_default().entry(head.line).or_default().push(place);
         }
     }
 
     /// Returns the records of compactions that left a whole text with this hash.
     pub(super) fn of_whole(&self, hash: &str) -> Option<&Vec<RecordPlace>> {
         self.by_result.get(hash)?.get(&None)
+    }
+
+    /// Whether any record has traces in a document that grew.
+    pub(super) fn has_traces(&self) -> bool {
+        !self.by_trace.is_empty()
+    }
+
+    /// Returns the records with a trace: those of the line, if some name it, or else all. Many lines can be equal.
+    pub(super) fn with_trace(&self, trace: &Trace, line: Option<usize>) -> Vec<RecordPlace> {
+        let Some(by_line) = self.by_trace.get(trace) else { return Vec::new() };
+        let own = line.and_then(|line| by_line.get(&Some(line)));
+        own.map_or_else(|| by_line.values().flatten().copied().collect(), Vec::clone)
     }
 
     /// Reads the records at some places.
@@ -160,7 +182,7 @@ fn unreadable(path: &Path, what: &str) -> Failure {
     Failure::unreadable(format!("--restore {} cannot be read: {what}", path.display()))
 }
 
-/// The rounds of the summaries in the archive of a run, which is read when the first one is looked up.
+/// The rounds of the summaries in the archive of a run, which is read once.
 #[derive(Default)]
 pub(super) struct ArchivedRounds(OnceLock<HashMap<String, u32>>);
 
@@ -168,7 +190,11 @@ impl ArchivedRounds {
     /// Numbers the rounds of the summaries of tcompact in a document. What the archive says of one holds.
     pub(super) fn number(&self, policy: &CompactionPolicy, document: &mut Document<'_>) {
         let Some(archive) = policy.archive.as_deref().filter(|_| policy.has_records()) else { return };
-        let known = |text: &str| self.0.get_or_init(|| read_rounds(archive)).get(&sha256(text.as_bytes())).copied();
+        let rounds = self.0.get_or_init(|| read_rounds(archive));
+        if rounds.is_empty() {
+            return;
+        }
+        let known = |text: &str| rounds.get(&sha256(text.as_bytes())).copied();
         document.transcripts.iter_mut().for_each(|transcript| number_rounds(transcript, &policy.cut, known));
     }
 }

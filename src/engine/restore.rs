@@ -15,10 +15,11 @@ use crate::hash::{Hasher, sha256};
 use crate::interrupt;
 use crate::report::reporter::Reporter;
 use crate::rewrite::pieces;
-use crate::rewrite::regrown::{self, Regrown};
+use crate::rewrite::regrown::{self, Regrown, Trace};
 use crate::rewrite::restoring::{self, PutBack, Record, RestoreError, without_end};
 use crate::settings::{RestoreSettings, Volume};
 use crate::transcript::formats::by_name;
+use crate::transcript::source::Source;
 use crate::wording::readable_source;
 
 use crate::engine::listeners::notify;
@@ -56,7 +57,8 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
     let input = input::read(path)?;
     let name = readable_source(&input.name);
     let (file, most, done) = (&*input.name, settings.rounds.unwrap_or(usize::MAX), RestoredRounds::default());
-    let mut restorer = Restorer { archive: &mut archive, file, name: &name, most, done };
+    let is_document = is_document(input.bytes());
+    let mut restorer = Restorer { archive: &mut archive, file, name: &name, most, is_document, done };
     let Restored { text, edits } = restorer.restore_all(input.bytes())?;
     let done = restorer.done;
     if edits.is_empty() && text == input.bytes() {
@@ -72,6 +74,12 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
+/// Whether a text is a single JSON value.
+fn is_document(text: &[u8]) -> bool {
+    let source = str::from_utf8(text).ok().and_then(|text| Source::of_file(text).ok());
+    source.is_some_and(|source| source.values().nth(1).is_none())
+}
+
 /// The restoration of one text.
 struct Restorer<'p, 'a> {
     archive: &'p mut Archive<'a>,
@@ -81,6 +89,8 @@ struct Restorer<'p, 'a> {
     name: &'p str,
     /// The most rounds to put back.
     most: usize,
+    /// Whether the text is a single JSON value.
+    is_document: bool,
     done: RestoredRounds,
 }
 
@@ -231,7 +241,7 @@ impl Restorer<'_, '_> {
             }
             let mut step = self.restore_beginning(restored, &mut rounds)?;
             if !step.is_change {
-                step = self.restore_document(step.restored, false, &mut rounds)?;
+                step = self.restore_document(step.restored, None, &mut rounds)?;
             }
             restored = step.restored;
             if !step.is_change {
@@ -271,7 +281,7 @@ impl Restorer<'_, '_> {
         let mut restored = Restored::of(Cow::Borrowed(line));
         loop {
             restored = self.restore_known(restored, Some((number, lines)), rounds)?;
-            let step = self.restore_document(restored, true, rounds)?;
+            let step = self.restore_document(restored, Some(number), rounds)?;
             restored = step.restored;
             if !step.is_change {
                 return Ok(restored.joined());
@@ -351,37 +361,48 @@ impl Restorer<'_, '_> {
     }
 
     /// Puts back the messages of the last round of a document that grew.
-    fn restore_document<'t>(&mut self, text: Restored<'t>, is_line: bool, rounds: &mut Rounds) -> Result<Step<'t>> {
-        // The record of what was put back says whether a summary stands before it.
-        let may_have_more = rounds.last.is_none() || rounds.before_last().is_some();
-        if self.archive.by_summary.is_empty() || !may_have_more {
+    fn restore_document<'t>(
+        &mut self,
+        text: Restored<'t>,
+        line: Option<usize>,
+        rounds: &mut Rounds,
+    ) -> Result<Step<'t>> {
+        let may_be = self.archive.has_traces() && rounds.number < rounds.most;
+        if !may_be || line.is_none() && !self.is_document {
             return Ok(Step::none(text));
         }
         let text = text.joined();
         let formats: Vec<_> = self.archive.formats.iter().filter_map(|name| by_name(name)).collect();
         let Ok(document) = str::from_utf8(&text) else { return Ok(Step::none(Restored::of(text))) };
-        let regrown = regrown::regrown(document, &formats, |hash| self.record_of_summary(hash, rounds))?;
-        let Some(Regrown { edits, record, summary_sha256, shortened }) = regrown else {
-            return Ok(Step::none(Restored::of(text)));
-        };
-        if is_line && edits.iter().any(PutBack::has_line_end) {
-            return Err(self.refused(None, &RestoreError::DoesNotFit.to_string()));
+        let regrown = regrown::regrown(document, &formats, |trace| self.record_with(trace, line, rounds))?;
+        let Some(Regrown { edits, record, shortened }) = regrown else { return Ok(Step::none(Restored::of(text))) };
+        if line.is_some() && edits.iter().any(PutBack::has_line_end) {
+            return Err(self.refused(line, &RestoreError::DoesNotFit.to_string()));
         }
-        rounds.seen.insert(summary_sha256);
+        rounds.seen.insert(record.number.to_string());
         rounds.add(&record);
         self.done.unproved = true;
         self.done.shortened += shortened;
         Ok(Step { restored: Restored { text, edits }, is_change: true })
     }
 
-    /// Returns the record of the compaction that left a summary with this hash, if its round is to be put back.
-    fn record_of_summary(&mut self, hash: &str, rounds: &Rounds) -> Result<Option<Record>> {
-        let Some(places) = self.archive.by_summary.get(hash).filter(|_| !rounds.seen.contains(hash)).cloned() else {
+    /// Returns the record of the compaction that left a trace in a document, if its round is to be put back. Of several
+    /// that shortened a message alike, the last one.
+    fn record_with(&mut self, trace: &Trace, line: Option<usize>, rounds: &Rounds) -> Result<Option<Record>> {
+        let places = self.archive.with_trace(trace, line);
+        if places.is_empty() {
             return Ok(None);
-        };
-        let records = self.archive.read(&places)?;
-        let one = restoring::of_one_original(records, self.file, None, Record::has_same_messages);
-        let one = one.map_err(|why| self.refused(None, &why.to_string()))?.into_iter().next();
+        }
+        let mut records = self.archive.read(&places)?;
+        records.retain(|record| !rounds.seen.contains(&record.number.to_string()));
+        if matches!(trace, Trace::Shortened(_)) {
+            records.drain(..records.len().saturating_sub(1));
+        }
+        if records.is_empty() {
+            return Ok(None);
+        }
+        let one = restoring::of_one_original(records, self.file, line, Record::has_same_messages);
+        let one = one.map_err(|why| self.refused(line, &why.to_string()))?.into_iter().next();
         Ok(one.filter(|record| rounds.take(record)))
     }
 

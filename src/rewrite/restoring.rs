@@ -3,12 +3,13 @@
 //! A text is a line if conversations stand one a line, and otherwise a whole source. Its hash proves that the text at
 //! hand is the one that was written. Nothing here trusts a record: a forged one leads nowhere.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::hash::{Hasher, sha256};
 use crate::rewrite::{self, Edit, Replaces};
@@ -187,6 +188,19 @@ pub(crate) struct Record {
     #[serde(default)]
     indices: Vec<usize>,
     messages: Vec<String>,
+    /// The hashes of messages that stayed, as the compaction left them, by their indices: of those that it shortened, and of
+    /// those before the kept part.
+    #[serde(default)]
+    shortened: BTreeMap<usize, String>,
+    #[serde(default)]
+    pub(crate) pinned: BTreeMap<usize, String>,
+}
+
+/// Returns the hash of a JSON value, however it is laid out; `None` if the text is not one.
+pub(crate) fn value_hash(json: &str) -> Option<String> {
+    let mut value: Value = serde_json::from_str(json).ok()?;
+    value.sort_all_objects();
+    Some(sha256(value.to_string().as_bytes()))
 }
 
 /// The reason why a text cannot be restored.
@@ -363,11 +377,10 @@ impl Record {
         places.iter().map(message).collect()
     }
 
-    /// Returns the messages that were shortened, as they were.
-    pub(crate) fn shortened(&self) -> impl Iterator<Item = &str> {
-        let removed: BTreeSet<usize> = self.removed_places().into_iter().collect();
-        let shortened = self.messages.iter().enumerate().filter(move |(place, _)| !removed.contains(place));
-        shortened.map(|(_, message)| message.as_str())
+    /// Returns the messages that were shortened, as they were, each with the hash of what was left of it.
+    pub(crate) fn shortened(&self) -> impl Iterator<Item = (&str, &str)> {
+        let messages = self.indices.iter().zip(&self.messages);
+        messages.filter_map(|(index, message)| Some((self.shortened.get(index)?.as_str(), message.as_str())))
     }
 
     /// Returns the string, or null, that stood where a summary beside the messages stands.

@@ -155,6 +155,7 @@ fn lines_go_back_one_by_one() {
             "indices",
             "messages",
             "summary_sha256",
+            "pinned",
             "line",
             "original_sha256",
             "result_sha256",

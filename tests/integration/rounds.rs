@@ -168,11 +168,55 @@ fn a_summary_of_several_records_names_them() {
     }
 }
 
-/// A run that only prunes keeps the whole messages.
+/// What a client changed in a document stays, and the removed messages stand where the summary stood.
 #[test]
-fn pruned_messages_are_whole_in_the_archive() {
+fn what_a_client_changed_in_a_document_stays() {
     let folder = tempfile::tempdir().expect("a folder");
     let (archive, file) = (path(folder.path(), "a.jsonl"), path(folder.path(), "chat.json"));
+    let system = |text: &str| json!({"role": "system", "content": text});
+    let said = [vec![system("S1"), system("S2")], messages("Mia", 0..12)].concat();
+    fs::write(&file, Value::from(said.clone()).to_string()).expect("written");
+    let result = compacted(&archive, &["--keep", "messages:3"], &file);
+    let short: Vec<Value> = serde_json::from_str(&result).expect("JSON");
+    assert_eq!(short.len(), 6);
+    let with = |front: &[Value]| [front, &short[2..], &messages("Eva", 12..14)].concat();
+    for front in [
+        vec![],
+        said[..1].to_vec(),
+        said[1..2].to_vec(),
+        said[..2].to_vec(),
+        vec![system("new")],
+        [&said[..1], &[system("new")], &said[1..2]].concat(),
+    ] {
+        let back = restore(&archive, &[], &Value::from(with(&front)).to_string());
+        let value: Value = serde_json::from_str(&back.stdout).expect("JSON");
+        assert_eq!(value, Value::from([&front, &said[2..], &messages("Eva", 12..14)].concat()));
+    }
+}
+
+#[test]
+fn a_shortened_message_that_was_edited_stays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (archive, file) = (path(folder.path(), "a.jsonl"), path(folder.path(), "chat.json"));
+    let said = calls(9);
+    fs::write(&file, Value::from(said.clone()).to_string()).expect("written");
+    let pruned = ["--keep", "messages:999", "--fit", "tokens:9000", "--prune", "results"];
+    let result = compacted(&archive, &pruned, &file);
+    let mut short: Vec<Value> = serde_json::from_str(&result).expect("JSON");
+    let edited = format!("{} edited by hand", short[2]["content"].as_str().expect("text"));
+    assert_ne!(short[2], said[2]);
+    short[2]["content"] = edited.as_str().into();
+    short.extend(messages("Eva", 0..2));
+    let back = restore(&archive, &[], &format!("{:#}", Value::from(short)));
+    let mut expected = [said, messages("Eva", 0..2)].concat();
+    expected[2]["content"] = edited.into();
+    let value: Value = serde_json::from_str(&back.stdout).expect("JSON");
+    assert_eq!(value, Value::from(expected));
+    assert!(back.stderr.contains("not proved by hash; 1 message"), "{back:?}");
+}
+
+/// Returns a conversation with so many calls and long results.
+fn calls(number: usize) -> Vec<Value> {
     let call = |id: usize| json!([{"id": format!("c{id}"), "type": "function", "function": {"name": "ls", "arguments": "{}"}}]);
     let pair = |id: usize| {
         let result = "a file and a folder, ".repeat(300);
@@ -181,8 +225,15 @@ fn pruned_messages_are_whole_in_the_archive() {
             json!({"role": "tool", "tool_call_id": format!("c{id}"), "content": result}),
         ]
     };
-    let mut said = messages("Mia", 0..1);
-    said.extend((0..9).flat_map(pair));
+    messages("Mia", 0..1).into_iter().chain((0..number).flat_map(pair)).collect()
+}
+
+/// A run that only prunes keeps the whole messages.
+#[test]
+fn pruned_messages_are_whole_in_the_archive() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (archive, file) = (path(folder.path(), "a.jsonl"), path(folder.path(), "chat.json"));
+    let said = calls(9);
     fs::write(&file, Value::from(said.clone()).to_string()).expect("written");
     let result = compacted(&archive, &["--keep", "messages:999", "--fit", "tokens:9000", "--prune", "results"], &file);
     let record = &records(&archive)[0];
