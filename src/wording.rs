@@ -13,6 +13,16 @@ pub(crate) fn counted<N: Display + PartialEq + From<u8>>(number: N, noun: &str) 
     format!("{number} {noun}{ending}")
 }
 
+/// Returns a number, its noun, and the verb that agrees with them: `1 file is`, `2 files are`.
+pub(crate) fn counted_and<N: Display + PartialEq + From<u8>>(
+    number: N,
+    noun: &str,
+    [one, several]: [&str; 2],
+) -> String {
+    let verb = if number == N::from(1) { one } else { several };
+    format!("{} {verb}", counted(number, noun))
+}
+
 /// Returns a number with a comma between thousands: `10,655`.
 #[cfg(feature = "cli")]
 pub(crate) fn grouped(number: u64) -> String {

@@ -70,10 +70,12 @@ pub(crate) enum CompactionEvent<'h> {
     Earlier(&'h [EarlierSummary]),
     /// Secrets were masked: the number of each kind.
     Redacted(&'h BTreeMap<&'static str, u64>),
-    /// Secrets are masked in all that is written, with the number of places of each kind.
+    /// Secrets are masked in all that is written.
     MaskedAll {
-        /// The places.
-        counts: &'h BTreeMap<&'static str, u64>,
+        /// The number of each kind.
+        secrets: &'h BTreeMap<&'static str, u64>,
+        /// The number of places.
+        places: u64,
         /// Whether nothing is written.
         is_planned: bool,
     },

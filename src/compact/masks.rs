@@ -5,7 +5,7 @@
 //! between them, ids and names, keys, lines that are not JSON. The archive and the record of a restoration get what was
 //! there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use crate::exit::Failure;
@@ -32,7 +32,10 @@ struct ConversationMasks {
     edits: Range<usize>,
     /// By how many bytes the edits before them made the text longer.
     shift: isize,
-    counts: BTreeMap<&'static str, u64>,
+    /// The number of masked places of each kind.
+    places: BTreeMap<&'static str, u64>,
+    /// The number of secrets of each kind, however often each is there.
+    secrets: BTreeMap<&'static str, u64>,
     /// The messages with masks.
     marks: Vec<(usize, MaskMark)>,
 }
@@ -53,11 +56,13 @@ impl FileMasks {
         let values = source.values().map(|value| (value.span(), Some(value)));
         let mut parts: Vec<_> = values.chain(source.broken_lines().iter().cloned().map(|line| (line, None))).collect();
         parts.sort_by_key(|(span, _)| span.start);
+        let mut seen = HashSet::new();
         for (span, value) in parts {
             // A line is masked alike whatever stands on others.
             if by_line {
                 redactor = Redactor::default();
                 redactor.reserve_placeholders(&text[span.clone()]);
+                seen.clear();
             }
             let edits = match value {
                 Some(value) => redactor.edits_in(value, &data, &[], 0),
@@ -66,8 +71,11 @@ impl FileMasks {
             for edit in edits {
                 let owner = starts.partition_point(|start| *start <= edit.range.start).saturating_sub(1);
                 if let Some(own) = masks.conversations.get_mut(owner) {
-                    for (kind, _) in redactor.masks_in([&*edit.text].into_iter()) {
-                        *own.counts.entry(kind).or_default() += 1;
+                    for (kind, number) in redactor.masks_in([&*edit.text].into_iter()) {
+                        *own.places.entry(kind).or_default() += 1;
+                        if seen.insert((owner, kind, number)) {
+                            *own.secrets.entry(kind).or_default() += 1;
+                        }
                     }
                 }
                 masks.edits.push(edit);
@@ -122,8 +130,13 @@ impl FileMasks {
     }
 
     /// Returns how many places of each kind are masked in a conversation.
-    pub(crate) fn counts(&self, at: usize) -> &BTreeMap<&'static str, u64> {
-        &self.conversations[at].counts
+    pub(crate) fn places(&self, at: usize) -> &BTreeMap<&'static str, u64> {
+        &self.conversations[at].places
+    }
+
+    /// Returns how many secrets of each kind are masked in a conversation, however often each is there.
+    pub(crate) fn secrets(&self, at: usize) -> &BTreeMap<&'static str, u64> {
+        &self.conversations[at].secrets
     }
 
     /// Returns the indices of a conversation's messages with masks, in order.

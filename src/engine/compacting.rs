@@ -177,7 +177,7 @@ impl Task<'_> {
         let sizes = compaction.tokens_before.zip(row.tokens_after);
         let sizes = sizes.filter(|_| self.settings.stderr.closes && is_alone && row.status == Status::Compacted);
         let cutoff = if row.summary_tokens.is_some() { compaction.plan.cutoff } else { 0 };
-        let masked = compaction.masked;
+        let masked = masked.and_then(|_| self.masked_secrets(at)).map_or(0, |secrets| secrets.values().sum());
         let ending = sizes.map(|sizes| Ending { source: source.to_owned(), sizes, cutoff, masked });
         let skipped_lines = document.broken_lines.len();
         result.rows.push(ReportRow { saving, page, ending, skipped_lines, ..row });

@@ -23,8 +23,8 @@ impl Task<'_> {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
             let mut compaction = self.compact_one(document, &source, at, &arena, result)?;
-            let masked_places = self.masked_places(at);
-            if !compaction.is_change() && masked_places.is_none() {
+            let masked_secrets = self.masked_secrets(at);
+            if !compaction.is_change() && masked_secrets.is_none() {
                 continue;
             }
             let masks = compaction.redactor.take();
@@ -36,7 +36,7 @@ impl Task<'_> {
                 self.policy.redact.is_on().then(|| page::mask_both(transcript, edits, masks, &arena)).transpose()?;
             let tally = &Tally::new(self.policy.counter, &transcript.messages);
             diffs.push_str(
-                &Diff { source: &source, transcript, masked, tally, plan, summary, edits, pruned, masked_places }
+                &Diff { source: &source, transcript, masked, tally, plan, summary, edits, pruned, masked_secrets }
                     .draw(),
             );
         }

@@ -55,15 +55,20 @@ impl Task<'_> {
 
     /// Returns how many places of each kind are masked in a conversation, if any are.
     pub(super) fn masked_places(&self, at: usize) -> Option<&BTreeMap<&'static str, u64>> {
-        self.unmasked.map(|unmasked| unmasked.masks.counts(at)).filter(|counts| !counts.is_empty())
+        self.unmasked.map(|unmasked| unmasked.masks.places(at)).filter(|places| !places.is_empty())
     }
 
-    /// Reports the places that are masked in a conversation, or would be.
+    /// Returns how many secrets of each kind are masked in a conversation, if any are, however often each is there.
+    pub(super) fn masked_secrets(&self, at: usize) -> Option<&BTreeMap<&'static str, u64>> {
+        self.unmasked.map(|unmasked| unmasked.masks.secrets(at)).filter(|secrets| !secrets.is_empty())
+    }
+
+    /// Reports the secrets that are masked in a conversation, or would be.
     pub(super) fn note_masks(&self, source: &str, at: usize, result: &mut TaskResult) {
-        if let Some(counts) = self.masked_places(at) {
+        if let Some((secrets, places)) = self.masked_secrets(at).zip(self.masked_places(at)) {
             result.note_compacted(true);
             let is_planned = self.settings.action.is_read_only();
-            let what = CompactionEvent::MaskedAll { counts, is_planned };
+            let what = CompactionEvent::MaskedAll { secrets, places: places.values().sum(), is_planned };
             self.notify(Event::Compacting { source, what, reader: None });
         }
     }

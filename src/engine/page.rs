@@ -156,7 +156,7 @@ pub(super) fn check(file: &Path, others: &[&Path]) -> Result<()> {
         let message = format!("--html {name} is another file of this command; name one of its own");
         return Err(Failure::usage(message).into());
     }
-    output::check(Some(file))
+    output::check(Some(file)).map_err(|error| Failure::unreadable(format!("--html {error}")).into())
 }
 
 /// Writes the page. It is not in its place yet. It is as private as the most private of the inputs.
@@ -164,7 +164,7 @@ pub(super) fn check(file: &Path, others: &[&Path]) -> Result<()> {
 /// # Errors
 /// It cannot be written; an earlier page stays unchanged.
 pub(super) fn write(page: &str, file: &Path, inputs: &Inputs) -> Result<CompleteFile> {
-    let mut written = OutputFile::begin(Some(file), None, inputs.readers())?;
+    let mut written = OutputFile::begin_as(format!("--html {}", file.display()), file, None, inputs.readers())?;
     written.write(page.as_bytes())?;
     written.complete(None)
 }

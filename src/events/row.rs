@@ -111,7 +111,7 @@ pub(crate) struct Ending {
     pub(crate) sizes: (u64, u64),
     /// The index of the first kept message; 0 if nothing was summarized.
     pub(crate) cutoff: usize,
-    /// The number of places with masked secrets, with `--redact=all`.
+    /// The number of masked secrets, with `--redact=all`.
     pub(crate) masked: u64,
 }
 

@@ -84,7 +84,12 @@ pub(crate) fn check(output: Option<&Path>) -> Result<()> {
 
 /// Returns the error that a file cannot be written.
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::unreadable(wording::unwritable(path.display(), error))
+    unwritable_as(&path.display().to_string(), error)
+}
+
+/// Returns the error that a file of this name cannot be written.
+fn unwritable_as(name: &str, error: &io::Error) -> Failure {
+    Failure::unreadable(wording::unwritable(name, error))
 }
 
 /// Returns the error that standard output cannot be written.
@@ -123,8 +128,8 @@ fn write_stdout(bytes: &[u8]) -> Result<bool> {
 /// A result while it is written: standard output gets it at once, a file once it is whole.
 pub(crate) struct OutputFile {
     sink: OutputSink,
-    /// The path that the user gave.
-    path: PathBuf,
+    /// What errors call it: the path that the user gave.
+    name: String,
 }
 
 enum OutputSink {
@@ -141,7 +146,20 @@ impl OutputFile {
     /// # Errors
     /// The file cannot be created.
     pub(crate) fn begin(path: Option<&Path>, compression: Option<Compression>, readers: &Readers) -> Result<Self> {
-        let Some(path) = file(path) else { return Ok(OutputFile { sink: OutputSink::Stdout, path: PathBuf::new() }) };
+        let Some(path) = file(path) else { return Ok(OutputFile { sink: OutputSink::Stdout, name: String::new() }) };
+        OutputFile::begin_as(path.display().to_string(), path, compression, readers)
+    }
+
+    /// Begins a file that errors call by `name`.
+    ///
+    /// # Errors
+    /// The file cannot be created.
+    pub(crate) fn begin_as(
+        name: String,
+        path: &Path,
+        compression: Option<Compression>,
+        readers: &Readers,
+    ) -> Result<Self> {
         let begun = || {
             Ok(match OutputTarget::of(path)? {
                 OutputTarget::Device(path) => OutputSink::Device(OpenOptions::new().write(true).open(path)?),
@@ -152,8 +170,10 @@ impl OutputFile {
                 }
             })
         };
-        let sink = begun().map_err(|error| unwritable(path, &error))?;
-        Ok(OutputFile { sink, path: path.to_owned() })
+        match begun() {
+            Ok(sink) => Ok(OutputFile { sink, name }),
+            Err(error) => Err(unwritable_as(&name, &error).into()),
+        }
     }
 
     /// Writes the next parts, small ones together. Returns whether the output still has a reader.
@@ -196,7 +216,7 @@ impl OutputFile {
             OutputSink::File(_, Some(packing)) => packing.write_all(bytes),
             OutputSink::File(file, None) => file.file.write_all(bytes),
         };
-        Ok(written.map(|()| true).map_err(|error| unwritable(&self.path, &error))?)
+        Ok(written.map(|()| true).map_err(|error| unwritable_as(&self.name, &error))?)
     }
 
     /// Completes the file, with the mode and times of `like`. It is not in its place yet.
@@ -204,19 +224,19 @@ impl OutputFile {
     /// # Errors
     /// It cannot be written; the earlier file stays unchanged.
     pub(crate) fn complete(self, like: Option<&Metadata>) -> Result<CompleteFile> {
-        let OutputFile { sink, path } = self;
-        let OutputSink::File(file, packing) = sink else { return Ok(CompleteFile { file: None, path }) };
+        let OutputFile { sink, name } = self;
+        let OutputSink::File(file, packing) = sink else { return Ok(CompleteFile { file: None, name }) };
         let completed = packing.map_or(Ok(()), Compressor::end).and_then(|()| file.finish(like));
-        completed.map_err(|error| unwritable(&path, &error))?;
-        Ok(CompleteFile { file: Some(file), path })
+        completed.map_err(|error| unwritable_as(&name, &error))?;
+        Ok(CompleteFile { file: Some(file), name })
     }
 }
 
 /// A file that is written and synced, and not in its place yet; or a stream, which has all of it already.
 pub(crate) struct CompleteFile {
     file: Option<AtomicFile>,
-    /// The path that the user gave.
-    path: PathBuf,
+    /// What errors call it: the path that the user gave.
+    name: String,
 }
 
 impl CompleteFile {
@@ -231,7 +251,7 @@ impl CompleteFile {
     /// It cannot take its place; the earlier file stays unchanged.
     pub(crate) fn put(self) -> Result<()> {
         let put = self.file.map_or(Ok(()), AtomicFile::persist);
-        Ok(put.map_err(|error| unwritable(&self.path, &error))?)
+        Ok(put.map_err(|error| unwritable_as(&self.name, &error))?)
     }
 }
 
@@ -248,7 +268,7 @@ pub(crate) fn copied(from: &Path, to: &Path) -> Result<CompleteFile> {
         file.finish(Some(&like)).map(|()| Some(file))
     };
     let file = copied().map_err(|error| unwritable(to, &error))?;
-    Ok(CompleteFile { file, path: to.to_owned() })
+    Ok(CompleteFile { file, name: to.display().to_string() })
 }
 
 /// Refuses a copy that would replace another file.

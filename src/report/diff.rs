@@ -67,7 +67,7 @@ pub(crate) struct Diff<'d, 'a> {
     /// The effect of the rules of `--prune`.
     pub(crate) pruned: &'d Pruned,
     /// How many places of each kind were masked before all else, with `--redact=all`.
-    pub(crate) masked_places: Option<&'d BTreeMap<&'static str, u64>>,
+    pub(crate) masked_secrets: Option<&'d BTreeMap<&'static str, u64>>,
 }
 
 /// A step from the old messages to the new ones.
@@ -152,12 +152,12 @@ impl Diff<'_, '_> {
     /// Draws the diff, with its colours; nothing where nothing was changed.
     pub(crate) fn draw(&self) -> String {
         let mut out = self.draw_steps(self.source, "compacted", &self.steps());
-        if let Some(places) = self.masked_places {
+        if let Some(secrets) = self.masked_secrets {
             if out.is_empty() {
                 out = header(self.source, "compacted");
             }
-            let masked = counted(places.values().sum::<u64>(), "secret");
-            push(&mut out, HUNK, "@@", &format!(" {masked} masked ({}) @@", by_kind(places)));
+            let masked = counted(secrets.values().sum::<u64>(), "secret");
+            push(&mut out, HUNK, "@@", &format!(" {masked} masked ({}) @@", by_kind(secrets)));
         }
         out
     }
@@ -336,7 +336,7 @@ mod tests {
         let edits: Vec<Edit> = shortened.map(edit).into_iter().collect();
         let (edits, pruned) = (edits.as_slice(), &Pruned::default());
         let tally = &Tally::new(Counter::DEFAULT, &transcript.messages);
-        Diff { source: "a.json", transcript, masked: None, tally, plan, summary, edits, pruned, masked_places: None }
+        Diff { source: "a.json", transcript, masked: None, tally, plan, summary, edits, pruned, masked_secrets: None }
             .draw()
     }
 

@@ -23,9 +23,8 @@ use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Removal;
 use crate::sanitize::{sanitize, sanitize_line};
 use crate::settings::Volume;
-use crate::transcript::reset::ResetCounts;
 use crate::transcript::view::Arena;
-use crate::wording::{counted, grouped, readable_source, reason};
+use crate::wording::{counted, counted_and, grouped, readable_source, reason};
 
 /// Reports events on standard error, as many as the volume allows.
 #[derive(Debug, Clone, Copy)]
@@ -96,13 +95,10 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             (Usual, of(source, format!("{found} of its provider's rules {done} (--repair {how})")))
         }
         Event::CallsRemoved { source, calls, is_planned } => {
-            let removed = match (is_planned, calls) {
-                (true, _) => "would be removed",
-                (false, 1) => "is removed",
-                (false, _) => "are removed",
-            };
-            let calls = counted(calls as u64, "call");
-            (Usual, of(source, format!("{calls} {removed}, since the format has no way to write a result for it")))
+            let them = if calls == 1 { "it" } else { "them" };
+            let removed = counted_and(calls as u64, "call", if is_planned { ["would be"; 2] } else { ["is", "are"] });
+            let why = format!("since the format has no way to write a result for {them}");
+            (Usual, of(source, format!("{removed} removed, {why}")))
         }
         Event::PrunedOnly(PrunedOnly { only, conversations, tokens }) => {
             let what = format!("nothing would be summarized; {} tokens would be pruned", grouped(*tokens));
@@ -173,8 +169,10 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
         }
         CompactionEvent::AskedAgain(refusal) => (Verbose, format!("{refusal}; asked once more")),
         CompactionEvent::Part { messages, part } => {
+            let (are, themselves) = if part == 1 { ("is", "itself") } else { ("are", "themselves") };
             let text = format!(
-                "the next {part} of {messages} messages are summarized by themselves, since not all fit the summarizer"
+                "the next {part} of {messages} messages {are} summarized by {themselves}, since not all fit the \
+                 summarizer"
             );
             (Verbose, text)
         }
@@ -200,18 +198,20 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
         }
         CompactionEvent::WithoutLedger(fault) => (Quiet, format!("{fault}; the summary has no ledger beside it")),
         CompactionEvent::Summarized { messages, tokens, is_note: true, .. } => {
-            (Usual, format!("a note of {tokens} tokens replaces {messages} messages"))
+            (Usual, format!("a note of {tokens} tokens replaces {}", counted(messages as u64, "message")))
         }
         CompactionEvent::Summarized { messages, tokens, billed, cached, is_note: false } => {
-            let counted = billed.map(counted_by_provider).unwrap_or_default();
+            let billed = billed.map(counted_by_provider).unwrap_or_default();
             let cached = if cached { "; from the cache" } else { "" };
-            (Verbose, format!("{messages} messages became a summary of {tokens} tokens{counted}{cached}"))
+            let messages = counted(messages as u64, "message");
+            (Verbose, format!("{messages} became a summary of {tokens} tokens{billed}{cached}"))
         }
         CompactionEvent::Redacted(counts) if counts.is_empty() => return None,
-        CompactionEvent::MaskedAll { counts, is_planned } => {
-            let would_be = if is_planned { "would be" } else { "are" };
-            let masked = counted(counts.values().sum::<u64>(), "secret");
-            (Usual, format!("{masked} {would_be} masked in all that is written ({})", by_kind(counts)))
+        CompactionEvent::MaskedAll { secrets, places, is_planned } => {
+            let verbs = if is_planned { ["would be"; 2] } else { ["is", "are"] };
+            let masked = counted_and(secrets.values().sum::<u64>(), "secret", verbs);
+            let (kinds, places) = (by_kind(secrets), counted(places, "place"));
+            (Usual, format!("{masked} masked in all that is written ({kinds}; in {places})"))
         }
         CompactionEvent::SecretsLeft(counts) => {
             let left = counted(counts.values().sum::<u64>(), "secret");
@@ -222,7 +222,7 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
         }
         CompactionEvent::Redacted(counts) => {
             let places: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-            (Verbose, format!("secrets were masked: {}", places.join(", ")))
+            (Verbose, format!("places where secrets were masked: {}", places.join(", ")))
         }
         CompactionEvent::Earlier([]) => return None,
         CompactionEvent::Earlier(earlier) => {
@@ -244,7 +244,7 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
         CompactionEvent::Economy(economy) => (Verbose, economy.sentence(false, reader)),
         CompactionEvent::Thinking(_) => return None,
         CompactionEvent::Reset(counts, _) if counts.is_none() => return None,
-        CompactionEvent::Reset(counts, format) => (Usual, reset(counts, format)),
+        CompactionEvent::Reset(counts, format) => (Usual, counts.sentence(format)),
     })
 }
 
@@ -351,15 +351,6 @@ fn thinking(removal: &Removal) -> Vec<String> {
     lines
 }
 
-/// Describes what is reset in messages that stay.
-fn reset(counts: ResetCounts, format: &str) -> String {
-    let ResetCounts { sizes, parents } = counts;
-    let of = |number: usize, what: &str| (number > 0).then(|| counted(number as u64, what));
-    let parts = [of(sizes, "recorded size"), of(parents, "parent")];
-    let parts = parts.into_iter().flatten().collect::<Vec<_>>().join(" and ");
-    format!("{parts} reset in what stays, as the agent of {format} does after a compaction")
-}
-
 /// Draws a conversation and its plan. The user asked for it, so it is shown at any volume.
 fn picture(
     source: &str,
@@ -421,7 +412,7 @@ fn restored(archive: &Path, done: &RestoredRounds, all: usize, damaged: Option<&
     if done.unproved {
         let left = match done.shortened {
             0 => String::new(),
-            number => format!("; {} stay shortened", counted(number as u64, "message")),
+            number => format!("; {} shortened", counted_and(number as u64, "message", ["stays", "stay"])),
         };
         print_line(&format!("{rounds} put back into a document that grew, not proved by hash{left}"));
     } else if done.rounds > 1 {
@@ -433,7 +424,8 @@ fn restored(archive: &Path, done: &RestoredRounds, all: usize, damaged: Option<&
     }
     let lines = done.lines.len();
     if lines > 0 && lines < all {
-        print_line(&format!("{lines} of {all} lines were put back; {archive} has nothing of the others"));
+        let were = if lines == 1 { "was" } else { "were" };
+        print_line(&format!("{lines} of {all} lines {were} put back; {archive} has nothing of the others"));
     }
 }
 

@@ -229,8 +229,8 @@ pub(crate) trait OrderRules {
         Vec::new()
     }
 
-    /// Returns the edits that move such an entry behind the result.
-    fn move_behind(&self, _transcript: &Transcript<'_>, _entry: &MisplacedEntry<'_>) -> Vec<Edit> {
+    /// Returns the edits that move such entries behind the results.
+    fn move_misplaced(&self, _transcript: &Transcript<'_>) -> Vec<Edit> {
         Vec::new()
     }
 

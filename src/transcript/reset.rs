@@ -2,6 +2,7 @@
 //! would compact again at once, or not find the summary.
 
 use crate::transcript::edit::Edit;
+use crate::wording::counted;
 
 /// An edit of an entry that stays beside a summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +43,20 @@ impl ResetCounts {
             entries.len()
         };
         ResetCounts { sizes: count(ResetKind::Size), parents: count(ResetKind::Parent) }
+    }
+
+    /// Returns what was done, as a sentence; `format` is the name of the agent's format.
+    pub(crate) fn sentence(self, format: &str) -> String {
+        // Codex records the size of the whole context.
+        let (agent, size) = if format == "codex" { ("Codex", "that of the result") } else { ("Claude Code", "zero") };
+        let set = (self.sizes > 0).then(|| format!("set {} to {size}", counted(self.sizes as u64, "recorded size")));
+        let tied = match self.parents {
+            0 => None,
+            1 => Some("tied 1 line to the one before it".to_owned()),
+            parents => Some(format!("tied {parents} lines to those before them")),
+        };
+        let done: Vec<String> = set.into_iter().chain(tied).collect();
+        format!("tcompact {}, as {agent} does after a compaction", done.join(" and "))
     }
 
     /// Whether there is none.

@@ -173,6 +173,8 @@ tcompact -i < chat.json
 tcompact --report - chat.json
 tcompact --report nowhere/r.jsonl chat.json
 tcompact --report chat.json chat.json
+tcompact --html nowhere/p.html chat.json
+tcompact --keep messages:2 --html /dev/full -o out.json chat.json
 tcompact --archive chat.json chat.json
 tcompact --restore nowhere.jsonl chat.json
 tcompact --restore other.jsonl --keep messages:2 chat.json

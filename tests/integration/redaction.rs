@@ -323,6 +323,31 @@ fn what_stays_with_its_secrets_is_told_by_kind() {
 }
 
 #[test]
+fn secrets_are_counted_alike_however_often_each_is_there() {
+    let [github, ..] = secrets();
+    let chat = |times: usize| {
+        let said = vec![json!({"role": "user", "content": github}); times];
+        Value::from(said).to_string()
+    };
+    let told = |flags: &[&str], times: usize| {
+        let run = run(tcompact().args(["--trigger", "tokens:99999"]).args(flags), chat(times).as_bytes());
+        assert_eq!(run.code, 0, "{run:?}");
+        run.stderr + &run.stdout
+    };
+    let cases: [(&[&str], usize, &str); 5] = [
+        (&["--redact"], 3, "--redact leaves 1 secret in kept messages (1 github token); --redact=all masks it too"),
+        (&["--redact=all"], 3, "1 secret is masked in all that is written (1 github token; in 3 places)"),
+        (&["--redact=all"], 1, "1 secret is masked in all that is written (1 github token; in 1 place)"),
+        (&["--redact=all", "-n"], 3, "1 secret would be masked in all that is written (1 github token; in 3 places)"),
+        (&["--redact=all", "--diff"], 3, "1 secret masked (1 github token)"),
+    ];
+    for (flags, times, sentence) in cases {
+        let told = told(flags, times);
+        assert!(told.contains(sentence), "{flags:?}: {sentence} in {told}");
+    }
+}
+
+#[test]
 fn the_flag_takes_its_value_in_every_layer() {
     let folder = tempfile::tempdir().expect("a folder");
     let (config, input) = (path(folder.path(), "config.toml"), path(folder.path(), "in.json"));

@@ -5,10 +5,11 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::laws::bricks::{Bricks, Generated, file, generated};
-use crate::laws::lawful::{found, mended};
+use crate::laws::lawful::{found, mended, with_document};
 use crate::laws::tests::cases;
 use crate::laws::transcripts::read;
-use crate::rewrite::repair::Repair;
+use crate::rewrite::repair::{Repair, repair_round};
+use crate::rewrite::{Edit, pieces};
 use crate::transcript::formats::{FORMATS, by_name};
 
 /// A change of the value at some place.
@@ -204,6 +205,72 @@ fn each_fault_has_its_sentence_and_its_repair() {
         assert_eq!(sentences.first().map(String::as_str), Some(sentence), "{source}");
         let text = mended(&source, format, Repair::Drop).expect("a user is left");
         assert_eq!((text, found(&repaired, format)), (repaired, Vec::new()), "{source}");
+    }
+}
+
+/// Returns a session of pi in which each entry follows the one before it: a word for each, `c1` for a call, `r1` for its
+/// result, and anything else for a compaction.
+fn session_of_pi(words: &[String]) -> String {
+    let mut lines = vec![
+        json!({"type": "session", "id": "s", "timestamp": "t", "cwd": "/"}),
+        json!({"type": "message", "id": "u", "parentId": null, "message": {"role": "user", "content": "u"}}),
+    ];
+    for word in words {
+        let parent = lines.last().filter(|_| lines.len() > 1).map_or(json!(null), |last| last["id"].clone());
+        let mut line = json!({"type": "message", "id": word, "parentId": parent});
+        match word.split_at(1) {
+            ("c", call) => {
+                let call = json!({"type": "toolCall", "id": call, "name": "f", "arguments": {}});
+                line["message"] = json!({"role": "assistant", "content": [call]});
+            }
+            ("r", call) => line["message"] = json!({"role": "toolResult", "toolCallId": call, "content": "r"}),
+            _ => {
+                line["type"] = json!("compaction");
+                line["summary"] = json!("s");
+                line["firstKeptEntryId"] = json!("u");
+            }
+        }
+        lines.push(line);
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn compactions_between_calls_and_results_move_in_one_round() {
+    const MANY: usize = 600;
+    let words = |text: String| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
+    let each = |text: &dyn Fn(usize) -> String| words((0..MANY).map(text).collect());
+    let run = |first: &str, last: &str| {
+        let all: String = (0..MANY).map(|at| format!("x{at} ")).collect();
+        words(format!("{first} {all} {last}"))
+    };
+    let cases = [
+        ("one in each pair", each(&|at| format!("c{at} x{at} r{at} ")), each(&|at| format!("c{at} r{at} x{at} "))),
+        ("all in one pair", run("c0", "r0 cB rB"), words(format!("c0 r0 {} cB rB", run("", "").join(" ")))),
+        (
+            "in pairs that overlap",
+            words(format!("c0 {} r{MANY} cB rB", each(&|at| format!("c{} x{at} r{at} ", at + 1)).join(" "))),
+            words(format!(
+                "c0 {} r{MANY} {} cB rB",
+                each(&|at| format!("c{} r{at} ", at + 1)).join(" "),
+                run("", "").join(" ")
+            )),
+        ),
+        (
+            "two among the results of two calls",
+            words("c0 c1 x0 r0 x1 r1 x2 c2 x3 r2".to_owned()),
+            words("c0 c1 r0 r1 x0 x1 x2 c2 r2 x3".to_owned()),
+        ),
+    ];
+    for (name, before, after) in cases {
+        let (source, expected) = (session_of_pi(&before), session_of_pi(&after));
+        let moved = with_document(&source, by_name("pi"), |document| {
+            let edits: Vec<Edit> =
+                document.transcripts.iter().flat_map(|one| repair_round(one, Repair::Synthesize)).collect();
+            pieces(source.as_bytes(), &edits).collect::<Vec<_>>().concat()
+        });
+        assert_eq!(String::from_utf8_lossy(&moved), expected, "{name}");
+        assert_eq!(found(&expected, by_name("pi")), Vec::<String>::new(), "{name}");
     }
 }
 

@@ -198,17 +198,12 @@ impl Repairer<'_, '_> {
         elements::removal_edits(self.transcript.source, &spans)
     }
 
-    /// Moves an entry that stands between a call and its result behind the result.
+    /// Moves entries that stand between a call and its result behind the result.
     pub(super) fn move_entries(&self, found: &[Breach]) -> Vec<Edit> {
         if !found.iter().any(|breach| breach.rule == ProviderRule::Between) {
             return Vec::new();
         }
-        // Each is several edits, which belong together.
-        let format = self.transcript.format;
-        format
-            .misplaced_entries(self.transcript)
-            .first()
-            .map_or(Vec::new(), |one| format.move_behind(self.transcript, one))
+        self.transcript.format.move_misplaced(self.transcript)
     }
 }
 

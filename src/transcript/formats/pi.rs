@@ -249,8 +249,8 @@ impl OrderRules for Pi {
         between::misplaced(transcript)
     }
 
-    fn move_behind(&self, transcript: &Transcript<'_>, entry: &MisplacedEntry<'_>) -> Vec<Edit> {
-        between::moved(transcript, entry)
+    fn move_misplaced(&self, transcript: &Transcript<'_>) -> Vec<Edit> {
+        between::moved(transcript)
     }
 
     fn tie(&self, entry: &LooseEntry<'_>) -> Option<Edit> {
