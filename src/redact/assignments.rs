@@ -58,7 +58,7 @@ pub(super) struct Assignment<'t> {
 
 /// Finds all of them in a text, in no particular order; `placeholders` are those in the text.
 pub(super) fn find(text: &str, placeholders: &[Range<usize>], found: &mut Vec<SecretSpan>) {
-    let (mut at, mut row) = (0, 0);
+    let (mut at, mut row, mut table) = (0, 0, 0);
     while let Some(word) = NAMES.find_at(text, at) {
         at = word.end();
         let secrets = if word.as_str().eq_ignore_ascii_case("bearer") {
@@ -66,10 +66,9 @@ pub(super) fn find(text: &str, placeholders: &[Range<usize>], found: &mut Vec<Se
         } else {
             let name = name_around(text, word.range());
             at = name.end.max(at);
-            let assignment = Assignment::of(text, name.clone(), placeholders);
-            let secrets = assignment.map(|assignment| assignment.secrets()).unwrap_or_default();
+            let secrets = Assignment::of(text, name.clone(), placeholders).map(|own| own.secrets()).unwrap_or_default();
             if secrets.is_empty() && name.start >= row && tables::is_cell(&text[..name.start], &text[name.end..]) {
-                row = tables::find(text, name.start, found);
+                row = tables::find(text, name.start, &mut table, found);
             }
             secrets
         };

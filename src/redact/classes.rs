@@ -41,6 +41,12 @@ impl Class {
     }
 }
 
+/// Whether a value has letters of both cases and two digits or more.
+pub(super) fn varied(value: &str) -> bool {
+    let count = |test: fn(&u8) -> bool| value.as_bytes().iter().filter(|byte| test(byte)).count();
+    count(u8::is_ascii_digit) > 1 && count(u8::is_ascii_uppercase) > 0 && count(u8::is_ascii_lowercase) > 0
+}
+
 /// Whether a text is a picture or another file in Base64, and not a secret in it.
 pub(super) fn is_file(text: &str) -> bool {
     let in_url = text.split_once(";base64,").filter(|(kind, _)| kind.starts_with("data:") && kind.len() < 100);

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::redact::classes::CharRun;
 use crate::redact::classes::Class::{self, Alphanumeric, Capitals, Digits, Dotted, Encoded, Hex, Padded, Word};
+use crate::redact::classes::{CharRun, varied};
 use crate::redact::jwt::jwt;
 use crate::redact::private_keys;
 
@@ -154,17 +154,6 @@ fn mixed(value: &str) -> bool {
     value.contains(|c: char| c.is_ascii_digit() || c.is_ascii_uppercase())
 }
 
-/// Whether a value has letters of both cases and digits.
-pub(super) fn varied(value: &str) -> bool {
-    let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
-    digits(value) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)
-}
-
-/// Whether a value has two digits or more.
-fn digits(value: &str) -> bool {
-    value.bytes().filter(u8::is_ascii_digit).count() > 1
-}
-
 /// Whether a value has a long run of letters and digits.
 pub(super) fn dense(value: &str) -> bool {
     let mut runs = value.split(|c: char| !c.is_ascii_alphanumeric());
@@ -240,7 +229,7 @@ pub(super) const SHAPES: &[Shape] = &[
     row("openshift-token", &["sha256~"], Word, 43),
     row("vault-token", &["hvs.", "hvb.", "hvr."], Word, 20),
     // The member of a variable `s` is a name, which never has two digits and this length at once.
-    exactly("vault-token", &["s."], Alphanumeric, 24).needs(digits),
+    exactly("vault-token", &["s."], Alphanumeric, 24).needs(varied),
     row("terraform-token", &[".atlasv1."], Padded, 60).after(Alphanumeric, 14, 14),
     shape("harness-key", &["pat.", "sat."], Parts(r"[\w-]{22}\.[0-9A-Za-z]{24}\.[0-9A-Za-z]{20}")),
     row("doppler-token", &["dp.pt.", "dp.ct.", "dp.sa.", "dp.scim.", "dp.audit."], Alphanumeric, 40),

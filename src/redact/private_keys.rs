@@ -10,9 +10,8 @@ use memchr::memmem;
 use regex::Regex;
 
 use crate::pattern::pattern;
-use crate::redact::classes::Class;
+use crate::redact::classes::{Class, varied};
 use crate::redact::extents::is_delimiter;
-use crate::redact::kinds::varied;
 
 /// The most characters of a line of Base64; a longer one is all of it.
 const WIDEST_LINE: usize = 80;

@@ -11,9 +11,9 @@ use std::sync::{LazyLock, OnceLock};
 use regex::Regex;
 
 use crate::pattern::pattern;
-use crate::redact::classes::{CharRun, Class};
+use crate::redact::classes::{CharRun, Class, varied};
 use crate::redact::extents::escape_letters;
-use crate::redact::kinds::{Body, COMMON, PRIVATE_KEY, SHAPES, Shape, dense, varied};
+use crate::redact::kinds::{Body, COMMON, PRIVATE_KEY, SHAPES, Shape, dense};
 use crate::redact::{SecretSpan, private_keys, values};
 
 /// A pattern of all prefixes, longer ones first, and the rows of each.

@@ -49,8 +49,9 @@ fn is_word(cell: &&str) -> bool {
         && cell.chars().all(|c| c.is_alphanumeric() || "_ .-".contains(c))
 }
 
-/// Finds the secrets that the names in a row tell, in which one is at an offset. Returns where the row ends.
-pub(super) fn find(text: &str, name: usize, found: &mut Vec<SecretSpan>) -> usize {
+/// Finds the secrets that the names in a row tell, in which one is at an offset. Returns where the row ends. `read` is the
+/// end of the last table, whose cells were searched below their names and are not again.
+pub(super) fn find(text: &str, name: usize, read: &mut usize, found: &mut Vec<SecretSpan>) -> usize {
     let before = &text[text.ceil_char_boundary(name.saturating_sub(LONGEST_ROW))..name];
     let start = name - before.len() + before.rfind('\n').map_or(0, |end| end + 1);
     let mut lines = text[start..].split('\n');
@@ -58,7 +59,7 @@ pub(super) fn find(text: &str, name: usize, found: &mut Vec<SecretSpan>) -> usiz
     let separator = SEPARATORS.into_iter().find(|separator| row.trim().contains(separator));
     let Some(separator) = separator.filter(|_| row.len() <= LONGEST_ROW) else { return start + row.len() };
     let header = cells(row, separator);
-    let place = |cell: &str| cell.as_ptr() as usize - text.as_ptr() as usize;
+    let place = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
     let secret = |label: &str, value: &str| {
         let label = label.trim_end_matches(':');
         let class = names::classify(label).filter(|_| label.split_whitespace().count() <= 3)?;
@@ -67,23 +68,73 @@ pub(super) fn find(text: &str, name: usize, found: &mut Vec<SecretSpan>) -> usiz
         let range = place(value)..place(value) + value.len();
         is_one.then(|| SecretSpan { range, kind: names::kind(class, label) })
     };
-    let is_title = || separator == "  " && !row.contains(|c: char| c.is_lowercase());
-    let is_loose = matches!(separator, ";" | "," | "\t") || is_title();
-    let is_like = |line: &str| cells(line, separator).len() == header.len();
-    let below = lines.clone().next().unwrap_or_default();
-    let begins = || header.iter().all(is_word) && !text[..start].lines().next_back().is_some_and(is_like);
-    if is_loose && header.len() > 1 && begins() && is_like(below) || !is_loose && is_rule(below) {
-        let is_secret = |column: &usize| names::classify(header[*column]).is_some();
-        let columns: Vec<usize> = (0..header.len()).filter(is_secret).collect();
-        let rows = lines.filter(|line| !is_rule(line)).map(|line| cells(line, separator));
-        for row in rows.take_while(|row| row.len() == header.len()) {
-            found.extend(columns.iter().filter_map(|column| secret(header[*column], row[*column])));
+    let is_csv = matches!(separator, ";" | ",");
+    let is_loose = is_csv || separator == "\t" || separator == "  " && !row.contains(|c: char| c.is_lowercase());
+    let is_row = |line: &str| line.trim().contains(separator) && cells(line, separator).len() == header.len();
+    // A rule at the end of a table has no row behind it.
+    let is_ruled =
+        |mut below: std::str::Split<'_, char>| below.next().is_some_and(is_rule) && below.next().is_some_and(is_row);
+    let above = text[..start].lines().next_back().unwrap_or_default();
+    // Some tables have a rule behind each row.
+    let is_later = is_rule(above) && text[..start].lines().nth_back(1).is_some_and(is_row);
+    let begins = || header.len() > 1 && header.iter().all(is_word) && !is_row(above);
+    let has_below = is_loose && lines.clone().next().is_some_and(is_row) && begins();
+    if start >= *read && (has_below || !is_csv && is_ruled(lines.clone()) && !is_later) {
+        let columns: Vec<usize> = (0..header.len()).filter(|at| names::classify(header[*at]).is_some()).collect();
+        let mut was_rule = false;
+        while let Some(line) = lines.next().filter(|line| is_rule(line) || is_row(line)) {
+            let row = cells(line, separator);
+            found.extend(columns.iter().filter_map(|column| secret(header[*column], row.get(*column)?)));
+            // The names of the next table may follow without a line between.
+            if !was_rule && is_ruled(lines.clone()) && row.iter().any(|cell| names::classify(cell).is_some()) {
+                break;
+            }
+            was_rule = is_rule(line);
+            *read = place(line) + line.len();
         }
-    } else if let [label, value, ..] = *header
-        && !matches!(separator, ";" | ",")
-    {
+    } else if let ([label, value, ..], false) = (&*header, is_csv) {
         // The name of a row, with its value in the next cell.
         found.extend(secret(label, value));
     }
     start + row.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::redact::assignments;
+
+    /// Otherwise each table would be read to its end again for each header in it.
+    #[test]
+    fn each_cell_is_read_once() {
+        for part in [
+            "+------+\n| password |\n+----+\n| hunter22 |\n",
+            "| password |\n|---|\n| hunter22 |\n",
+            "| password |\n|---|\n| hunter22 |\n\n",
+            "| hunter22 |\n| password |\n|---|\n",
+            "Key       Password\n---       -----\nme        hunter22\n",
+            "KEY  PASSWORD\nme   hunter22\n----  ----\n",
+            "user\tpassword\nme\thunter22\n---\t---\nyou|key\thunter23\n",
+        ] {
+            let (text, mut found) = (part.repeat(2000), Vec::new());
+            assignments::find(&text, &[], &mut found);
+            let count = found.len();
+            assert!(count >= 1999, "{part:?}: {count}");
+            found.sort_by_key(|secret| secret.range.start);
+            found.dedup();
+            assert_eq!(found.len(), count, "{part:?}");
+            assert!(found.iter().all(|secret| text[secret.range.clone()].starts_with("hunter")), "{part:?}");
+        }
+    }
+
+    /// What a row is read for shall not depend on how many precede it.
+    #[test]
+    fn rows_without_secrets_take_no_longer_than_others() {
+        for part in
+            ["+---+\n| password |\n", "| password |\n|---|\n", "Key         Value\n---         -----\npassword    x\n"]
+        {
+            let started = std::time::Instant::now();
+            assignments::find(&part.repeat(30_000), &[], &mut Vec::new());
+            assert!(started.elapsed() < std::time::Duration::from_secs(20), "{part:?}: {:?}", started.elapsed());
+        }
+    }
 }
