@@ -13,9 +13,9 @@ use crate::redact::Redactor;
 use crate::rewrite::Edit;
 use crate::transcript::edit::composed;
 use crate::transcript::framing::Document;
-use crate::transcript::outputs::all_tool_data;
 use crate::transcript::source::Source;
 use crate::transcript::thoughts::{ThoughtMark, thoughts};
+use crate::transcript::tool_data::all_tool_data;
 use crate::transcript::{MaskMark, Transcript};
 
 /// The masks of a file.

@@ -12,8 +12,8 @@ use crate::rewrite::{Edit, pieces};
 use crate::settings::{Action, InputSettings, Volume};
 use crate::transcript::edit::apart;
 use crate::transcript::framing::Document;
-use crate::transcript::outputs::all_tool_data;
 use crate::transcript::source::Source;
+use crate::transcript::tool_data::all_tool_data;
 
 use crate::engine::read::{json as json_of, read};
 use crate::engine::result::TaskResult;

@@ -45,8 +45,8 @@ use crate::redact::members::Member;
 use crate::sanitize::Shown;
 use crate::transcript::Transcript;
 use crate::transcript::edit::{Edit, apply};
-use crate::transcript::outputs::tool_data;
 use crate::transcript::source::Source;
+use crate::transcript::tool_data::tool_data;
 
 pub(crate) use kinds::secrets;
 pub(crate) use whole::{beginning, cut_before, cut_behind};
