@@ -37,7 +37,7 @@ const WORDS: &[&str] = &[
     "## Not in the summary above\n",
     "## The user, in order; later words hold where two disagree\n",
     "## State\n",
-    "- [~1] ",
+    "- [1:1] ",
     "The user: ",
     "The assistant asked: ",
     "Left out: ",
