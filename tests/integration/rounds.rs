@@ -247,3 +247,42 @@ fn pruned_messages_are_whole_in_the_archive() {
     assert!(kept.len() >= 4 && kept.iter().all(|message| said.contains(message)), "{record}");
     assert_eq!(restore(&archive, &[], &result).stdout, Value::from(said).to_string());
 }
+
+/// DeepAgents writes other words around a summary, which the archive knows by its hash.
+#[test]
+fn rounds_count_whatever_a_preset_writes_around_a_summary() {
+    for preset in ["deepagents", "langchain", "deerflow"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (archive, file) = (path(folder.path(), "a.jsonl"), path(folder.path(), "chat.json"));
+        let mut said = Vec::new();
+        for round in 0..ROUNDS {
+            said.extend(messages("Mia", round * 12..(round + 1) * 12));
+            fs::write(&file, Value::from(said.clone()).to_string()).expect("written");
+            let rules =
+                ["--preset", preset, "--model", "extractive", "--trigger", "messages:2", "--keep", "messages:4"];
+            let result = compacted(&archive, &rules, &file);
+            assert!(!result.contains("] You are in the middle"), "its frame is not of the user: {result}");
+            said = serde_json::from_str(&result).expect("JSON");
+        }
+        let rounds: Vec<Value> = records(&archive).iter().map(|record| record["round"].clone()).collect();
+        assert_eq!(rounds, [1, 2, 3], "{preset}");
+        let back = restore(&archive, &[], &format!("{:#}", Value::from(said)));
+        let value: Value = serde_json::from_str(&back.stdout).expect("JSON");
+        assert_eq!(value, Value::from(messages("Mia", 0..ROUNDS * 12)), "{preset}");
+    }
+}
+
+/// A record whose messages are no messages any more writes no broken document.
+#[test]
+fn a_changed_record_breaks_no_document() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (archive, file) = (path(folder.path(), "a.jsonl"), path(folder.path(), "chat.json"));
+    fs::write(&file, Value::from(messages("Mia", 0..12)).to_string()).expect("written");
+    let mut said: Vec<Value> =
+        serde_json::from_str(&compacted(&archive, &["--keep", "messages:4"], &file)).expect("JSON");
+    said.extend(messages("Mia", 12..14));
+    let text = fs::read_to_string(&archive).expect("an archive");
+    fs::write(&archive, text.replacen("[\"{", "[\"garbage {", 1)).expect("written");
+    let back = restore(&archive, &[], &Value::from(said).to_string());
+    assert_eq!((back.code, back.stdout.as_str()), (1, ""), "{back:?}");
+}
