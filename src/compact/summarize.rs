@@ -1,6 +1,7 @@
 //! The third step: the summary of one conversation. It selects what is sent, asks the summarizer, judges the answer,
 //! and falls back on `--on-error`.
 
+mod archived;
 mod embedded;
 mod facts;
 mod on_error;
@@ -20,19 +21,18 @@ use crate::summary::acceptance::{self, Refusal};
 use crate::summary::exchange::{Bill, Reply, SummaryBackend};
 use crate::summary::prompt::Template;
 use crate::tokens::Tally;
-use crate::transcript::fence;
 use crate::transcript::formats::{InsertionPoint, SummaryMessage};
 use crate::transcript::view::Arena;
-use crate::transcript::{Message, Role, Transcript};
+use crate::transcript::{Message, Transcript};
 
-use crate::compact::archive::{self, ArchivePlace, Archived, Section, record};
+use crate::compact::archive::{self, ArchivePlace, Archived};
 use crate::compact::context::CompactionContext;
 use crate::compact::decide::Planned;
 use crate::compact::event::CompactionEvent;
 use crate::compact::masking::{edited, redactor};
-use crate::compact::message::{introduced, message_tokens, note, whole_text};
+use crate::compact::message::{introduced, message_tokens, note};
 use crate::compact::no_summary::NoSummary;
-use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind, is_lines};
+use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
 use crate::digest;
 
 use on_error::Instead;
@@ -421,31 +421,4 @@ impl Summarization<'_, '_> {
         }
         Placed::Messages(self.message(text))
     }
-
-    /// Returns the removed messages for the archive, where there is one. Records with all that restoring needs are made
-    /// once all conversations of a file are changed.
-    fn archived(&self, summary: &Placed) -> Archived {
-        let Some(place) = self.archive.filter(|_| !self.policy.has_records()) else { return Archived::default() };
-        let transcript = self.planned.unmasked;
-        let removed = self.planned.plan.removed();
-        let section = if is_lines(&place.file) {
-            let summary = whole_text(transcript, summary);
-            Section::Record(record(transcript, self.source, &removed, summary.as_deref()))
-        } else if self.policy.habits.files {
-            let messages = removed.iter().map(|&index| &self.unmasked.messages[index]);
-            let messages = messages.filter(|message| !is_earlier_summary(message));
-            Section::Text(self.policy.summary.recipe.buffer.write(messages))
-        } else {
-            let messages = removed.iter().map(|&index| &transcript.messages[index]);
-            Section::readable(self.source, messages)
-        };
-        Archived { sections: vec![section], files: Vec::new() }
-    }
-}
-
-/// Whether a message is a summary of messages that `DeepAgents` already has in its archive.
-fn is_earlier_summary(message: &Message<'_>) -> bool {
-    let marked = message.additional("lc_source").and_then(|source| source.text());
-    let wrapped = || message.content.texts().first().is_some_and(|text| text.starts_with(fence::WRAPPED));
-    message.role == Role::User && (marked.is_some_and(|source| source.is("summarization")) || wrapped())
 }

@@ -4,6 +4,8 @@
 //! A call of a `UIMessage` is pending while its part has no output. Version 4 of the SDK kept calls in
 //! `toolInvocations`, beside the content or as parts.
 
+mod legacy;
+
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
@@ -109,7 +111,7 @@ impl MessageReader for AiSdk {
         let own: HashSet<_> = calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect();
         let is_own = |result: &ResultRef<'_>| result.id.is_some_and(|id| own.contains(&id.decode()));
         results.retain(|result| !is_hosted(result.json) && (role != Role::Assistant || is_own(result)));
-        add_duplicates(message, &mut results);
+        legacy::add_duplicates(message, &mut results);
         let attachments = attachments::elements(message.get(ATTACHMENTS), JsonKind::Object);
         let attachments = attachments.map(|json| Part { json, kind: medium(json) });
         Ok(Message {
@@ -209,11 +211,7 @@ impl MessageWriter for AiSdk {
     }
 
     fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<(usize, Json<'a>)> {
-        let of_id = |&index: &usize| Some((message.calls[index].id?.decode(), index));
-        let ids: HashMap<_, _> = calls.iter().filter_map(of_id).collect();
-        let own: HashSet<usize> = calls.iter().map(|&index| message.calls[index].json.span().start).collect();
-        let others = legacy_calls(message.json).filter(|json| !own.contains(&json.span().start));
-        others.filter_map(|json| Some((*ids.get(&json.get_text("toolCallId")?.decode())?, json))).collect()
+        legacy::copies_of_calls(message, calls)
     }
 }
 
@@ -317,24 +315,6 @@ fn is_type(json: Json<'_>, name: &str) -> bool {
 /// client owes none.
 fn is_hosted(json: Json<'_>) -> bool {
     json.get("providerExecuted").is_some_and(|executed| !executed.is_falsy())
-}
-
-/// Returns the calls that version 4 has beside the parts, or instead of them.
-fn legacy_calls(message: Json<'_>) -> impl Iterator<Item = Json<'_>> {
-    message.get("toolInvocations").into_iter().flat_map(|calls| calls.items())
-}
-
-/// Adds to results the copies that version 4 has beside the parts.
-fn add_duplicates<'a>(message: &Object<'a>, results: &mut [ResultRef<'a>]) {
-    let own: HashSet<usize> = results.iter().map(|result| result.json.span().start).collect();
-    let mut copies: HashMap<_, Vec<Json<'a>>> = HashMap::new();
-    for copy in legacy_calls(message.json).filter(|copy| !own.contains(&copy.span().start)) {
-        copies.entry(copy.get_text("toolCallId").map(|id| id.decode())).or_default().push(copy);
-    }
-    // Of results with one id, the first has the copies.
-    for result in results {
-        result.duplicates = copies.remove(&result.id.map(|id| id.decode())).unwrap_or_default().into();
-    }
 }
 
 fn call(json: Json<'_>) -> Option<Call<'_>> {
