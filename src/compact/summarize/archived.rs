@@ -1,0 +1,38 @@
+//! What a summary replaces, for an archive that is for reading or that nothing is restored from.
+
+use crate::rewrite::Placed;
+use crate::transcript::{Message, Role, fence};
+
+use crate::compact::archive::{Archived, Section, record};
+use crate::compact::message::whole_text;
+use crate::compact::policy::is_lines;
+use crate::compact::summarize::Summarization;
+
+impl Summarization<'_, '_> {
+    /// Returns the removed messages for the archive, where there is one. Records with all that restoring needs are made
+    /// once all conversations of a file are changed.
+    pub(super) fn archived(&self, summary: &Placed) -> Archived {
+        let Some(place) = self.archive.filter(|_| !self.policy.has_records()) else { return Archived::default() };
+        let transcript = self.planned.unmasked;
+        let removed = self.planned.plan.removed();
+        let section = if is_lines(&place.file) {
+            let summary = whole_text(transcript, summary);
+            Section::Record(record(transcript, self.source, &removed, summary.as_deref()))
+        } else if self.policy.habits.files {
+            let messages = removed.iter().map(|&index| &self.unmasked.messages[index]);
+            let messages = messages.filter(|message| !is_earlier_summary(message));
+            Section::Text(self.policy.summary.recipe.buffer.write(messages))
+        } else {
+            let messages = removed.iter().map(|&index| &transcript.messages[index]);
+            Section::readable(self.source, messages)
+        };
+        Archived { sections: vec![section], files: Vec::new() }
+    }
+}
+
+/// Whether a message is a summary of messages that `DeepAgents` already has in its archive.
+fn is_earlier_summary(message: &Message<'_>) -> bool {
+    let marked = message.additional("lc_source").and_then(|source| source.text());
+    let wrapped = || message.content.texts().first().is_some_and(|text| text.starts_with(fence::WRAPPED));
+    message.role == Role::User && (marked.is_some_and(|source| source.is("summarization")) || wrapped())
+}
