@@ -7,6 +7,7 @@ mod rounds;
 mod rules;
 mod speakers;
 mod statuses;
+mod text_protocols;
 
 use crate::compact::{Accept, CompactionPolicy};
 use crate::digest::{self, Digest};
