@@ -125,7 +125,6 @@ impl DigestWriter<'_, '_> {
         /// Shares of the room: of the state where the user's words need theirs and where they do not.
         const STATE_SHARES: (f64, f64) = (0.1, 0.2);
         const LINE_OF_STATE: u64 = 24;
-        const TRIES: usize = 2;
         let Digest { user, left_out, .. } = self.digest;
         let needs = self.needs();
         let least = |room: u64, least: f64, others: u64| share(room, least).max(room.saturating_sub(others));
@@ -163,16 +162,15 @@ impl DigestWriter<'_, '_> {
             whole
         };
         // What is left out is known once all else is chosen: its counts take the room of a few lines.
-        let mut reserved = 0;
-        for _ in 0..TRIES {
-            let whole = with_steps(reserved);
-            let tokens = self.tokens(&whole);
-            if tokens <= room {
-                return whole;
-            }
-            reserved += tokens - room;
+        let whole = with_steps(0);
+        let lacking = self.tokens(&whole).saturating_sub(room);
+        let most = 2 * count + for_calls(room);
+        let mut tries = [lacking, 2 * count].into_iter().filter(|reserved| *reserved < most).map(with_steps);
+        if lacking == 0 {
+            whole
+        } else {
+            tries.find(|whole| self.tokens(whole) <= room).unwrap_or_else(|| with_steps(most))
         }
-        with_steps(reserved.max(2 * count + for_calls(room)))
     }
 
     /// Adds the calls and the assistant's words in what is left of `room` tokens, without `reserved` ones.
