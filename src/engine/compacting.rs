@@ -39,7 +39,8 @@ impl Task<'_> {
             let source = source_name(self.input, transcript);
             let mut compaction = self.compact_one(document, &source, at, &arena, result)?;
             let handoff = compaction.handoff.take();
-            let separator = if at > 0 && handoff.is_some() { "\n" } else { "" };
+            let follows_another = at > 0 || transcript.line.is_some_and(|line| line > 1);
+            let separator = if follows_another && handoff.is_some() { "\n" } else { "" };
             updates.extend([separator, handoff.as_deref().unwrap_or_default()]);
             // A state needs all messages of a repaired conversation.
             let has_update = compaction.is_change()

@@ -7,7 +7,8 @@ use regex::Regex;
 use crate::tokens::Tally;
 use crate::transcript::formats::{SummaryPosition, SummaryRole};
 use crate::transcript::speaker::{is_handed_over, is_interruption, words_of_person};
-use crate::transcript::text_replies::answered_call;
+use crate::transcript::text_calls::{first_block, has_call};
+use crate::transcript::text_replies::{answered_call, is_shell_output};
 use crate::transcript::{Content, Message, Part, PartKind, Role, Transcript};
 
 use crate::diagnostic::{Diagnostic, nearest};
@@ -211,9 +212,23 @@ fn is_said_by_user(messages: &[Message<'_>], index: usize) -> bool {
     let words = words_of_person(&text);
     let speaks = words.lines().any(|line| !line.trim().is_empty() && !is_interruption(line));
     let answer = || Some(messages.get(index + 1)?.whole_text());
-    let before = index.checked_sub(1).map(|before| &messages[before]).filter(|before| before.role == Role::Assistant);
-    let is_output = || before.is_some_and(|before| answered_call(&before.whole_text(), &text).is_some());
+    let is_output = || is_output(message, messages.get(index.wrapping_sub(1)), &text, &words);
     message.content.parts().iter().any(shows) || speaks && !is_handed_over(&text, answer) && !is_output()
+}
+
+/// Whether a message in the user's place is the output of a command in the one before it. That of one behind a summary is
+/// gone.
+fn is_output(message: &Message<'_>, before: Option<&Message<'_>>, text: &str, words: &str) -> bool {
+    let Some(before) = before else { return false };
+    if before.earlier {
+        let is_marked = || message.json.get_text("message_type").is_some_and(|kind| kind.is("observation"));
+        return is_shell_output(words, false) || is_marked();
+    }
+    let said = before.whole_text();
+    let commands = || before.command_beside().is_some();
+    let shows_command = || has_call(&said) || first_block(&said).is_some();
+    let answers = || answered_call(&said, text).is_some() || is_shell_output(words, true) && shows_command();
+    before.role == Role::Assistant && (commands() || answers())
 }
 
 /// Returns the messages before a cut that belong in one group with the next message.

@@ -409,4 +409,6 @@ fn the_users_messages_are_what_a_person_said() {
     let shell =
         r#"{"role":"assistant","content":"```bash\nls\n```"},{"role":"user","content":"<returncode>0</returncode>"}"#;
     assert_eq!(pinned(&["user"], &between(shell), None), [0], "an output");
+    let action = r#"{"role":"assistant","content":"I look.","action":"ls"},{"role":"user","content":"a.rs"}"#;
+    assert_eq!(pinned(&["user"], &between(action), None), [0], "an observation");
 }

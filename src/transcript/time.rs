@@ -182,17 +182,17 @@ mod tests {
 
     #[test]
     fn a_message_without_a_time_follows_its_neighbour() {
-        let at = |time: &Option<i64>| match time {
-            Some(time) => format!(r#"{{"role":"user","content":"x","timestamp":{time}}}"#),
-            None => r#"{"role":"user","content":"x"}"#.to_owned(),
+        let at = |time: &i64| match time {
+            0 => r#"{"role":"user","content":"x"}"#.to_owned(),
+            time => format!(r#"{{"role":"user","content":"x","timestamp":{time}}}"#),
         };
-        let cases: [(&[Option<i64>], i64, Option<usize>); 6] = [
-            (&[Some(10), Some(20), Some(30)], 20, Some(1)),
-            (&[Some(10), None, Some(30)], 20, Some(2)),
-            (&[None, Some(20), Some(30)], 15, Some(0)),
-            (&[None, Some(20), Some(30)], 25, Some(2)),
-            (&[Some(10), Some(20), None], 21, None),
-            (&[Some(10), Some(30), Some(20)], 25, Some(1)),
+        let cases = [
+            ([10, 20, 30], 20, Some(1)),
+            ([10, 0, 30], 20, Some(2)),
+            ([0, 20, 30], 15, Some(0)),
+            ([0, 20, 30], 25, Some(2)),
+            ([10, 20, 0], 21, None),
+            ([10, 30, 20], 25, Some(1)),
         ];
         for (times, since, first) in cases {
             let source = format!("[{}]", times.iter().map(at).collect::<Vec<_>>().join(","));
