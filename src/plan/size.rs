@@ -114,28 +114,22 @@ impl FromStr for Size {
 /// # Errors
 /// It is none of these.
 pub(crate) fn keep(text: &str) -> Result<Size, Diagnostic> {
-    const PLACES: [&str; 2] = ["from", "since"];
-    let wrong = |why: &str, kind: &str, example: &str| {
-        Err(Diagnostic::new(why).at(kind.len() + 1..text.len()).example(format!("{kind}:{example}")))
-    };
+    let of_value = |kind: &str, why: &str| Diagnostic::new(why).at(kind.len() + 1..text.len());
     match text.split_once(':') {
         None if text == "none" => Ok(Size::Nothing),
-        Some(("from", index)) => match index.parse().ok().filter(|_| index.bytes().all(|byte| byte.is_ascii_digit())) {
-            Some(index) => Ok(Size::From(index)),
-            None => wrong("expected the index of a message, as --dry-run prints it", "from", "12"),
-        },
-        Some(("since", time)) => match ago(time).map(Size::Last).or_else(|| time::parse(time).map(Size::Since)) {
-            Some(since) => Ok(since),
-            None => {
+        Some(("from", index)) => {
+            let number = index.parse().ok().filter(|_| index.bytes().all(|byte| byte.is_ascii_digit()));
+            let wrong = || of_value("from", "expected the index of a message, as --dry-run prints it");
+            number.map(Size::From).ok_or_else(wrong)
+        }
+        Some(("since", time)) => {
+            ago(time).map(Size::Last).or_else(|| time::parse(time).map(Size::Since)).ok_or_else(|| {
                 let why =
                     "expected a time of RFC 3339 (2026-11-20T09:30:00Z), or 1d, 6h or 30m before the last message";
-                wrong(why, "since", "1d")
-            }
-        },
-        other => text.parse().map_err(|error: Diagnostic| match other.and_then(|(kind, _)| nearest(kind, PLACES)) {
-            Some(kind) => Diagnostic::new(error.to_string()).at(0..text.find(':').unwrap_or(0)).meant(Some(kind)),
-            None => error,
-        }),
+                of_value("since", why)
+            })
+        }
+        _ => text.parse(),
     }
 }
 

@@ -18,17 +18,7 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
 /// The names of the member with the time.
 const NAMES: [&str; 5] = ["timestamp", "createdAt", "created_at", "create_time", "created"];
 /// The members beside the content that can have it, where the message itself lacks it.
-const BESIDE: [&[&str]; 9] = [
-    &["message"],
-    &["metadata"],
-    &["time"],
-    &["info", "time"],
-    &["data"],
-    &["additional_kwargs"],
-    &["response_metadata"],
-    &["data", "response_metadata"],
-    &["kwargs", "response_metadata"],
-];
+const BESIDE: &str = "message metadata time info.time data additional_kwargs response_metadata data.response_metadata kwargs.response_metadata";
 
 /// A second.
 pub(crate) const SECOND: i64 = 1_000_000;
@@ -79,7 +69,8 @@ pub(crate) fn of(message: &Message<'_>) -> Option<i64> {
     // An action of `OpenHands` stands in a list, with its observation behind it.
     let json = if message.json.kind() == JsonKind::Array { message.json.items().next()? } else { message.json };
     let in_member = |member: Json<'_>| NAMES.iter().find_map(|name| of_value(member.get(name)?));
-    let beside = || BESIDE.iter().find_map(|path| in_member(json.at(path)?));
+    let at = |path: &str| json.at(&path.split('.').collect::<Vec<_>>());
+    let beside = || BESIDE.split(' ').find_map(|path| in_member(at(path)?));
     // The parts of Pydantic AI's requests have their own.
     let of_part = || of_value(json.get("parts")?.items().find(|part| part.get("part_kind").is_some())?.get(NAMES[0])?);
     in_member(json).or_else(beside).or_else(of_part)

@@ -47,7 +47,6 @@ tcompact --keep from:x chat.json
 tcompact --keep from:99 chat.json
 tcompact --keep since:tomorrow chat.json
 tcompact --keep since:1d chat.json
-tcompact --keep sinc:1d chat.json
 tcompact --emit handoff -i chat.json
 tcompact --pairs strickt chat.json
 tcompact --pairs window:x chat.json
