@@ -54,7 +54,7 @@ _tcompact() {
         --output|-o) return ;;
         --output-dir|-O) compopt +o default +o bashdefault -o dirnames; return ;;
         --in-place=) compopt +o default +o bashdefault; return ;;
-        --emit) words="messages update summary" ;;
+        --emit) words="messages update summary handoff" ;;
         --archive) return ;;
         --archive-note) compopt +o default +o bashdefault; return ;;
         --restore) return ;;

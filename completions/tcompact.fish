@@ -5,8 +5,8 @@ complete -c tcompact -l from -d 'The format of the transcript, one of `--list fo
 complete -c tcompact -l lines -d 'How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides. tcompact writes conversations in order, each as soon as it is done' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
 complete -c tcompact -l trigger -d 'Compact when every SIZE is reached (messages:N, tokens:N, fraction:F, turns:N; k and m as in tokens:170k). Repeat for "or". Always, if not given' -r -f -a "messages: tokens: fraction: turns:"
-complete -c tcompact -l keep -d 'How much of the end to keep unchanged; `none` summarizes everything' -r -f -a "none messages: tokens: fraction: turns:"
-complete -c tcompact -l pin -d 'Messages before the cut to keep too, in front of the summary: `system`, `first:N`, `match:REGEX` or `none`. Repeatable; your rules replace the default' -r -f -a "system none first: match:"
+complete -c tcompact -l keep -d 'How much of the end to keep unchanged; `none` summarizes everything. `from:INDEX` keeps that message and all behind it, as --pairs moves the cut (only on the command line). `since:TIME` keeps the first message at or after a time and all behind it: RFC 3339, or `1d`, `6h` or `30m` before the last message' -r -f -a "none messages: tokens: fraction: turns:"
+complete -c tcompact -l pin -d 'Messages before the cut to keep too, in front of the summary: `system`, `user[:SIZE]` (what the user said, the newest up to SIZE, as in user:tokens:20k), `first:N` or `match:REGEX`. Repeatable; your rules add to `system`, and `none` clears those before it' -r -f -a "system none first: match:"
 complete -c tcompact -l pairs -d 'How to move a cut that would split a tool call from its result: `strict`, to where it splits none; `langchain`, as LangChain does; `window:N`, looking only at N messages before it' -r -f -a "strict langchain window:"
 complete -c tcompact -l for -d 'The model that will read the result: tcompact looks up its context window, tokenizer and price (`--list models`). A name alone is the model as its maker serves it; PROVIDER:MODEL is taken as it is' -r -f -a " (__tcompact_models)"
 complete -c tcompact -l context-window -d 'The context window in tokens, over any table' -r -f
@@ -50,9 +50,10 @@ any\t'All'"
 complete -c tcompact -s o -l output -d 'Write to FILE instead of standard output, whole or not at all' -r -F
 complete -c tcompact -s O -l output-dir -d 'Write the results of several files or of directories to the same tree under DIR; files that need nothing are copied' -r -f -a "(__fish_complete_directories)"
 complete -c tcompact -s i -l in-place -d 'Replace each file, whole or not at all, keeping its mode and times; with SUFFIX, first copy it to its name with SUFFIX at the end' -r -f
-complete -c tcompact -l emit -d 'What to write: the transcript in its own format, the update of a LangGraph state (null if nothing changed), or only the summary' -r -f -a "messages\t'The transcript in its own format'
+complete -c tcompact -l emit -d 'What to write: the transcript in its own format, the update of a LangGraph state (null if nothing changed), only the summary, or plain text to go on with elsewhere' -r -f -a "messages\t'The transcript in its own format'
 update\t'`{"messages": [remove-all, summary, kept…]}`, or null'
-summary\t'Only the text of the summary; with --json an object, or null'"
+summary\t'Only the text of the summary; with --json an object, or null'
+handoff\t'Plain text for a paste elsewhere, within --fit: the summary, and the messages that stay without system prompts and thoughts'"
 complete -c tcompact -l archive -d 'Append the removed messages to FILE, and name FILE in the summary (`.jsonl`: a record of the original messages, for --restore; `.md`: for reading)' -r -F
 complete -c tcompact -l archive-note -d 'What the summary says of the archive, in place of how to search it and show its messages: TEXT, in which `{archive}` is its path, or `off` for nothing' -r -f
 complete -c tcompact -l restore -d 'Restore the transcript from such an archive (`.jsonl`), byte for byte: as many rounds of compaction as it holds, also where lines were appended between them. In a file of one conversation a line, lines that the archive does not know stay unchanged. A JSON document that grew gets its messages back without a proof by hash. tcompact refuses if nothing matches' -r -F

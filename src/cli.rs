@@ -19,7 +19,7 @@ use regex::Regex;
 use crate::compact::{Accept, ArchiveNote, Emit, OnError, Redaction};
 use crate::plan::pairs::Pairs;
 use crate::plan::pins::Pin;
-use crate::plan::size::{Size, whole};
+use crate::plan::size::{self, Size, whole};
 use crate::prune::Choice;
 use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Thinking;
@@ -34,8 +34,8 @@ pub(crate) use retry::value_at;
 pub(crate) use values::is_variable_name;
 pub(crate) use values::{Clause, Facts, Generated, RequestJson, Sort, Table, TrimTokens, When};
 use values::{
-    archive_note, keep_size, number, results_rule, search_pattern, seconds, shell_command, size_in_tokens,
-    summary_size, tool_name, whole_or_none,
+    archive_note, number, results_rule, search_pattern, seconds, shell_command, size_in_tokens, summary_size,
+    tool_name, whole_or_none,
 };
 
 /// The value of `--in-place` without a SUFFIX. No word can hold it, so an empty SUFFIX is not taken for a missing one.
@@ -105,19 +105,22 @@ pub(crate) struct CliArguments {
     #[arg(long = "trigger", value_name = "SIZE[,SIZE…]", allow_negative_numbers = true, help_heading = "Rules")]
     pub(crate) triggers: Vec<Clause>,
 
-    /// How much of the end to keep unchanged; `none` summarizes everything.
+    /// How much of the end to keep unchanged; `none` summarizes everything. `from:INDEX` keeps that message and all behind
+    /// it, as --pairs moves the cut (only on the command line). `since:TIME` keeps the first message at or after a time
+    /// and all behind it: RFC 3339, or `1d`, `6h` or `30m` before the last message.
     #[arg(
         long,
-        value_name = "SIZE|none",
+        value_name = "SIZE|none|from:INDEX|since:TIME",
         default_value = "messages:20",
-        value_parser = keep_size,
+        value_parser = size::keep,
         allow_negative_numbers = true,
         help_heading = "Rules"
     )]
     pub(crate) keep: Size,
 
-    /// Messages before the cut to keep too, in front of the summary: `system`, `first:N`, `match:REGEX` or `none`.
-    /// Repeatable; your rules replace the default.
+    /// Messages before the cut to keep too, in front of the summary: `system`, `user[:SIZE]` (what the user said, the
+    /// newest up to SIZE, as in user:tokens:20k), `first:N` or `match:REGEX`. Repeatable; your rules add to `system`, and
+    /// `none` clears those before it.
     #[arg(long = "pin", value_name = "RULE", default_value = "system", help_heading = "Rules")]
     pub(crate) pins: Vec<Pin>,
 
@@ -322,8 +325,8 @@ pub(crate) struct CliArguments {
     )]
     pub(crate) in_place: Option<String>,
 
-    /// What to write: the transcript in its own format, the update of a LangGraph state (null if nothing changed), or
-    /// only the summary.
+    /// What to write: the transcript in its own format, the update of a LangGraph state (null if nothing changed), only
+    /// the summary, or plain text to go on with elsewhere.
     #[arg(long, value_enum, value_name = "WHAT", default_value = "messages", help_heading = "Output")]
     pub(crate) emit: Emit,
 

@@ -410,7 +410,11 @@ fn destination(arguments: &CliArguments) -> Result<Destination> {
             wrong("in-place", &format!("--in-place={suffix}: expected the end of a file name, as in --in-place=.bak"))
         }
         Destination::InPlace(_) if arguments.emit != Emit::Messages => {
-            let what = if arguments.emit == Emit::Update { "update" } else { "summary" };
+            let what = match arguments.emit {
+                Emit::Update => "update",
+                Emit::Handoff => "handoff",
+                Emit::Summary | Emit::Messages => "summary",
+            };
             let why = "with --in-place it would take the place of the transcript; write it to --output-dir";
             wrong("emit", &format!("--emit {what}: {why}"))
         }

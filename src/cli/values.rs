@@ -96,11 +96,6 @@ impl std::str::FromStr for Facts {
     }
 }
 
-/// Parses `--keep`: a size, or `none`.
-pub(super) fn keep_size(text: &str) -> Result<Size, Diagnostic> {
-    if text == "none" { Ok(Size::Nothing) } else { text.parse() }
-}
-
 /// Parses a size in tokens: a number of them, or a fraction of the context window.
 pub(super) fn size_in_tokens(text: &str) -> Result<Size, Diagnostic> {
     let expected = || Diagnostic::new("expected tokens:N or fraction:F");
@@ -331,4 +326,5 @@ values_of! { Emit:
     Emit::Messages => "messages", "The transcript in its own format";
     Emit::Update => "update", "`{\"messages\": [remove-all, summary, kept…]}`, or null";
     Emit::Summary => "summary", "Only the text of the summary; with --json an object, or null";
+    Emit::Handoff => "handoff", "Plain text for a paste elsewhere, within --fit: the summary, and the messages that stay without system prompts and thoughts";
 }

@@ -55,7 +55,7 @@ fn attempts(planned: &Planned<'_>, policy: &CompactionPolicy) -> Vec<(String, Co
     let messages = planned.view.messages.len() as u64 / 2;
     let fewer = match policy.cut.keep {
         Size::Tokens(_) | Size::Fraction(_) => Size::Tokens(half),
-        Size::Messages(_) | Size::Turns(_) | Size::Nothing => Size::Messages(messages),
+        _ => Size::Messages(messages),
     };
     let mut sizes = vec![fewer, Size::Messages(messages), Size::Messages(1)];
     sizes.retain(|keep| *keep != Size::Messages(0));

@@ -54,6 +54,8 @@ pub(crate) struct Compaction<'t> {
     pub(crate) redactor: Option<Redactor>,
     /// Why there is no result.
     pub(crate) failure: Option<anyhow::Error>,
+    /// The result as plain text, with `--emit handoff`.
+    pub(crate) handoff: Option<String>,
 }
 
 /// The changes of a conversation beside its summary.

@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use crate::plan::{Plan, Rules, plan};
+use crate::advice::Advice;
+use crate::exit::Failure;
+use crate::plan::pins::Pin;
+use crate::plan::size::Size;
+use crate::plan::{Plan, Rules, no_such_place, plan};
 use crate::presets::pairs::moved_cut;
 use crate::prune::Pruned;
 use crate::rewrite::thinking::Removal;
@@ -90,6 +94,33 @@ pub(crate) fn decide<'t>(
         pruned_alone: None,
         thinking_sizes: OnceCell::new(),
     })
+}
+
+impl Planned<'_> {
+    /// Checks that the conversation has the place that `--keep` names, and may have what `--pin` pins.
+    ///
+    /// # Errors
+    /// It has not, or may not: which flag is wrong, and what to try.
+    pub(super) fn check_rules(&self, policy: &CompactionPolicy) -> Result<()> {
+        let keep = policy.cut.keep;
+        // That an index is wrong is said of a conversation that need not be cut, too.
+        let matters = self.plan.triggered || matches!(keep, Size::From(_)) && policy.disabled.is_none();
+        if let Some(why) = no_such_place(self.transcript, keep).filter(|_| matters) {
+            let last = Size::From(self.transcript.messages.len() - 1);
+            let instead = if matches!(keep, Size::From(_)) { last } else { Size::Messages(20) };
+            let instead = Advice::command(["--keep", &instead.to_string()]);
+            return Err(Failure::usage(format!("--keep {keep}: {why}")).about("keep").try_next(instead).into());
+        }
+        let Transcript { order, format, .. } = self.transcript;
+        let pins_user = || policy.cut.pins.iter().any(|pin| matches!(pin, Pin::User(_)));
+        if self.plan.triggered && order.alternates && pins_user() {
+            let why = "user and model must take turns, so that no messages of the user can stand before the summary";
+            let why = format!("--pin user: in the format {}, {why}", format.name());
+            let instead = Advice::command(["--pin", "system"]);
+            return Err(Failure::usage(why).about("pin").try_next(instead).into());
+        }
+        Ok(())
+    }
 }
 
 /// Returns the edits that a preset makes before anything is counted: it cuts arguments.

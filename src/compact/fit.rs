@@ -50,7 +50,7 @@ pub(crate) fn fit<'t>(mut planned: Planned<'t>, policy: &CompactionPolicy) -> Pl
 }
 
 /// Returns the limit of `--fit` in tokens, where it is known.
-fn limit_of(policy: &CompactionPolicy) -> Option<u64> {
+pub(super) fn limit_of(policy: &CompactionPolicy) -> Option<u64> {
     policy.fit.and_then(|size| size.in_tokens(policy.cut.context_window))
 }
 
@@ -244,7 +244,7 @@ impl<'t> Planned<'t> {
             return;
         }
         let kept_from = self.plan.kept_from;
-        let pinned = plan::pinned(self.transcript, &policy.cut, kept_from);
+        let pinned = plan::pinned(self.transcript, &self.tally, &policy.cut, kept_from);
         self.pruned = self.pruned_in(policy, 0..kept_from, &pinned, &policy.pruning.rules, None);
         if nobody && self.pruned.is_empty() {
             let reason = self.plan.reason.take().filter(|_| kept_from == 0);

@@ -18,6 +18,7 @@ mod earlier;
 pub(crate) mod economy;
 mod event;
 mod fit;
+mod handoff;
 mod limit;
 mod masking;
 mod masks;
@@ -66,9 +67,11 @@ impl CompactionContext<'_> {
     /// Plans the compaction of a conversation.
     ///
     /// # Errors
-    /// The conversation cannot be read with the early edits.
+    /// The conversation cannot be read with the early edits; or it has no place for the cut that the policy names.
     pub(crate) fn plan<'t>(&self, transcript: &'t Transcript<'t>, arena: &'t Arena<'t>) -> Result<Planned<'t>> {
-        let planned = fit(decide(transcript, self.policy, arena)?, self.policy);
+        let decided = decide(transcript, self.policy, arena)?;
+        decided.check_rules(self.policy)?;
+        let planned = fit(decided, self.policy);
         // The embedded summarizer can need less room than planned. Only its text shows how much, and the room that it
         // leaves is for the messages behind it.
         if self.policy.summary.is_embedded() && planned.fit.is_some() && planned.plan.cutoff > 0 {
@@ -170,9 +173,17 @@ impl CompactionContext<'_> {
             error,
             redactor: masks,
             failure,
+            handoff: None,
             planned,
         };
-        Compaction { economy: self.economy(source, &done), ..done }
+        let mut done = Compaction { economy: self.economy(source, &done), ..done };
+        if self.policy.emit == Emit::Handoff && done.failure.is_none() {
+            match handoff::handoff(self.policy, source, &mut done) {
+                Ok(text) => done.handoff = Some(text),
+                Err(failure) => (done.error, done.failure) = (Some(failure.to_string()), Some(failure)),
+            }
+        }
+        done
     }
 
     /// Counts the secrets that were masked: in the history, and in texts of the result that were cut.

@@ -265,6 +265,8 @@ pub(crate) enum Emit {
     Update,
     /// The summary alone.
     Summary,
+    /// The summary and the messages that stay, as plain text.
+    Handoff,
 }
 
 /// Whether an archive has records, one per line, instead of text for reading.

@@ -37,13 +37,20 @@ impl Task<'_> {
         for (at, transcript) in document.transcripts.iter().enumerate() {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
-            let compaction = self.compact_one(document, &source, at, &arena, result)?;
+            let mut compaction = self.compact_one(document, &source, at, &arena, result)?;
+            let handoff = compaction.handoff.take();
+            let follows_another = at > 0 || transcript.line.is_some_and(|line| line > 1);
+            let separator = if follows_another && handoff.is_some() { "\n" } else { "" };
+            updates.extend([separator, handoff.as_deref().unwrap_or_default()]);
             // A state needs all messages of a repaired conversation.
             let has_update = compaction.is_change()
                 || self.masked_places(at).is_some()
                 || self.repaired && self.policy.emit == Emit::Update;
             if !has_update {
-                updates.push_str(&self.summary_line(None).unwrap_or_else(langgraph::no_update));
+                updates.extend(self.summary_line(None));
+                if self.policy.emit == Emit::Update {
+                    updates.push_str(&langgraph::no_update());
+                }
                 continue;
             }
             result.note_compacted(compaction.summary.is_some() || compaction.is_pruned());
@@ -78,7 +85,7 @@ impl Task<'_> {
         }
         result.content = match self.policy.emit {
             Emit::Messages => ResultContent::Edited(edits),
-            Emit::Update | Emit::Summary => ResultContent::Text(updates),
+            Emit::Update | Emit::Summary | Emit::Handoff => ResultContent::Text(updates),
         };
         Ok(())
     }
@@ -136,7 +143,7 @@ impl Task<'_> {
             self.notify(Event::Compacting { source, what, reader });
         };
         let context = self.context(&listen);
-        let mut planned = context.plan(transcript, arena).inspect_err(|error| {
+        let mut planned = self.plan(&context, source, transcript, arena).inspect_err(|error| {
             result.rows.push(ReportRow::without_plan(source, Status::Failed, Some(error.to_string())));
         })?;
         if let Some(unmasked) = self.unmasked {

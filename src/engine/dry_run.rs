@@ -27,7 +27,7 @@ impl Task<'_> {
         for (at, transcript) in document.transcripts.iter().enumerate() {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
-            let planned = self.context(&|_, _| ()).plan(transcript, &arena)?;
+            let planned = self.plan(&self.context(&|_, _| ()), &source, transcript, &arena)?;
             result.note_compacted(planned.is_change());
             self.note_masks(&source, at, result);
             let masked = self.masked_places(at);

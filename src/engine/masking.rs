@@ -75,7 +75,7 @@ impl Task<'_> {
 
     /// Reports the secrets that stay in a conversation although `--redact` is given, by kind.
     pub(super) fn note_secrets_left(&self, document: &Document<'_>, source: &str, at: usize, done: &Compaction<'_>) {
-        let is_written = self.policy.emit != Emit::Summary && done.failure.is_none();
+        let is_written = matches!(self.policy.emit, Emit::Messages | Emit::Update) && done.failure.is_none();
         if self.policy.redact != Redaction::Sent || !is_written || self.settings.stderr.volume == Volume::Quiet {
             return;
         }

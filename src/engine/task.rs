@@ -8,6 +8,7 @@ use crate::compact::{
     CompactionContext, CompactionEvent, CompactionPolicy, EarlierSummary, FileMasks, Planned, certain_files,
 };
 use crate::events::{Event, Listener, Saving, UnchangedReasons};
+use crate::exit::Failure;
 use crate::files::append;
 use crate::files::input::Input;
 use crate::plan::Plan;
@@ -18,6 +19,7 @@ use crate::settings::{Explain, Settings, Volume};
 use crate::summary::exchange::SummaryBackend;
 use crate::transcript::Transcript;
 use crate::transcript::framing::Document;
+use crate::transcript::view::Arena;
 use crate::wording::readable_source;
 
 use crate::engine::archive;
@@ -161,6 +163,20 @@ impl Task<'_> {
         let Task { settings, policy, backend, .. } = *self;
         let counts = settings.needs_costs();
         CompactionContext { policy, backend, listen, counts }
+    }
+
+    /// Plans the compaction of a conversation of this name.
+    pub(super) fn plan<'t>(
+        &self,
+        context: &CompactionContext<'_>,
+        source: &str,
+        transcript: &'t Transcript<'t>,
+        arena: &'t Arena<'t>,
+    ) -> Result<Planned<'t>> {
+        context.plan(transcript, arena).map_err(|error| match error.downcast::<Failure>() {
+            Ok(failure) => failure.of(readable_source(source)).into(),
+            Err(error) => error,
+        })
     }
 
     /// Returns how `--explain` draws a conversation of a document.

@@ -80,9 +80,18 @@ pub(crate) fn size() -> impl Strategy<Value = Size> {
     ]
 }
 
+/// What `--keep` takes.
+pub(crate) fn keep() -> impl Strategy<Value = Size> {
+    prop_oneof![
+        5 => size(),
+        2 => (0usize..20).prop_map(Size::From),
+        1 => (0i64..500).prop_map(Size::Last),
+    ]
+}
+
 pub(crate) fn pin() -> impl Strategy<Value = Pin> {
-    prop::sample::select(vec!["system", "none", "first:1", "first:3", "match:e", "match:^r$"])
-        .prop_map(|rule| rule.parse().expect("a rule"))
+    let rules = vec!["system", "none", "first:1", "first:3", "match:e", "match:^r$", "user", "user:tokens:30"];
+    prop::sample::select(rules).prop_map(|rule| rule.parse().expect("a rule"))
 }
 
 /// The ids of the calls and results in a message.

@@ -41,7 +41,7 @@ fn case(seed: u64, number: u64) -> Case {
         bricks::generated(),
         prop::sample::select(FORMATS),
         0usize..12,
-        (bricks::size(), bricks::pin()),
+        (bricks::keep(), bricks::pin()),
         prop::sample::select(vec![Repair::Drop, Repair::Synthesize]),
         prop::sample::select(presets),
         prop::option::of(bricks::size()),

@@ -171,7 +171,7 @@ pub(crate) fn assert_thinking_law(
         front.is_some_and(|front| front > plan.cutoff && is_orphan(front))
     };
     let counts_differently = matches!(policy.keep, Size::Tokens(_)) && stays().into_iter().any(becomes_text);
-    if !counts_differently && !exposes_orphan() {
+    if !counts_differently && !matches!(policy.keep, Size::From(_)) && !exposes_orphan() {
         let again = thinking_compacted(&out, from, policy, thinking, false).1;
         assert_eq!(again, out, "compacting twice changes nothing that once did not");
     }
@@ -274,7 +274,9 @@ pub(crate) fn assert_laws(
     let pins_thinking =
         plans.iter().zip(&before).any(|(plan, before)| plan.pinned.iter().any(|&index| thinks(&before[index])));
     // Other systems summarize an earlier summary again.
-    if policy.rules == crate::plan::Rules::OWN && policy.pairs == Pairs::Strict && !pins_thinking {
+    let is_own = policy.rules == crate::plan::Rules::OWN && policy.pairs == Pairs::Strict;
+    // An index is of the conversation as it stands.
+    if is_own && !pins_thinking && !matches!(policy.keep, Size::From(_)) {
         let (again, twice) = compacted(&out, from, policy);
         assert_eq!(twice, out, "compacting twice changes nothing that once did not: {again:?}");
     }
@@ -362,7 +364,10 @@ pub(crate) fn larger(keep: Size) -> Size {
         Size::Messages(n) => Size::Messages(n + 1),
         Size::Tokens(n) => Size::Tokens(n + 1),
         Size::Turns(n) => Size::Turns(n + 1),
-        Size::Fraction(_) | Size::Nothing => keep,
+        Size::Since(time) => Size::Since(time - 1),
+        Size::Last(seconds) => Size::Last(seconds + 1),
+        // A place keeps what is behind it, whatever that is.
+        Size::Fraction(_) | Size::Nothing | Size::From(_) => keep,
     }
 }
 

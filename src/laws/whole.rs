@@ -130,7 +130,9 @@ pub(crate) fn assert_whole(arguments: &[String], text: &str) -> bool {
             .iter()
             .any(|flag| argument.starts_with(flag))
     };
-    if outcome.compacted && arguments.iter().all(is_idempotent) {
+    // An index is of the conversation as it stands.
+    let is_index = |argument: &String| argument.starts_with("--keep=from:");
+    if outcome.compacted && arguments.iter().all(|one| is_idempotent(one) && !is_index(one)) {
         let twice = process(&archived, &outcome.text).unwrap_or_else(|error| panic!("it {error}: {arguments:?}"));
         assert_eq!(twice.text, outcome.text, "compacting twice changes nothing that once did not: {arguments:?}");
     }

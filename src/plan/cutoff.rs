@@ -1,8 +1,8 @@
 //! Where the cut is: from `--keep`, by the rules for pairs and for the order of messages.
 
-use crate::transcript::Transcript;
 use crate::transcript::order::Turn;
 use crate::transcript::pairing::Pairing;
+use crate::transcript::{Message, Transcript, time};
 
 use crate::plan::MoveCut;
 use crate::plan::pairs::Pairs;
@@ -16,6 +16,11 @@ pub(super) fn wanted(weight: &Weight<'_, '_>) -> Option<usize> {
     let most = if policy.rules.last_stays { last } else { messages.len() };
     let wanted = match policy.keep {
         Size::Nothing => messages.len(),
+        Size::From(index) => index.min(most),
+        Size::Since(_) | Size::Last(_) => {
+            let since = since(policy.keep, messages).map(|since| time::first_since(messages, since));
+            since.map_or(0, |first| first.unwrap_or(most))
+        }
         Size::Messages(keep) => messages.len().saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX)).min(most),
         Size::Turns(keep) => {
             let keep = usize::try_from(keep).unwrap_or(usize::MAX);
@@ -35,6 +40,30 @@ pub(super) fn wanted(weight: &Weight<'_, '_>) -> Option<usize> {
         }
     };
     Some(wanted).filter(|wanted| *wanted > first)
+}
+
+/// Returns the time from which on messages are kept, where they say any.
+fn since(keep: Size, messages: &[Message<'_>]) -> Option<i64> {
+    let last = time::last(messages)?;
+    match keep {
+        Size::Since(time) => Some(time),
+        Size::Last(seconds) => Some(last.saturating_sub(seconds.saturating_mul(time::SECOND))),
+        _ => None,
+    }
+}
+
+/// Returns why a conversation has no place that `--keep` names.
+pub(crate) fn no_such_place(transcript: &Transcript<'_>, keep: Size) -> Option<String> {
+    let messages = transcript.messages.as_slice();
+    match (keep, messages.len()) {
+        (Size::From(index), count @ 1..) if index >= count => {
+            Some(format!("there is no message {index}; the last one is {}", count - 1))
+        }
+        (Size::Since(_) | Size::Last(_), 1..) if time::last(messages).is_none() => {
+            Some("no message says when it was written".to_owned())
+        }
+        _ => None,
+    }
 }
 
 /// Returns the cut to which a rule for pairs moves the wanted one, and why it moved; 0 where there is none.

@@ -23,11 +23,11 @@ use crate::transcript::formats::SummaryPosition;
 use crate::transcript::order::Turn;
 use crate::transcript::{Message, Note, Retention, Transcript};
 
-pub(crate) use cutoff::legal_cuts;
+pub(crate) use cutoff::{legal_cuts, no_such_place};
 
 use carried::carried;
 use pairs::Pairs;
-use pins::Pin;
+use pins::{Pin, PinRules};
 use size::Size;
 use weight::Weight;
 
@@ -283,7 +283,7 @@ pub(crate) fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &
     let orphan = || pairing.orphaned.get(cut).is_some_and(|orphaned| *orphaned).then_some(Parted::Orphan);
     plan.parted = pairing.split_pair(cut).map(|(call, result)| Parted::Pair(call, result)).or_else(orphan);
     plan.carried = weight.carried();
-    plan.pinned = pins::pinned(transcript, policy, plan.carried, cut);
+    plan.pinned = PinRules { transcript, policy, carried: plan.carried, tally: Some(tally) }.pinned(cut);
     plan.before_summary = before_summary(&plan, transcript, policy);
     if let Some(reason) = weight.compactions.refusal(transcript, &plan) {
         return Plan { refused: true, ..plan.nothing(reason) };
@@ -370,9 +370,9 @@ fn worthless(plan: &Plan, messages: &[Message<'_>], policy: &CutPolicy) -> Optio
 }
 
 /// Returns the messages before a cut that stay, in order.
-pub(crate) fn pinned(transcript: &Transcript<'_>, policy: &CutPolicy, cut: usize) -> Vec<usize> {
-    let earlier = carried(transcript, policy).and_then(|earlier| earlier.index);
-    pins::pinned(transcript, policy, earlier, cut)
+pub(crate) fn pinned(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &CutPolicy, cut: usize) -> Vec<usize> {
+    let carried = carried(transcript, policy).and_then(|earlier| earlier.index);
+    PinRules { transcript, policy, carried, tally: Some(tally) }.pinned(cut)
 }
 
 /// Returns the plan with a cut at one place, by all other rules of the policy; without a cut where none can be there.

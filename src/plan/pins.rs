@@ -4,8 +4,12 @@ use std::str::FromStr;
 
 use regex::Regex;
 
+use crate::tokens::Tally;
 use crate::transcript::formats::{SummaryPosition, SummaryRole};
-use crate::transcript::{Message, Role, Transcript};
+use crate::transcript::speaker::{is_handed_over, is_interruption, words_of_person};
+use crate::transcript::text_calls::{first_block, has_call};
+use crate::transcript::text_replies::{answered_call, is_shell_output};
+use crate::transcript::{Content, Message, Part, PartKind, Role, Transcript};
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::pattern::typed;
@@ -13,6 +17,7 @@ use crate::pattern::typed;
 use crate::plan::CutPolicy;
 use crate::plan::carried::is_named;
 use crate::plan::compactions::Compactions;
+use crate::plan::size::Size;
 
 /// A rule of `--pin`.
 #[derive(Debug, Clone)]
@@ -23,7 +28,9 @@ pub enum Pin {
     First(usize),
     /// Messages whose text matches.
     Match(Regex),
-    /// No message. It excludes all other rules.
+    /// What the user said, the newest messages first, up to a size. `messages:N` and `turns:N` count these messages.
+    User(Option<Size>),
+    /// No message, and none that the rules before it pin.
     None,
 }
 
@@ -34,7 +41,7 @@ impl Pin {
         let message = &transcript.messages[index];
         match self {
             Pin::First(count) => place < *count,
-            Pin::None => false,
+            Pin::User(_) | Pin::None => false,
             Pin::System if !message.role.is_system() => false,
             // The next summary carries an earlier one on. Pinned, it would stay beside all later ones.
             _ if is_earlier => false,
@@ -57,6 +64,11 @@ impl FromStr for Pin {
         match text.split_once(':') {
             None if text == "system" => Ok(Pin::System),
             None if text == "none" => Ok(Pin::None),
+            None if text == "user" => Ok(Pin::User(None)),
+            Some(("user", size)) => {
+                let size = size.parse().map_err(|error: Diagnostic| error.in_part("user:".len(), size.len()));
+                size.map(|size| Pin::User(Some(size)))
+            }
             Some(("first", count)) => count.parse().ok().filter(|count| *count > 0).map(Pin::First).ok_or_else(|| {
                 of_value(format!("`{count}` is not a number of messages from 1 up, as in first:2")).example("first:2")
             }),
@@ -70,10 +82,11 @@ impl FromStr for Pin {
                 let meant = match other {
                     // Of several rules none is meant alone.
                     _ if text.contains(',') => None,
-                    Some(_) => nearest(kind, ["first", "match"]),
-                    None => nearest(kind, ["system", "none", "first:2"]),
+                    Some(_) => nearest(kind, ["first", "match", "user"]),
+                    None => nearest(kind, ["system", "user", "none", "first:2"]),
                 };
-                Err(Diagnostic::new("expected system, first:N, match:REGEX or none").at(0..kind.len()).meant(meant))
+                let expected = "expected system, user, user:SIZE, first:N, match:REGEX or none";
+                Err(Diagnostic::new(expected).at(0..kind.len()).meant(meant))
             }
         }
     }
@@ -81,9 +94,13 @@ impl FromStr for Pin {
 
 /// Returns the last request of the user; messages that a program hides are none.
 fn last_request(transcript: &Transcript<'_>) -> Option<usize> {
-    let hidden = |message: &Message<'_>| message.additional("hide_from_ui").is_some_and(|mark| !mark.is_falsy());
-    let is_request = |message: &Message<'_>| message.role == Role::User && !is_named(message) && !hidden(message);
+    let is_request = |message: &Message<'_>| message.role == Role::User && !is_named(message) && !is_hidden(message);
     transcript.messages.iter().rposition(is_request)
+}
+
+/// Whether a program hides a message from the user.
+fn is_hidden(message: &Message<'_>) -> bool {
+    message.additional("hide_from_ui").is_some_and(|mark| !mark.is_falsy())
 }
 
 /// Whether a program marked a message as a reminder that must stay.
@@ -92,61 +109,125 @@ fn is_reminder(message: &Message<'_>) -> bool {
         && message.additional("dynamic_context_reminder").is_some_and(|mark| !mark.is_falsy())
 }
 
-/// Returns the indices below `cutoff` that stay, in order: those that rules pin and those that must stay, without a
-/// carried summary. A pinned call keeps its results, a pinned result its call, a part of a response the other parts. A
-/// call without a result does not stay.
-pub(super) fn pinned(
-    transcript: &Transcript<'_>,
-    policy: &CutPolicy,
-    carried: Option<usize>,
-    cutoff: usize,
-) -> Vec<usize> {
-    let is_earlier = |index: usize| {
-        let message = &transcript.messages[index];
-        // Pinned in front of ours, what the user wrote like one would be taken for it in the next run.
-        message.earlier || message.role == Role::User && message.opens_with(&policy.summary_prefix)
-    };
-    pinned_besides(transcript, policy, carried, cutoff, &is_earlier)
+/// What decides which messages are pinned.
+pub(super) struct PinRules<'p, 'a> {
+    pub(super) transcript: &'p Transcript<'a>,
+    pub(super) policy: &'p CutPolicy,
+    /// The message with the earlier summary that the next one carries on.
+    pub(super) carried: Option<usize>,
+    /// The sizes of the messages. Without them, a rule pins what it would at any size.
+    pub(super) tally: Option<&'p Tally<'p, 'p>>,
 }
 
-/// The same where `is_earlier` says which messages are earlier summaries.
-pub(super) fn pinned_besides(
-    transcript: &Transcript<'_>,
-    policy: &CutPolicy,
-    carried: Option<usize>,
-    cutoff: usize,
-    is_earlier: &dyn Fn(usize) -> bool,
-) -> Vec<usize> {
-    let request = policy.rules.carries.then(|| last_request(transcript)).flatten();
-    // An earlier summary at the front does not count as the first message.
-    let stands_first = transcript.format.summary_position(transcript) == SummaryPosition::First;
-    let first = transcript.messages.first().filter(|first| stands_first && first.earlier);
-    let aside = carried.or(first.map(|_| 0));
-    let place = |index: usize| index - usize::from(aside.is_some_and(|aside| aside < index));
-    let leading = transcript.messages.iter().take_while(|message| message.role.is_system()).count();
-    let holds = |index| {
-        policy.pins.iter().any(|pin| pin.holds(index, place(index), transcript, is_earlier(index), leading))
-            || policy.rules.carries && (Some(index) == request || is_reminder(&transcript.messages[index]))
-    };
-    let can = |index: usize| transcript.format.can_be_pinned(&transcript.messages[index]);
-    let mut stays: Vec<bool> = (0..cutoff).map(|index| Some(index) != aside && holds(index)).collect();
-    Compactions::of(transcript, policy).that_stay(cutoff).iter().for_each(|&index| stays[index] = true);
-    let joined = joined_to_the_next(&transcript.groups, cutoff);
-    let pairs = transcript.pairing.pairs.iter().copied().filter(|(_, result)| *result < cutoff);
-    let pairs = pairs.chain(joined.into_iter().map(|index| (index, index + 1)));
-    // Mostly only system messages stay, which belong with no other message.
-    let matters = pairs.clone().any(|(one, other)| stays[one] || stays[other]);
-    let bonds = Bonds::of(if matters { pairs.collect() } else { Vec::new() });
-    spread(true, &mut stays, &bonds, |stays| (0..cutoff).filter(|&index| stays[index]).collect());
-    // A call without a result is only allowed at the end, not before a summary.
-    let unanswered = transcript.pairing.unanswered.iter().map(|call| call.message).filter(|&index| index < cutoff);
-    let cannot: Vec<usize> = unanswered.chain((0..cutoff).filter(|&index| !can(index))).collect();
-    spread(false, &mut stays, &bonds, |stays| {
-        let pinned: Vec<usize> = cannot.into_iter().filter(|&index| stays[index]).collect();
-        pinned.iter().for_each(|&index| stays[index] = false);
-        pinned
+impl PinRules<'_, '_> {
+    /// Returns the indices below `cutoff` that stay, in order: those that rules pin and those that must stay, without a
+    /// carried summary. A pinned call keeps its results, a pinned result its call, a part of a response the other parts.
+    /// A call without a result does not stay.
+    pub(super) fn pinned(&self, cutoff: usize) -> Vec<usize> {
+        let is_earlier = |index: usize| {
+            let message = &self.transcript.messages[index];
+            // Pinned in front of ours, what the user wrote like one would be taken for it in the next run.
+            message.earlier || message.role == Role::User && message.opens_with(&self.policy.summary_prefix)
+        };
+        self.pinned_besides(cutoff, &is_earlier)
+    }
+
+    /// The same where `is_earlier` says which messages are earlier summaries.
+    pub(super) fn pinned_besides(&self, cutoff: usize, is_earlier: &dyn Fn(usize) -> bool) -> Vec<usize> {
+        let PinRules { transcript, policy, carried, .. } = *self;
+        let pins = policy.pins.rsplit(|pin| matches!(pin, Pin::None)).next().unwrap_or_default();
+        let request = policy.rules.carries.then(|| last_request(transcript)).flatten();
+        // An earlier summary at the front does not count as the first message.
+        let stands_first = transcript.format.summary_position(transcript) == SummaryPosition::First;
+        let first = transcript.messages.first().filter(|first| stands_first && first.earlier);
+        let aside = carried.or(first.map(|_| 0));
+        let place = |index: usize| index - usize::from(aside.is_some_and(|aside| aside < index));
+        let leading = transcript.messages.iter().take_while(|message| message.role.is_system()).count();
+        let holds = |index| {
+            pins.iter().any(|pin| pin.holds(index, place(index), transcript, is_earlier(index), leading))
+                || policy.rules.carries && (Some(index) == request || is_reminder(&transcript.messages[index]))
+        };
+        let can = |index: usize| transcript.format.can_be_pinned(&transcript.messages[index]);
+        let mut stays: Vec<bool> = (0..cutoff).map(|index| Some(index) != aside && holds(index)).collect();
+        Compactions::of(transcript, policy).that_stay(cutoff).iter().for_each(|&index| stays[index] = true);
+        let by_user = pins.iter().flat_map(|pin| match pin {
+            Pin::User(size) => self.of_user(*size, cutoff, is_earlier),
+            _ => Vec::new(),
+        });
+        by_user.for_each(|index| stays[index] = true);
+        let joined = joined_to_the_next(&transcript.groups, cutoff);
+        let pairs = transcript.pairing.pairs.iter().copied().filter(|(_, result)| *result < cutoff);
+        let pairs = pairs.chain(joined.into_iter().map(|index| (index, index + 1)));
+        // Mostly only system messages stay, which belong with no other message.
+        let matters = pairs.clone().any(|(one, other)| stays[one] || stays[other]);
+        let bonds = Bonds::of(if matters { pairs.collect() } else { Vec::new() });
+        spread(true, &mut stays, &bonds, |stays| (0..cutoff).filter(|&index| stays[index]).collect());
+        // A call without a result is only allowed at the end, not before a summary.
+        let unanswered = transcript.pairing.unanswered.iter().map(|call| call.message).filter(|&index| index < cutoff);
+        let cannot: Vec<usize> = unanswered.chain((0..cutoff).filter(|&index| !can(index))).collect();
+        spread(false, &mut stays, &bonds, |stays| {
+            let pinned: Vec<usize> = cannot.into_iter().filter(|&index| stays[index]).collect();
+            pinned.iter().for_each(|&index| stays[index] = false);
+            pinned
+        });
+        (0..cutoff).filter(|&index| stays[index]).collect()
+    }
+
+    /// Returns the messages below `cutoff` that the user said, the newest first, up to the size of a rule.
+    fn of_user(&self, size: Option<Size>, cutoff: usize, is_earlier: &dyn Fn(usize) -> bool) -> Vec<usize> {
+        let messages = &self.transcript.messages;
+        let said = |index: &usize| !is_earlier(*index) && is_said_by_user(messages, *index);
+        let said = (0..cutoff).rev().filter(said);
+        let Some((size, tally)) = size.zip(self.tally) else { return said.collect() };
+        let mut left = match size {
+            Size::Messages(number) | Size::Turns(number) => number,
+            size => size.in_tokens(self.policy.context_window).unwrap_or(u64::MAX),
+        };
+        let is_number = matches!(size, Size::Messages(_) | Size::Turns(_));
+        let fits = |index: &usize| {
+            let next = left.checked_sub(if is_number { 1 } else { tally.message(*index) });
+            left = next.unwrap_or_default();
+            next.is_some()
+        };
+        said.take_while(fits).collect()
+    }
+}
+
+/// Whether a person says something in a message, beside what programs insert and what tools answer.
+fn is_said_by_user(messages: &[Message<'_>], index: usize) -> bool {
+    let message = &messages[index];
+    if !message.is_user_turn() || message.is_marked_as_inserted() || is_hidden(message) || is_named(message) {
+        return false;
+    }
+    let own = message.content.parts().iter().filter_map(|part| match &part.kind {
+        PartKind::Text(text) => Some(text.decode()),
+        _ => None,
     });
-    (0..cutoff).filter(|&index| stays[index]).collect()
+    let text = match &message.content {
+        Content::Text(text) => text.decode(),
+        Content::Parts(_) => own.collect::<Vec<_>>().join("\n").into(),
+    };
+    let shows = |part: &Part<'_>| matches!(part.kind, PartKind::Image | PartKind::Media);
+    let words = words_of_person(&text);
+    let speaks = words.lines().any(|line| !line.trim().is_empty() && !is_interruption(line));
+    let answer = || Some(messages.get(index + 1)?.whole_text());
+    let is_output = || is_output(message, messages.get(index.wrapping_sub(1)), &text, &words);
+    message.content.parts().iter().any(shows) || speaks && !is_handed_over(&text, answer) && !is_output()
+}
+
+/// Whether a message in the user's place is the output of a command in the one before it. That of one behind a summary is
+/// gone.
+fn is_output(message: &Message<'_>, before: Option<&Message<'_>>, text: &str, words: &str) -> bool {
+    let Some(before) = before else { return false };
+    if before.earlier {
+        let is_marked = || message.json.get_text("message_type").is_some_and(|kind| kind.is("observation"));
+        return is_shell_output(words, false) || is_marked();
+    }
+    let said = before.whole_text();
+    let commands = || before.command_beside().is_some();
+    let shows_command = || has_call(&said) || first_block(&said).is_some();
+    let answers = || answered_call(&said, text).is_some() || is_shell_output(words, true) && shows_command();
+    before.role == Role::Assistant && (commands() || answers())
 }
 
 /// Returns the messages before a cut that belong in one group with the next message.

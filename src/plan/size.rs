@@ -4,11 +4,15 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::diagnostic::{Diagnostic, abbreviated, nearest};
+use crate::transcript::time;
 
 /// The units of sizes.
 const KINDS: [&str; 4] = ["messages", "tokens", "fraction", "turns"];
 /// A number without a unit that is at least this is suggested as a number of tokens.
 const TOKENS: u64 = 500;
+
+/// The units of a time before the last message, in seconds.
+const UNITS: [(char, i64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
 
 /// How much of a conversation.
 ///
@@ -29,8 +33,14 @@ pub enum Size {
     Fraction(f64),
     /// A number of turns, each from a user message to before the next.
     Turns(u64),
-    /// Nothing. Only `--keep none` is this; the grammar of sizes does not have it.
+    /// Nothing. Only `--keep` takes this and the next ones; the grammar of sizes does not have them.
     Nothing,
+    /// All from the message with this index on.
+    From(usize),
+    /// All from the first message on that was written at this time or later, in microseconds since 1970.
+    Since(i64),
+    /// The same for the time so many seconds before that of the last message.
+    Last(i64),
 }
 
 impl Size {
@@ -40,7 +50,7 @@ impl Size {
         match self {
             Size::Tokens(tokens) => Some(tokens),
             Size::Fraction(fraction) => Some(((context_window? as f64 * fraction) as u64).max(1)),
-            Size::Messages(_) | Size::Turns(_) | Size::Nothing => None,
+            _ => None,
         }
     }
 }
@@ -53,6 +63,12 @@ impl fmt::Display for Size {
             Size::Tokens(n) => write!(out, "tokens:{n}"),
             Size::Fraction(fraction) => write!(out, "fraction:{fraction}"),
             Size::Turns(n) => write!(out, "turns:{n}"),
+            Size::From(index) => write!(out, "from:{index}"),
+            Size::Since(time) => write!(out, "since:{}", time::shown(time)),
+            Size::Last(seconds) => {
+                let (unit, length) = UNITS.into_iter().find(|(_, length)| seconds % length == 0).unwrap_or(UNITS[3]);
+                write!(out, "since:{}{unit}", seconds / length)
+            }
         }
     }
 }
@@ -91,6 +107,37 @@ impl FromStr for Size {
             }
         }
     }
+}
+
+/// Parses the value of `--keep`: a size, `none`, `from:INDEX` or `since:TIME`.
+///
+/// # Errors
+/// It is none of these.
+pub(crate) fn keep(text: &str) -> Result<Size, Diagnostic> {
+    let of_value = |kind: &str, why: &str| Diagnostic::new(why).at(kind.len() + 1..text.len());
+    match text.split_once(':') {
+        None if text == "none" => Ok(Size::Nothing),
+        Some(("from", index)) => {
+            let number = index.parse().ok().filter(|_| index.bytes().all(|byte| byte.is_ascii_digit()));
+            let wrong = || of_value("from", "expected the index of a message, as --dry-run prints it");
+            number.map(Size::From).ok_or_else(wrong)
+        }
+        Some(("since", time)) => {
+            ago(time).map(Size::Last).or_else(|| time::parse(time).map(Size::Since)).ok_or_else(|| {
+                let why =
+                    "expected a time of RFC 3339 (2026-11-20T09:30:00Z), or 1d, 6h or 30m before the last message";
+                of_value("since", why)
+            })
+        }
+        _ => text.parse(),
+    }
+}
+
+/// Returns the seconds of a time such as `1d`.
+fn ago(text: &str) -> Option<i64> {
+    let (_, length) = UNITS.into_iter().find(|(unit, _)| text.ends_with(*unit))?;
+    let number = text[..text.len() - 1].parse::<u32>().ok().filter(|_| !text.starts_with('+'))?;
+    Some(i64::from(number) * length)
 }
 
 /// Returns an example value for a unit.

@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
+use crate::plan::pins::PinRules;
 use crate::plan::removal_note::RemovalNote;
-use crate::plan::{CutPolicy, carried, pins};
+use crate::plan::{CutPolicy, carried};
 use crate::transcript::fence;
 use crate::transcript::formats::SummaryRole;
 use crate::transcript::text_calls::shell_block;
@@ -61,7 +62,8 @@ fn ours(transcript: &Transcript<'_>, policy: &CutPolicy, role: SummaryRole) -> R
     }
     // What is of another role than the summaries of this run is pinned where a rule says so: it stays as it is.
     let is_earlier = |index: usize| messages[index].earlier || opens(index) && has_role(&messages[index], role);
-    let pinned = pins::pinned_besides(transcript, policy, None, messages.len(), &is_earlier);
+    let rules = PinRules { transcript, policy, carried: None, tally: None };
+    let pinned = rules.pinned_besides(messages.len(), &is_earlier);
     let mut found = None;
     let (mut follows_user, mut follows_speaker) = (false, false);
     for (index, message) in messages.iter().enumerate() {

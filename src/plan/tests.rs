@@ -348,3 +348,67 @@ fn a_larger_keep_never_keeps_less() {
         assert!(cuts.is_sorted_by(|larger, smaller| larger >= smaller), "{cuts:?}");
     }
 }
+
+/// Returns the messages of a conversation that rules pin before its last message.
+fn pinned(rules: &[&str], source: &str, format: Option<&str>) -> Vec<usize> {
+    let pins = rules.iter().map(|rule| rule.parse().expect("a rule")).collect();
+    let policy = CutPolicy { pins, keep: Size::Messages(1), context_window: Some(1_000), ..policy() };
+    let mut document = read(source, format.map(|name| by_name(name).expect("a format")), None).expect("a transcript");
+    mark_summaries(&mut document.transcripts[0], &policy, SummaryRole::User);
+    let transcript = &document.transcripts[0];
+    plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &policy, moved_cut).pinned
+}
+
+#[test]
+fn rules_of_pins_add_up_and_none_clears_those_before_it() {
+    let source = conversation("suauaua");
+    for (rules, expected) in [
+        (&["system"][..], &[0][..]),
+        (&["system", "first:2"], &[0, 1]),
+        (&["system", "none"], &[]),
+        (&["system", "first:3", "none", "user"], &[1, 3, 5]),
+        (&["system", "user"], &[0, 1, 3, 5]),
+        (&["none", "user:messages:2"], &[3, 5]),
+        (&["none", "user:turns:1", "first:1"], &[0, 5]),
+        (&["user:tokens:1"], &[]),
+        // A message has six tokens.
+        (&["user:tokens:11"], &[5]),
+        (&["user:tokens:12"], &[3, 5]),
+        (&["user:fraction:0.017"], &[3, 5]),
+        (&["user:fraction:1"], &[1, 3, 5]),
+    ] {
+        assert_eq!(pinned(rules, &source, None), expected, "{rules:?}");
+    }
+}
+
+#[test]
+fn the_users_messages_are_what_a_person_said() {
+    let between = |message: &str| {
+        format!(
+            r#"[{{"role":"user","content":"first"}},{{"role":"assistant","content":"ok"}},{message},{{"role":"assistant","content":"a"}},{{"role":"user","content":"last"}}]"#
+        )
+    };
+    for (is_said, content) in [
+        (true, r#""Do it.""#),
+        (true, r#"[{"type":"image_url","image_url":{"url":"https://e.org/a.png"}}]"#),
+        (true, r#""Do it. <system-reminder>Use tools.</system-reminder>""#),
+        (false, r#""<system-reminder>Use tools.</system-reminder>""#),
+        (false, r#""[Request interrupted by user]""#),
+        (false, r#""""#),
+        (false, r#""Summary: of mine""#),
+    ] {
+        let expected: &[usize] = if is_said { &[0, 2] } else { &[0] };
+        let source = between(&format!(r#"{{"role":"user","content":{content}}}"#));
+        assert_eq!(pinned(&["user"], &source, None), expected, "{content}");
+    }
+    let results = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"r"}]}"#;
+    let call = r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]}"#;
+    assert_eq!(pinned(&["user"], &between(&format!("{call},{results}")), Some("anthropic")), [0], "results");
+    let hidden = r#"{"role":"user","content":"x","additional_kwargs":{"hide_from_ui":true}}"#;
+    assert_eq!(pinned(&["user"], &between(hidden), None), [0], "hidden");
+    let shell =
+        r#"{"role":"assistant","content":"```bash\nls\n```"},{"role":"user","content":"<returncode>0</returncode>"}"#;
+    assert_eq!(pinned(&["user"], &between(shell), None), [0], "an output");
+    let action = r#"{"role":"assistant","content":"I look.","action":"ls"},{"role":"user","content":"a.rs"}"#;
+    assert_eq!(pinned(&["user"], &between(action), None), [0], "an observation");
+}

@@ -59,7 +59,7 @@ impl<'w, 'a> Weight<'w, 'a> {
     fn reaches(&self, size: Size) -> bool {
         let policy = self.policy;
         match size {
-            Size::Nothing => true,
+            Size::Nothing | Size::From(_) | Size::Since(_) | Size::Last(_) => true,
             Size::Messages(least) => {
                 let beside = usize::from(self.earlier.is_some_and(|earlier| earlier.index.is_none()));
                 let is_whole = self.compactions.start == 0;

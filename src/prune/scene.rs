@@ -141,7 +141,7 @@ impl<'s, 'a> Scene<'s, 'a> {
         let messages = &self.transcript.messages;
         let within = |tokens: Option<u64>| tokens.map_or(0, |tokens| self.tally.suffix_within(tokens));
         match size {
-            Size::Nothing => messages.len(),
+            Size::Nothing | Size::From(_) | Size::Since(_) | Size::Last(_) => messages.len(),
             Size::Messages(number) => messages.len().saturating_sub(usize::try_from(number).unwrap_or(usize::MAX)),
             Size::Tokens(_) | Size::Fraction(_) => within(size.in_tokens(self.context_window)),
             Size::Turns(number) => {

@@ -101,6 +101,10 @@ impl SettingKeys {
     pub(super) fn check(&mut self, values: &[SettingValue]) -> Result<()> {
         for given in values {
             for text in given.value.texts() {
+                if given.flag == "keep" && text.starts_with("from:") {
+                    let why = "an index is of one conversation: from:INDEX is for --keep on the command line";
+                    return Err(given.source.wrong(&given.flag, text, &Diagnostic::new(why)).into());
+                }
                 let words = ["tcompact".to_owned(), format!("--{}={text}", given.flag)];
                 match self.command.try_get_matches_from_mut(words) {
                     Ok(_) => {}

@@ -45,9 +45,8 @@ pub(super) fn policy(
     if is_by_window {
         (triggers, fit) = (vec![vec![Size::Fraction(0.85)]], Some(Size::Fraction(0.5)));
     }
-    check_fractions(&triggers, arguments.keep, fit, context_window)?;
+    check_fractions(&triggers, arguments, fit, context_window)?;
     let pruning = pruning(arguments, preset, fit, context_window)?;
-    check_pins(&arguments.pins)?;
     let unlisted_counter = models.unlisted.map(|(_, counter)| counter);
     let counter = counter(arguments.counter.or(unlisted_counter), models.known, preset);
     let summary = summary_policy(arguments, preset, &models, ResultReader { counter, context_window }, summary_prompt)?;
@@ -58,7 +57,7 @@ pub(super) fn policy(
             triggers,
             budget: context_window.filter(|_| preset.habits.files).map(presets::input_budget),
             keep: arguments.keep,
-            pins: arguments.pins.clone(),
+            pins: [Pin::System].into_iter().chain(arguments.pins.clone()).collect(),
             pairs: arguments.pairs,
             context_window,
             overhead_tokens: arguments.overhead_tokens,
@@ -250,10 +249,19 @@ pub(crate) fn archive_among(path: &Path) -> PathBuf {
     file.parent().unwrap_or(Path::new("")).join(named).join(file.file_name().unwrap_or_default())
 }
 
-fn check_fractions(triggers: &[Vec<Size>], keep: Size, fit: Option<Size>, context_window: Option<u64>) -> Result<()> {
+fn check_fractions(
+    triggers: &[Vec<Size>],
+    arguments: &CliArguments,
+    fit: Option<Size>,
+    context_window: Option<u64>,
+) -> Result<()> {
     let of_trigger = triggers.iter().flatten().map(|size| ("trigger", *size));
-    let others = [("keep", keep)].into_iter().chain(fit.map(|size| ("fit", size)));
-    let fraction = of_trigger.chain(others).find(|(_, size)| matches!(size, Size::Fraction(_)));
+    let others = [("keep", arguments.keep)].into_iter().chain(fit.map(|size| ("fit", size)));
+    let of_pins = arguments.pins.iter().filter_map(|pin| match pin {
+        Pin::User(size) => size.map(|size| ("pin", size)),
+        _ => None,
+    });
+    let fraction = of_trigger.chain(others).chain(of_pins).find(|(_, size)| matches!(size, Size::Fraction(_)));
     match (fraction, context_window) {
         (Some((flag, size)), None) => Err(unknown_window(flag, &size.to_string())),
         _ => Ok(()),
@@ -268,15 +276,6 @@ fn unknown_window(flag: &'static str, value: &str) -> anyhow::Error {
     .about(flag)
     .try_next(Advice::command([&format!("--{flag}"), value, "--for", "gpt-4o"]))
     .into()
-}
-
-fn check_pins(pins: &[Pin]) -> Result<()> {
-    if pins.len() > 1 && pins.iter().any(|pin| matches!(pin, Pin::None)) {
-        return Err(Failure::usage("--pin none: it excludes every other --pin; leave out one of them")
-            .about("pin")
-            .into());
-    }
-    Ok(())
 }
 
 /// Returns the prefix with a blank line after it, unless it ends with white space.

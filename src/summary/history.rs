@@ -53,7 +53,7 @@ pub(crate) fn write_notes(notes: &str) -> String {
 
 /// Returns the beginning and the end of a text of more than `max_chars` characters, with the number of characters left
 /// out between them.
-pub(super) fn truncate_middle(text: &str, max_chars: usize) -> Cow<'_, str> {
+pub(crate) fn truncate_middle(text: &str, max_chars: usize) -> Cow<'_, str> {
     let count = if text.len() <= max_chars { 0 } else { text.chars().count() };
     if count <= max_chars {
         return Cow::Borrowed(text);
@@ -207,18 +207,12 @@ impl<'m, 'a> HistoryWriter<'m, 'a> {
                         PartKind::Compaction(ProviderCompaction::Failed) => {}
                         PartKind::Call => self.calls_up_to(part.json),
                         PartKind::Image | PartKind::Media | PartKind::Compaction(_) | PartKind::Other => {
-                            self.placeholder(part.json);
+                            self.line(&placeholder(part.json));
                         }
                     }
                 }
             }
         }
-    }
-
-    /// Writes the placeholder of a part without text: its type and size, never its bytes.
-    fn placeholder(&mut self, part: Json<'_>) {
-        let kind = part.get_text("type").map_or(Cow::Borrowed("data"), |kind| kind.decode());
-        self.line(&format!("[{kind}, {} bytes]", part.raw().len()));
     }
 
     fn decoded(&mut self, text: Text<'_>) {
@@ -248,7 +242,13 @@ impl<'m, 'a> HistoryWriter<'m, 'a> {
     }
 }
 
-fn arguments_text<'a>(arguments: &Arguments<'a>) -> Cow<'a, str> {
+/// Returns the placeholder of a part without text: its type and size, never its bytes.
+pub(crate) fn placeholder(part: Json<'_>) -> String {
+    let kind = part.get_text("type").map_or(Cow::Borrowed("data"), |kind| kind.decode());
+    format!("[{kind}, {} bytes]", part.raw().len())
+}
+
+pub(crate) fn arguments_text<'a>(arguments: &Arguments<'a>) -> Cow<'a, str> {
     match arguments {
         Arguments::Text(text) => text.decode(),
         Arguments::Value(value) => Cow::Borrowed(value.raw()),

@@ -34,6 +34,7 @@ pub(crate) mod text;
 pub(crate) mod text_calls;
 pub(crate) mod text_replies;
 pub(crate) mod thoughts;
+pub(crate) mod time;
 pub(crate) mod tool_data;
 pub(crate) mod tools;
 pub(crate) mod view;

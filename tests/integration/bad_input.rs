@@ -204,7 +204,9 @@ fn formats_and_sizes_that_do_not_parse() {
     }
     assert_fails(&piped(&["--keep", "20"], GOOD), 2, &["--keep", "a size is messages:N"]);
     assert_fails(&piped(&["--pin", "match:("], GOOD), 2, &["--pin", "not a regular expression"]);
-    assert_fails(&piped(&["--pin", "none", "--pin", "system"], GOOD), 2, &["--pin none", "excludes every other --pin"]);
+    assert_fails(&piped(&["--pin", "user:20"], GOOD), 2, &["--pin", "a size is"]);
+    assert_fails(&piped(&["--keep", "from:99"], GOOD), 2, &["--keep from:99", "there is no message 99"]);
+    assert_fails(&piped(&["--keep", "since:yesterday"], GOOD), 2, &["--keep", "RFC 3339"]);
     assert_fails(&piped(&["--counter", "bytes:0"], GOOD), 2, &["--counter", "bytes:4"]);
 }
 

@@ -41,7 +41,13 @@ tcompact --pin sytem chat.json
 tcompact --pin frist:2 chat.json
 tcompact --pin first:0 chat.json
 tcompact --pin 'match:(a' chat.json
-tcompact --pin none --pin system chat.json
+tcompact --pin usr:tokens:20k chat.json
+tcompact --pin user:20k chat.json
+tcompact --keep from:x chat.json
+tcompact --keep from:99 chat.json
+tcompact --keep since:tomorrow chat.json
+tcompact --keep since:1d chat.json
+tcompact --emit handoff -i chat.json
 tcompact --pairs strickt chat.json
 tcompact --pairs window:x chat.json
 tcompact --pairs windw:x chat.json

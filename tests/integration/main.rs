@@ -9,6 +9,7 @@ mod batch;
 mod benches;
 mod broken_lines;
 mod browser;
+mod by_hand;
 mod cases;
 #[cfg(unix)]
 mod ci;

@@ -47,7 +47,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
 
     /// Returns a search that goes on from a plan which meets the limit.
     pub(super) fn resumed(planned: &'f mut Planned<'t>, policy: &'p CompactionPolicy, limit: u64) -> Self {
-        let pinned = plan::pinned(planned.transcript, &policy.cut, planned.kept_from);
+        let pinned = plan::pinned(planned.transcript, &planned.tally, &policy.cut, planned.kept_from);
         LimitSearch { pinned, ..LimitSearch::new(planned, policy, limit) }
     }
 
@@ -95,7 +95,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     /// Why that is impossible.
     fn reach_limit(&mut self, rules: &[Rule]) -> Result<(), Unmet> {
         let kept_from = if self.policy.keep_is_given { self.planned.plan.kept_from } else { self.half_limit_tail() };
-        self.pinned = plan::pinned(self.planned.transcript, &self.policy.cut, kept_from);
+        self.pinned = self.pinned_before(kept_from);
         self.planned.plan = std::mem::take(&mut self.planned.plan).without_cut();
         (self.planned.plan.wanted, self.planned.kept_from) = (kept_from, kept_from);
         let mut pruned = self.pruned_in(0..kept_from, rules, self.goal);
@@ -153,6 +153,10 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         let legal = plan::legal_cuts(view);
         let behind = (first..=last).find(|&cut| legal[cut]);
         behind.or_else(|| (0..first).rev().find(|&cut| legal[cut])).unwrap_or(0)
+    }
+
+    fn pinned_before(&self, cut: usize) -> Vec<usize> {
+        plan::pinned(self.planned.transcript, &self.planned.tally, &self.policy.cut, cut)
     }
 
     fn sizes(&self) -> Sizes {
@@ -234,8 +238,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
             |summary: u64| if plan.is_some() { summary } else { sizes.before - sizes.pinned_before(kept_from) };
         let (least, share) = self.summary_range(target.saturating_sub(overhead + pinned) / 5);
         // Pins are never cut, in the kept part either.
-        let all_pinned =
-            plan::pinned(self.planned.transcript, &self.policy.cut, self.planned.transcript.messages.len());
+        let all_pinned = self.pinned_before(self.planned.transcript.messages.len());
         let may_cut = |index: usize| index >= kept_from && all_pinned.binary_search(&index).is_err();
         let capped = |tokens: u64| self.planned.pruned_where(self.policy, may_cut, &[capping(tokens)], None);
         let shortest = capped(1);

@@ -13,7 +13,7 @@ use crate::transcript::message::{Arguments, Message};
 use proptest::prelude::*;
 
 use crate::laws::bricks::{
-    Bricks, Generated, WAYS, assert_no_pair_is_split, assert_thinking, file, generated, pin, size,
+    Bricks, Generated, WAYS, assert_no_pair_is_split, assert_thinking, file, generated, keep, pin,
 };
 use crate::laws::fixtures::of_format;
 use crate::laws::lawful::{
@@ -104,7 +104,7 @@ proptest! {
     #![proptest_config(cases(3_000))]
 
     #[test]
-    fn laws(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in size(), pin in pin()) {
+    fn laws(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in keep(), pin in pin()) {
         let (source, ids) = file(&Bricks::of(format.name()), &generated, layout);
         let rules = VaryingRules { keep, pin };
         for (plan, messages) in assert_laws(&source, Some(format), &policy(&rules)) {
@@ -117,14 +117,14 @@ proptest! {
 
     /// Thinking that a model binds to the messages before it is removed from all kept messages, and nothing else is.
     #[test]
-    fn bound_thinking_goes(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in size(), pin in pin(),
+    fn bound_thinking_goes(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in keep(), pin in pin(),
                            way in prop::sample::select(WAYS)) {
         assert_thinking(&Bricks::of(format.name()), format, &generated, layout, &VaryingRules { keep, pin }, way);
     }
 
     /// A repaired text has no violation, a text without violations stays unchanged, and compacting causes none.
     #[test]
-    fn repair(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in size(), pin in pin(),
+    fn repair(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in keep(), pin in pin(),
               how in prop::sample::select(vec![Repair::Drop, Repair::Synthesize])) {
         // From nothing but results without calls, nothing could be left.
         let generated = if generated.iter().any(|one| matches!(one, Generated::User(_))) { generated } else { [generated, vec![Generated::User("u".to_owned())]].concat() };
@@ -152,7 +152,7 @@ proptest! {
     /// A detected format is detected again after any cut.
     #[test]
     fn what_is_left_is_read_as_what_it_was(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12,
-                                           keep in size(), pin in pin()) {
+                                           keep in keep(), pin in pin()) {
         let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
         assert_read_again(&source, &VaryingRules { keep, pin });
     }
@@ -182,7 +182,7 @@ proptest! {
     }
 
     #[test]
-    fn a_larger_keep_never_keeps_less(generated in generated(), format in prop::sample::select(FORMATS), keep in size()) {
+    fn a_larger_keep_never_keeps_less(generated in generated(), format in prop::sample::select(FORMATS), keep in keep()) {
         let (source, _) = file(&Bricks::of(format.name()), &generated, 0);
         assert_larger_keeps_more(&source, Some(format), keep);
     }
@@ -196,7 +196,7 @@ proptest! {
     /// Fixtures with pieces removed, doubled and replaced: readable ones keep the laws, and nothing panics.
     #[test]
     fn mutated_fixtures(file in prop::sample::select(small_fixtures()), changes in prop::collection::vec(change(), 1..4),
-                        keep in size(), pin in pin()) {
+                        keep in keep(), pin in pin()) {
         let text = changes.iter().fold(file, |text, change| change.apply_to(&text));
         let Ok(document) = read(&text, None, None) else { return Ok(()) };
         for transcript in &document.transcripts {

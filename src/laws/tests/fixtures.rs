@@ -1,11 +1,13 @@
 //! Cuts every fixture at every place: bytes outside the edits stay unchanged, and no pair is split.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use crate::laws::fixtures::all;
 use crate::laws::lawful::{VaryingRules, assert_laws, policy};
 use crate::laws::transcripts::read;
-use crate::transcript::formats;
+use crate::plan::size::Size;
+use crate::transcript::{formats, time};
 
 #[test]
 fn the_format_is_told_by_looking() {
@@ -23,14 +25,17 @@ fn every_cut_of_every_fixture_keeps_the_laws() {
     for (name, file) in all() {
         let text = fs::read_to_string(&file).expect("a fixture");
         let format = formats::by_name(name);
-        let longest =
-            read(&text, format, None).expect("a transcript").transcripts.iter().map(|one| one.messages.len()).max();
-        for keep in 1..=longest.unwrap_or(0) as u64 {
-            for size in [format!("messages:{keep}"), format!("turns:{keep}"), format!("tokens:{}", keep * 40)] {
-                for pin in ["system", "first:2", "match:2", "none"] {
-                    let rules = VaryingRules { keep: size.parse().expect("a size"), pin: pin.parse().expect("a rule") };
-                    assert_laws(&text, format, &policy(&rules));
-                }
+        let document = read(&text, format, None).expect("a transcript");
+        let messages = || document.transcripts.iter().flat_map(|one| &one.messages);
+        let times: BTreeSet<i64> = messages().filter_map(time::of).collect();
+        let longest = document.transcripts.iter().map(|one| one.messages.len()).max().unwrap_or(0);
+        let sizes = (1..=longest as u64).flat_map(|keep| {
+            let from = Size::From(longest - keep as usize);
+            [Size::Messages(keep), Size::Turns(keep), Size::Tokens(keep * 40), from]
+        });
+        for keep in sizes.chain(times.into_iter().map(Size::Since)) {
+            for pin in ["system", "first:2", "match:2", "user", "user:tokens:60", "none"] {
+                assert_laws(&text, format, &policy(&VaryingRules { keep, pin: pin.parse().expect("a rule") }));
             }
         }
     }

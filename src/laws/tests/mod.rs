@@ -10,6 +10,7 @@ mod fences;
 mod filling;
 mod fixtures;
 mod frames;
+mod handoffs;
 mod langgraph;
 #[path = "../../../tests/integration/left_out.rs"]
 mod left_out;

@@ -16,6 +16,7 @@ fn every_pattern_of_the_program_compiles() {
     let rooms = [
         crate::redact::patterns(),
         crate::sanitize::patterns(),
+        crate::transcript::time::patterns(),
         crate::summary::acceptance::patterns(),
         crate::summary::error_forms::patterns(),
         crate::summary::inline_data::patterns(),

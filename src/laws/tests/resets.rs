@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::laws::bricks::{Bricks, Generated, file, generated, pin, size};
+use crate::laws::bricks::{Bricks, Generated, file, generated, keep, pin};
 use crate::laws::lawful::{TOKENS, VaryingRules, compacted, compacted_and_reset, found, mended, policy};
 use crate::laws::tests::cases;
 use crate::rewrite::repair::Repair;
@@ -53,7 +53,7 @@ proptest! {
 
     /// Wherever links of a session of Claude Code end, the walk up from its last line reaches the summary.
     #[test]
-    fn the_walk_reaches_the_summary(generated in generated(), layout in 0usize..2, keep in size(), pin in pin(),
+    fn the_walk_reaches_the_summary(generated in generated(), layout in 0usize..2, keep in keep(), pin in pin(),
                                     breaks in prop::collection::vec((0usize..64, 0u8..4), 0..4)) {
         let format = by_name("claude-code");
         let (source, _) = file(&Bricks::of("claude-code"), &generated, layout);
@@ -81,7 +81,7 @@ proptest! {
 
     /// Recorded sizes that stay say no more than what is sent from now on, and nothing else changes.
     #[test]
-    fn sizes_are_reset(generated in generated(), which in prop::sample::select(vec!["claude-code", "codex"]), keep in size(), pin in pin()) {
+    fn sizes_are_reset(generated in generated(), which in prop::sample::select(vec!["claude-code", "codex"]), keep in keep(), pin in pin()) {
         let format = by_name(which);
         let (source, _) = file(&Bricks::of(which), &generated, 0);
         let usage = json!({"input_tokens": 90_000, "cache_read_input_tokens": 5, "output_tokens": 7, "total_tokens": 90_012});

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::laws::bricks::{Bricks, file, generated, pin, size};
+use crate::laws::bricks::{Bricks, file, generated, keep, pin};
 use crate::laws::lawful::{VaryingRules, policy};
 use crate::laws::tests::{cases, conversations};
 use crate::laws::transcripts::read;
@@ -20,7 +20,7 @@ proptest! {
     /// Whatever was cut is restored; an altered record restores the same text, or fails.
     #[test]
     fn whatever_was_cut_comes_back(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12,
-                                   keep in size(), pin in pin(), changes in prop::collection::vec(conversations::change(), 1..3)) {
+                                   keep in keep(), pin in pin(), changes in prop::collection::vec(conversations::change(), 1..3)) {
         let (source, _) = file(&Bricks::of(format.name()), &generated, layout);
         let document = read(&source, Some(format), None).expect("a transcript");
         let transcript = &document.transcripts[0];
