@@ -173,7 +173,8 @@ impl DigestWriter<'_, '_> {
         let whole = with_steps(0);
         let lacking = self.tokens(&whole).saturating_sub(room);
         let most = 2 * count + for_calls(room);
-        let mut tries = [lacking, 2 * count].into_iter().filter(|reserved| *reserved < most).map(with_steps);
+        let few = [lacking.min(2 * count), lacking.max(2 * count)];
+        let mut tries = few.into_iter().filter(|reserved| *reserved < most).map(with_steps);
         if lacking == 0 {
             whole
         } else {
