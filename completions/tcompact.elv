@@ -43,6 +43,7 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --request-json 'Apply this JSON merge patch (RFC 7396; `null` removes a member) to the body of each request, for parameters that tcompact does not know. tcompact refuses patches of its own parts (prompt, model) and keys'
             cand --summarizer-cmd 'Run CMD with `sh -c` (on Windows `cmd /C`) for a summary: the prompt on its standard input, the summary from its standard output'
             cand --prompt-file 'A template for the prompt; {messages} is where the history goes, {{ and }} are braces [default: the built-in template]'
+            cand --focus 'What the next work is about. A model is told; where --prompt-file is given, {focus} is where TEXT goes. The embedded summarizer puts calls and sentences of the assistant with words of TEXT before others'
             cand --trim-tokens 'How many tokens of the end of the history to send to the summarizer; `none` sends everything'
             cand --summary-tokens 'The size to request for the summary, in tokens. The embedded summarizer never exceeds it, also with --fit, and counts the words around the summary'
             cand --summary-role 'The role of the summary message, if the format''s provider accepts it'

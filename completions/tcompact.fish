@@ -28,6 +28,7 @@ complete -c tcompact -l api-key-env -d 'The environment variable that holds the 
 complete -c tcompact -l request-json -d 'Apply this JSON merge patch (RFC 7396; `null` removes a member) to the body of each request, for parameters that tcompact does not know. tcompact refuses patches of its own parts (prompt, model) and keys' -r -f
 complete -c tcompact -l summarizer-cmd -d 'Run CMD with `sh -c` (on Windows `cmd /C`) for a summary: the prompt on its standard input, the summary from its standard output' -r -f -a "(__fish_complete_command)"
 complete -c tcompact -l prompt-file -d 'A template for the prompt; {messages} is where the history goes, {{ and }} are braces [default: the built-in template]' -r -F
+complete -c tcompact -l focus -d 'What the next work is about. A model is told; where --prompt-file is given, {focus} is where TEXT goes. The embedded summarizer puts calls and sentences of the assistant with words of TEXT before others' -r -f
 complete -c tcompact -l trim-tokens -d 'How many tokens of the end of the history to send to the summarizer; `none` sends everything' -r -f -a "none"
 complete -c tcompact -l summary-tokens -d 'The size to request for the summary, in tokens. The embedded summarizer never exceeds it, also with --fit, and counts the words around the summary' -r -f
 complete -c tcompact -l summary-role -d 'The role of the summary message, if the format\'s provider accepts it' -r -f -a "user\t'As if the user wrote it; every provider accepts it'

@@ -222,6 +222,11 @@ pub(crate) struct CliArguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Summaries")]
     pub(crate) prompt_file: Option<PathBuf>,
 
+    /// What the next work is about. A model is told; where --prompt-file is given, {focus} is where TEXT goes. The embedded
+    /// summarizer puts calls and sentences of the assistant with words of TEXT before others.
+    #[arg(long, value_name = "TEXT", help_heading = "Summaries")]
+    pub(crate) focus: Option<String>,
+
     /// How many tokens of the end of the history to send to the summarizer; `none` sends everything.
     #[arg(
         long,

@@ -10,7 +10,7 @@ use crate::plan::size::whole;
 use crate::tokens::models;
 
 /// Values to try for flags without a default and without listed values.
-pub(super) const EXAMPLES: [(&str, &str); 33] = [
+pub(super) const EXAMPLES: [(&str, &str); 34] = [
     ("--prune", "results:5"),
     ("--prune-except", "Read"),
     ("--fit", "tokens:8k"),
@@ -41,6 +41,7 @@ pub(super) const EXAMPLES: [(&str, &str); 33] = [
     ("--rate", "60"),
     ("--config", "tcompact.toml"),
     ("--prompt-file", "prompt.txt"),
+    ("--focus", "the failing tests"),
     ("--base-url", "http://localhost:8080/v1"),
     ("--api-key-env", "OPENAI_API_KEY"),
     ("--summarizer-cmd", "llm"),

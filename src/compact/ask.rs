@@ -50,7 +50,7 @@ impl Summarization<'_, '_> {
         // The presets of known systems keep their prompts.
         let is_own = policy.recipe.overflow == Overflow::Parts && policy.template_from.is_none();
         let template = match built_in.filter(|_| is_own) {
-            Some(built_in) => Cow::Owned(Template::built_in(built_in, model.asked_tokens)),
+            Some(built_in) => Cow::Owned(Template::built_in(built_in, model.asked_tokens, policy.focus.as_deref())),
             None => Cow::Borrowed(&policy.template),
         };
         Terms { model, template }

@@ -85,8 +85,9 @@ impl CompactionPolicy {
                 },
                 window: None,
                 recipe,
-                template: Template::built_in(recipe.built_in, SUMMARY_TOKENS),
+                template: Template::built_in(recipe.built_in, SUMMARY_TOKENS, None),
                 template_from: None,
+                focus: None,
                 trim_tokens: None,
                 tokens: SUMMARY_TOKENS,
                 role: SummaryRole::User,
@@ -152,6 +153,8 @@ pub struct SummaryPolicy {
     pub(crate) template: Template,
     /// The flag or variable that gave the prompt; none for the built-in one.
     pub(crate) template_from: Option<&'static str>,
+    /// What the next work is about. The prompt above has it already.
+    pub(crate) focus: Option<String>,
     /// How much of the end of the history the summarizer is sent, in tokens.
     pub(crate) trim_tokens: Option<u64>,
     /// The size of the summary, in tokens.

@@ -342,7 +342,10 @@ impl Summarization<'_, '_> {
         }
         // The embedded summarizer neither talks to the user nor repeats a prompt.
         if !self.is_embedded() {
-            acceptance::judge(reply, template.instructions())?;
+            // A good summary may say what the user asked to be told of.
+            let focus = self.policy.summary.focus.as_deref();
+            let is_of_focus = |line: &str| focus.is_some_and(|focus| !line.is_empty() && focus.contains(line));
+            acceptance::judge(reply, template.instructions().filter(|line| !is_of_focus(line)))?;
             // Notes replace nothing, and a part can be one in which nothing happened.
             let replaced = if for_all { self.replaced_tokens() } else { 0 };
             acceptance::judge_author(stripped, self.policy.counter, replaced)?;

@@ -13,7 +13,7 @@
 //! - `reader`: the one pass over the messages.
 //! - `files`, `plan`, `state`: the state of the work. `runs`, `outcome`, `values`: calls and how they ended.
 //! - `user`, `pieces`, `said`: what was said, and which pieces of it come first. `clip`: texts cut at sentences and list items.
-//! - `cues`: the words that make a sentence a rule. `earlier`: a summary that somebody else wrote.
+//! - `cues`: the words that make a sentence a rule. `focus`: those of the next work. `earlier`: a summary that somebody else wrote.
 //! - `grammar`: the form of a digest. `write`: the shares of the room, and the sections. `carried`: a digest read back.
 //!   `missing`: what stands beside a summary. `standing`: which lines of one stand in the next.
 
@@ -22,6 +22,7 @@ mod clip;
 mod cues;
 mod earlier;
 mod files;
+mod focus;
 mod grammar;
 mod missing;
 mod outcome;
@@ -40,6 +41,7 @@ mod write;
 use std::collections::HashSet;
 
 use files::Files;
+use focus::Focus;
 use grammar::{CallPlaces, Place};
 use plan::TodoList;
 use runs::CallRun;
@@ -76,9 +78,16 @@ pub(crate) struct Digest<'a> {
     carried: usize,
     /// The number of messages.
     messages: usize,
+    /// What the next work is about.
+    focus: Focus,
 }
 
 impl Digest<'_> {
+    /// Returns it with what the next work is about.
+    pub(crate) fn focused_on(self, text: &str) -> Self {
+        Digest { focus: Focus::new(text), ..self }
+    }
+
     /// Of equal messages of the user the last stands. Messages that are equal where they were clipped count as left out. A
     /// wish that was interrupted does not stand: each line that says so has its place, and one is enough.
     fn keep_last_of_equal_messages(&mut self) {

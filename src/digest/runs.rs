@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::digest::clip::{GAP, middle_cut};
 use crate::digest::files::{Files, without_folder};
+use crate::digest::focus::Focus;
 use crate::digest::grammar::{ARROW, FAILED_BEFORE, Lines, Place, UNCHECKED};
 use crate::digest::outcome::{self, Ended, ToldCall, telling};
 use crate::digest::words;
@@ -172,9 +173,21 @@ impl<'a> CallRun<'a> {
     }
 }
 
-/// Returns the lines of calls in at most `room` tokens. First each gets a short line, as far as there is room, those that
-/// act first; then they get longer ones.
-pub(super) fn lines(runs: &[&CallRun<'_>], files: &Files, counter: Counter, room: u64, folder: Option<&str>) -> Lines {
+/// What the lines of calls depend on.
+pub(super) struct LinesOfCalls<'l> {
+    pub(super) files: &'l Files,
+    pub(super) counter: Counter,
+    /// The folder that is told, of commands and paths without it.
+    pub(super) folder: Option<&'l str>,
+    pub(super) focus: &'l Focus,
+}
+
+/// Returns the lines of calls in at most `room` tokens. First each gets a short line, as far as there is room, those of the
+/// focus and then those that act first; then they get longer ones.
+pub(super) fn lines(runs: &[&CallRun<'_>], room: u64, of: &LinesOfCalls<'_>) -> Lines {
+    let LinesOfCalls { files, counter, folder, focus } = *of;
+    /// Bytes at the beginning of a result in which words of the focus count.
+    const OPENING: usize = 2_000;
     /// Bytes of a result, and tokens of the shortest line.
     const LEVELS: [usize; 5] = [130, 240, 400, 700, 1_200];
     const SHORTEST: u64 = 8;
@@ -184,11 +197,13 @@ pub(super) fn lines(runs: &[&CallRun<'_>], files: &Files, counter: Counter, room
     let checked = checks.filter(|run| run.carried.is_none()).map(|run| run.place).max();
     let changed = files.changes().filter(|file| file.action != FileAction::Created).map(|file| file.place).max();
     let unchecked = checked.zip(changed).filter(|(checked, changed)| checked < changed);
+    let opening = |run: &CallRun<'_>| run.result.as_ref().map_or(String::new(), |result| result.opening(OPENING));
+    let shared = focus.shared(runs.iter().map(|run| run.label(folder) + " " + &opening(run)));
     let mut order: Vec<usize> = (0..runs.len()).collect();
     order.sort_by_key(|&at| {
         let has_failed = matches!(runs[at].ended, Ended::Failed(_) | Ended::Refused);
         let outranks = has_failed && runs[at].purpose != Purpose::Reads;
-        (Some(runs[at].place) != last, !outranks, runs[at].purpose, Reverse(at))
+        (Some(runs[at].place) != last, Reverse(shared[at]), !outranks, runs[at].purpose, Reverse(at))
     });
     order.truncate(usize::try_from(room / SHORTEST).unwrap_or(usize::MAX));
     let noise = outcome::noise(runs.iter().filter_map(|run| run.result.as_ref()));

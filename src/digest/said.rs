@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::digest::clip::{self, PieceKind, indented};
+use crate::digest::focus::Focus;
 use crate::digest::grammar::{Lines, Place, THOUGHT, unlabelled};
 use crate::digest::words;
 use crate::tokens::Counter;
@@ -46,14 +47,17 @@ enum SaidRank {
 /// A piece of a text that may be told.
 struct SaidPiece {
     rank: SaidRank,
+    /// How many words of the focus it has.
+    shared: usize,
     /// How many texts came later.
     age: usize,
     range: Range<usize>,
 }
 
 /// Returns lines of what the assistant said, in at most `room` tokens: the last report (in `for_report`) and the last
-/// step, sentences that give a reason, and then other pieces, those of reports and of later texts first.
-pub(super) fn lines(said: &[Said<'_>], counter: Counter, room: u64, for_report: u64) -> Lines {
+/// step, sentences of the focus and those that give a reason, and then other pieces, those of reports and of later texts
+/// first.
+pub(super) fn lines(said: &[Said<'_>], counter: Counter, room: u64, for_report: u64, focus: &Focus) -> Lines {
     /// Texts before the last one that are told as they are.
     const LAST_TEXTS: usize = 2;
     let Some(last) = said.len().checked_sub(1) else { return Vec::new() };
@@ -69,7 +73,11 @@ pub(super) fn lines(said: &[Said<'_>], counter: Counter, room: u64, for_report: 
         };
         pieces.extend(ranked_pieces(text, said[at].kind, last - at, for_last));
     }
-    pieces.sort_by_key(|piece| (piece.rank, piece.age, piece.range.start));
+    let shared = focus.shared(pieces.iter().map(|piece| texts[&(last - piece.age)][piece.range.clone()].to_owned()));
+    pieces.iter_mut().zip(shared).for_each(|(piece, shared)| piece.shared = shared);
+    pieces.sort_by_key(|piece| {
+        (piece.rank != SaidRank::Last, Reverse(piece.shared), piece.rank, piece.age, piece.range.start)
+    });
     let mut left = room;
     let mut chosen: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
     for SaidPiece { age, range, .. } in pieces {
@@ -145,7 +153,7 @@ fn ranked_pieces(text: &str, kind: SaidKind, age: usize, for_last: u64) -> Vec<S
             strength => SaidRank::Reason(Reverse(strength)),
         };
         opens = false;
-        found.push(SaidPiece { rank, age, range: piece.range.clone() });
+        found.push(SaidPiece { rank, shared: 0, age, range: piece.range.clone() });
     }
     found
 }

@@ -8,12 +8,13 @@
 use std::collections::HashSet;
 
 use crate::digest::clip::{beginning, indented};
+use crate::digest::focus::Focus;
 use crate::digest::grammar::{
     CallPlaces, EARLIER, EARLIER_AMONG, FOLDER, LAST, LEFT_OUT, Lines, Place, RUNS, SAID, STATE, SourcePlace,
     THE_ASSISTANT, THE_USER, USER, left_out_calls, left_out_line,
 };
 use crate::digest::outcome::Ended;
-use crate::digest::runs::CallRun;
+use crate::digest::runs::{CallRun, LinesOfCalls};
 use crate::digest::said::SaidKind;
 use crate::digest::state::StateLines;
 use crate::digest::user::RankedUser;
@@ -25,13 +26,19 @@ use crate::wording::counted;
 impl Digest<'_> {
     /// Writes the digest in at most `limit` tokens. It is empty only where not even a word has room.
     pub(crate) fn write(&self, counter: Counter, limit: u64) -> String {
-        let writer = DigestWriter { digest: self, counter, user: RankedUser::new(&self.user, limit) };
+        let user = RankedUser::new(&self.user, limit);
+        let mut writer = DigestWriter { digest: self, counter, user, focus: &Focus::default() };
         let mut room = limit;
         loop {
             let text = writer.sections(room);
             let tokens = counter.count_text(&text);
             if tokens <= limit && !text.is_empty() {
-                return text;
+                if self.focus.is_empty() {
+                    return text;
+                }
+                // In the same room the focus moves no line of the user or of the state.
+                writer.focus = &self.focus;
+                return Some(writer.sections(room)).filter(|text| counter.count_text(text) <= limit).unwrap_or(text);
             }
             // The tokens of lines add up to those of a text but for joins.
             match room.checked_sub(tokens.saturating_sub(limit).max(1)) {
@@ -68,6 +75,7 @@ struct DigestWriter<'w, 'a> {
     digest: &'w Digest<'a>,
     counter: Counter,
     user: RankedUser<'w, 'a>,
+    focus: &'w Focus,
 }
 
 impl DigestWriter<'_, '_> {
@@ -165,7 +173,8 @@ impl DigestWriter<'_, '_> {
         let whole = with_steps(0);
         let lacking = self.tokens(&whole).saturating_sub(room);
         let most = 2 * count + for_calls(room);
-        let mut tries = [lacking, 2 * count].into_iter().filter(|reserved| *reserved < most).map(with_steps);
+        let few = [lacking.min(2 * count), lacking.max(2 * count)];
+        let mut tries = few.into_iter().filter(|reserved| *reserved < most).map(with_steps);
         if lacking == 0 {
             whole
         } else {
@@ -190,11 +199,17 @@ impl DigestWriter<'_, '_> {
         let folder = state.lines.iter().find_map(|line| line.strip_prefix(FOLDER));
         let left = room.saturating_sub(self.tokens(out) + reserved + self.tokens(RUNS) + self.tokens(SAID));
         let of_acts = if files.changes().next().is_some() { RUNS_SHARES.0 } else { RUNS_SHARES.1 };
-        let lines_of = |runs: &[&CallRun<'_>], room| runs::lines(runs, files, self.counter, room, folder);
+        let nothing = Focus::default();
+        let of = LinesOfCalls { files, counter: self.counter, folder, focus: &nothing };
+        let lines_of = |runs: &[&CallRun<'_>], room| runs::lines(runs, room, &of);
         let mut runs = lines_of(&acts, share(left, of_acts).max(left.saturating_sub(of_said)));
         let left = left.saturating_sub(self.cost(&runs));
-        let said_lines = said::lines(said, self.counter, left, share(room, REPORT_SHARE));
+        let said_lines = said::lines(said, self.counter, left, share(room, REPORT_SHARE), self.focus);
         runs.extend(lines_of(&reads, left.saturating_sub(self.cost(&said_lines))));
+        if !self.focus.is_empty() {
+            // Calls of the focus take room from calls alone.
+            runs = runs::lines(&told, self.cost(&runs), &LinesOfCalls { focus: self.focus, ..of });
+        }
         runs.sort_by_key(|(place, _)| *place);
         let is_carried = told.iter().any(|run| run.place.is_carried()) || left_out.runs > 0;
         let shown: HashSet<SourcePlace> = runs.iter().map(|(place, _)| place.source.last()).collect();
@@ -261,8 +276,8 @@ struct Needs {
 
 /// The most tokens of the places of calls that are left out.
 fn for_calls(room: u64) -> u64 {
-    const SHARE: f64 = 0.03;
-    const MOST: u64 = 80;
+    const SHARE: f64 = 0.02;
+    const MOST: u64 = 60;
     share(room, SHARE).min(MOST)
 }
 

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::advice::Advice;
 use crate::cli::CliArguments;
-use crate::compact::{ArchiveNote, CompactionPolicy, Pruning, Redaction, SummaryPolicy, is_lines};
+use crate::compact::{ArchiveNote, CompactionPolicy, Pruning, Redaction, SummarizerKind, SummaryPolicy, is_lines};
 use crate::exit::Failure;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
@@ -143,7 +143,8 @@ fn summary_policy(
         return Err(Failure::usage(why).about("trim-tokens").into());
     }
     let model = summarizer_model(arguments, models.writer, reading.counter);
-    let (template, template_from) = template(arguments, model.asked_tokens, summary_prompt, &preset.recipe)?;
+    let focus = arguments.focus.as_deref().map(str::trim).filter(|focus| !focus.is_empty());
+    let (template, template_from) = template(arguments, model.asked_tokens, summary_prompt, &preset.recipe, focus)?;
     let of_writer = models.writer.map(|writer| writer.context_window);
     let window = arguments.context_window.or(of_writer).or(reading.context_window);
     Ok(SummaryPolicy {
@@ -154,6 +155,7 @@ fn summary_policy(
         recipe: preset.recipe,
         template,
         template_from,
+        focus: focus.map(str::to_owned),
         trim_tokens: arguments.trim_tokens.0,
         tokens: arguments.summary_tokens,
         role: arguments.summary_role,
@@ -289,19 +291,34 @@ fn template(
     asked_tokens: u64,
     summary_prompt: Option<(String, String)>,
     recipe: &Recipe,
+    focus: Option<&str>,
 ) -> Result<(Template, Option<&'static str>)> {
+    if focus.is_some() && summarizer_kind(arguments) == SummarizerKind::Off {
+        let why = "--focus: --model none writes no summary; leave one of them out";
+        return Err(Failure::usage(why).about("focus").into());
+    }
+    let parsed = |name: &str, text: &str| {
+        let parse = |focus| Template::parse(text, recipe.template, focus);
+        let template = parse(focus).map_err(|what| Failure::usage(format!("{name} {what}")))?;
+        // A model is told of it in the prompt alone.
+        let is_told = summarizer_kind(arguments) == SummarizerKind::Embedded
+            || focus.is_none()
+            || parse(None).is_ok_and(|other| other.around() != template.around());
+        let why = format!("--focus: {name} has no {{focus}}, which is where it goes; leave one of them out");
+        if is_told { Ok(template) } else { Err(Failure::usage(why)) }
+    };
     if let Some((text, name)) = summary_prompt {
-        let template = Template::parse(&text, recipe.template);
-        return Ok((template.map_err(|what| Failure::usage(format!("{name} {what}")))?, Some("summary_prompt")));
+        return Ok((parsed(&name, &text)?, Some("summary_prompt")));
     }
     let Some(path) = &arguments.prompt_file else {
-        return Ok((Template::built_in(recipe.built_in, asked_tokens), None));
+        return Ok((Template::built_in(recipe.built_in, asked_tokens, focus), None));
     };
     let text = fs::read_to_string(path).map_err(|error| {
         let message = format!("--prompt-file {} cannot be read: {}", path.display(), reason(&error));
         Failure::usage(message).about("prompt-file")
     })?;
-    let template = Template::parse(text.trim_start_matches('\u{feff}'), recipe.template)
-        .map_err(|what| Failure::usage(format!("--prompt-file {} {what}", path.display())).about("prompt-file"))?;
+    let name = format!("--prompt-file {}", path.display());
+    let template =
+        parsed(&name, text.trim_start_matches('\u{feff}')).map_err(|failure| failure.about("prompt-file"))?;
     Ok((template, Some("--prompt-file")))
 }

@@ -262,8 +262,8 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// Escapes text so that it cannot close an element, and does not look as if it did.
-fn harmless(text: &str) -> String {
-    const TAGS: [&str; 5] = ["message", "tool_call", "tool_result", "earlier_notes", "record"];
+pub(super) fn harmless(text: &str) -> String {
+    const TAGS: [&str; 6] = ["message", "tool_call", "tool_result", "earlier_notes", "record", "focus"];
     without_tags(&escaped(text), &TAGS).into_owned()
 }
 

@@ -1,10 +1,14 @@
 //! The prompts for a summarizer: templates with a place for the history.
 
+use crate::summary::history::harmless;
+
 /// English text has about three words for four tokens.
 const WORDS_PER_TOKEN: f64 = 0.75;
 
 /// Marks a line of a built-in prompt that only stands if the history has earlier notes.
 const EARLIER: &str = "{{EARLIER}}";
+/// Marks one that only stands if the user says what the next work is about.
+const FOCUS: &str = "{{FOCUS}}";
 /// The tags around earlier notes: tcompact's own, and `DeerFlow`'s. The texts of messages cannot hold them: they are
 /// escaped.
 const EARLIER_NOTES: [&str; 2] = ["<earlier_notes>", "<existing_summary>"];
@@ -23,7 +27,7 @@ pub(super) fn words(tokens: u64) -> u64 {
 /// The syntax of a template.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fill {
-    /// One `{messages}` and no other field.
+    /// One `{messages}`, and any number of `{focus}`.
     Own,
     /// That of another system.
     Foreign(FillForeign),
@@ -54,27 +58,32 @@ pub(crate) enum Template {
 }
 
 impl Template {
-    /// Creates the template of a built-in prompt that asks for notes of at most this many tokens.
-    pub(crate) fn built_in(prompt: &str, summary_tokens: u64) -> Self {
+    /// Creates the template of a built-in prompt that asks for notes of at most this many tokens, with what the next work is
+    /// about.
+    pub(crate) fn built_in(prompt: &str, summary_tokens: u64, focus: Option<&str>) -> Self {
         let text = prompt.trim_end().replace("{{WORDS}}", &words(summary_tokens).to_string());
         let (before, after) = text.split_once("{messages}").unwrap_or((&text, ""));
-        let always = before.split_inclusive('\n').filter(|line| !line.starts_with(EARLIER));
-        Template::Parts { before: always.collect(), before_notes: before.replace(EARLIER, ""), after: after.to_owned() }
+        let lines = before.split_inclusive('\n').filter(|line| focus.is_some() || !line.starts_with(FOCUS));
+        let always: String = lines.clone().filter(|line| !line.starts_with(EARLIER)).collect();
+        let before_notes = lines.collect::<String>().replace(EARLIER, "");
+        // The text of the user comes last: nothing in it is a place.
+        let filled = |text: String| text.replace(FOCUS, "").replace("{focus}", &harmless(focus.unwrap_or_default()));
+        Template::Parts { before: filled(always), before_notes: filled(before_notes), after: after.to_owned() }
     }
 
-    /// Parses a template. tcompact's own syntax has one `{messages}`, and `{{` and `}}` for braces. Any other is checked
-    /// only when it is filled.
+    /// Parses a template. tcompact's own syntax has one `{messages}`, `{focus}` for what the next work is about, and `{{` and
+    /// `}}` for braces. Any other is checked only when it is filled.
     ///
     /// # Errors
     /// The error, to follow the name of the file: no place or several, another field, a single brace.
-    pub(crate) fn parse(text: &str, fill: Fill) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str, fill: Fill, focus: Option<&str>) -> Result<Self, String> {
         match fill {
-            Fill::Own => Template::parse_own(text),
+            Fill::Own => Template::parse_own(text, focus.unwrap_or_default()),
             Fill::Foreign(fill) => Ok(Template::Foreign { text: text.to_owned(), fill }),
         }
     }
 
-    fn parse_own(text: &str) -> Result<Self, String> {
+    fn parse_own(text: &str, focus: &str) -> Result<Self, String> {
         let mut parts = vec![String::new()];
         let mut rest = text;
         while let Some(at) = rest.find(['{', '}']) {
@@ -87,10 +96,13 @@ impl Template {
             } else if let Some(after) = brace.strip_prefix("{messages}") {
                 parts.push(String::new());
                 rest = after;
+            } else if let Some(after) = brace.strip_prefix("{focus}") {
+                parts[last].push_str(&harmless(focus));
+                rest = after;
             } else {
                 let shown: String = brace.chars().take(20).take_while(|c| *c != '\n').collect();
                 return Err(format!(
-                    "has `{shown}`, which is not a field: {{messages}} is the only one, and a brace of the text is written twice"
+                    "has `{shown}`, which is not a field: there are {{messages}} and {{focus}}, and a brace of the text is written twice"
                 ));
             }
         }
@@ -147,9 +159,9 @@ mod tests {
 
     #[test]
     fn templates() {
-        let template = Template::parse("a {{x}} {messages} }}", Fill::Own).expect("a template");
+        let template = Template::parse("a {{x}} {messages} }}", Fill::Own, None).expect("a template");
         assert_eq!(template.fill("{H}").as_deref(), Ok("a {x} {H} }"));
-        let refused = |text: &str| Template::parse(text, Fill::Own).expect_err(text);
+        let refused = |text: &str| Template::parse(text, Fill::Own, None).expect_err(text);
         assert!(refused("nothing").contains("has no {messages}"));
         assert!(refused("{messages}{messages}").contains("more than once"));
         assert!(refused("{messages} {other}").contains("`{other}`"));
@@ -159,7 +171,7 @@ mod tests {
     #[test]
     fn every_built_in_template_has_a_place_and_a_length() {
         for built_in in [OWN, SMALL, presets::recipe::CHINESE, presets::recipe::BRIEF] {
-            let prompt = Template::built_in(built_in, 1024).fill("HISTORY").expect("filled");
+            let prompt = Template::built_in(built_in, 1024, None).fill("HISTORY").expect("filled");
             assert!(prompt.contains("\nHISTORY"), "{prompt}");
             assert!(prompt.contains(" 768 "), "{prompt}");
             assert!(!prompt.contains('{'), "{prompt}");
@@ -170,7 +182,7 @@ mod tests {
     #[test]
     fn earlier_notes_are_only_spoken_of_where_the_history_has_some() {
         for built_in in [OWN, SMALL] {
-            let template = Template::built_in(built_in, 1024);
+            let template = Template::built_in(built_in, 1024, None);
             let filled = |history: &str| template.fill(history).expect("filled");
             for tag in ["<earlier_notes>", "<existing_summary>"] {
                 let prompt = filled(tag);
@@ -183,10 +195,37 @@ mod tests {
         }
     }
 
+    /// What a user types is a subject, and no part of the prompt's own structure.
+    #[test]
+    fn a_focus_stands_where_it_belongs_and_nowhere_else() {
+        let text = "a < b {messages} {focus} {{WORDS}}\n</focus>\n{{FOCUS}}<record>";
+        for built_in in [OWN, SMALL, presets::recipe::CHINESE, presets::recipe::BRIEF] {
+            let plain = Template::built_in(built_in, 1024, None).fill("HISTORY").expect("filled");
+            assert!(!plain.contains("focus"), "{plain}");
+            let prompt = Template::built_in(built_in, 1024, Some(text)).fill("HISTORY").expect("filled");
+            assert_eq!(prompt.matches("HISTORY").count(), 1);
+            let (_, inside) = prompt.split_once("<focus>\n").expect("a focus");
+            let (inside, _) = inside.split_once("\n</focus>\n").expect("its end");
+            assert_eq!(inside, harmless(text), "{prompt}");
+            assert!(!inside.contains(['<', '>']), "{inside}");
+            assert_eq!(prompt.matches("</focus>").count(), 1, "{prompt}");
+        }
+        for (template, filled) in [
+            ("{focus}: {messages}", "beds &lt;7&gt; {x}: H"),
+            ("{messages}{focus}{focus}", "Hbeds &lt;7&gt; {x}beds &lt;7&gt; {x}"),
+            ("{{focus}} {messages}", "{focus} H"),
+        ] {
+            let with = Template::parse(template, Fill::Own, Some("beds <7> {x}")).expect("a template");
+            assert_eq!(with.fill("H").as_deref(), Ok(filled));
+            let without = Template::parse(template, Fill::Own, None).expect("a template");
+            assert_eq!(without.fill("H"), Ok(filled.replace("beds &lt;7&gt; {x}", "")));
+        }
+    }
+
     #[test]
     fn the_prompt_of_a_user_is_never_altered() {
         for text in ["a\n{{EARLIER}}b\n{messages}", "{{EARLIER}}{messages}"] {
-            let template = Template::parse(text, Fill::Own).expect("a template");
+            let template = Template::parse(text, Fill::Own, None).expect("a template");
             for history in ["h", "<earlier_notes>"] {
                 let expected = text.replace("{{EARLIER}}", "{EARLIER}").replace("{messages}", history);
                 assert_eq!(template.fill(history), Ok(expected));

@@ -141,6 +141,8 @@ tcompact --summarizer-cmd cat -m openai:m chat.json
 tcompact --prompt-file nowhere.txt chat.json
 tcompact --prompt-file no-place.txt chat.json
 tcompact --prompt-file field.txt chat.json
+tcompact --prompt-file mine.txt --focus refunds --summarizer-cmd cat chat.json
+tcompact --focus refunds --model none chat.json
 tcompact -m openai:m --base-url $URL --cache chat.json chat.json
 
 # Config files and the environment
@@ -232,6 +234,7 @@ fn files(folder: &Path) {
         ("page.html", "<!DOCTYPE html>\n<html><head><title>Log in</title></head></html>\n"),
         ("no-place.txt", "Summarize this."),
         ("field.txt", "Summarize {history}."),
+        ("mine.txt", "Summarize {messages}."),
         ("keep.toml", "keep = \"messages:3\"\n"),
         ("wrong-key.toml", "kepe = \"messages:3\"\n"),
         ("wrong-value.toml", "keep = \"mesages:3\"\n"),

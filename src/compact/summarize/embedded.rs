@@ -42,6 +42,7 @@ impl Summarization<'_, '_> {
         let worthwhile = acceptance::most_worthwhile(self.replaced_tokens());
         let most = if self.must_save() { worthwhile } else { self.most_tokens() }.min(allowed);
         let digest = digest::read(&messages, &indices, prefix);
+        let digest = digest.focused_on(self.policy.summary.focus.as_deref().unwrap_or_default());
         let text = self.write_within(&digest, most, around);
         if self.must_save() && most < allowed {
             let whole = self.write_within(&digest, allowed, around);

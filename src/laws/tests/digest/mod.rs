@@ -2,6 +2,7 @@
 
 mod beside;
 mod limits;
+mod places;
 mod results;
 mod rounds;
 mod rules;

@@ -212,8 +212,8 @@ impl<'a> Case<'a> {
         });
         settings.policy.summary.summarizer = SummarizerKind::Command;
         let prompt = text(self.given("summary_prompt")).unwrap_or("{messages}".to_owned());
-        settings.policy.summary.template =
-            Template::parse(&prompt, settings.policy.summary.recipe.template).map_err(|error| error.to_string())?;
+        settings.policy.summary.template = Template::parse(&prompt, settings.policy.summary.recipe.template, None)
+            .map_err(|error| error.to_string())?;
         Ok(settings)
     }
 

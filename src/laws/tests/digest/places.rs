@@ -1,0 +1,163 @@
+//! Places in digests are what `--show` takes, and lead to what their lines tell.
+
+use std::cell::Cell;
+
+use crate::tokens::Counter;
+use crate::transcript::formats::by_name;
+use serde_json::{Value, json};
+
+use crate::laws::bricks::talk::{choices, steps};
+use crate::laws::digest::{COUNTERS, Section, as_message, digest_of, parse};
+use crate::laws::tests::digest::{digest_of_chat, for_cases, items, read, with_messages};
+
+/// A call of a tool in Chat Completions, with its result.
+fn call(name: &str, arguments: Value, result: &str) -> Vec<Value> {
+    let function = json!({"name": name, "arguments": arguments.to_string()});
+    let call = json!({"id": "a", "type": "function", "function": function});
+    vec![
+        json!({"role": "assistant", "content": null, "tool_calls": [call]}),
+        json!({"role": "tool", "tool_call_id": "a", "content": result}),
+    ]
+}
+
+fn run(command: &str, result: &str) -> Vec<Value> {
+    call("bash", json!({"command": command}), result)
+}
+
+fn edit(path: &str, new: &str) -> Vec<Value> {
+    call("Edit", json!({"file_path": path, "old_string": "a", "new_string": new}), "The file has been updated.")
+}
+
+fn history() -> Vec<Value> {
+    let long = format!("./deploy --to {}", "bed-of-the-garden ".repeat(30));
+    [
+        vec![json!({"role": "user", "content": "Water the beds."})],
+        run("make check", "bed 7 is dry\n[exit code 1]"),
+        edit("src/beds.rs", "b"),
+        edit("src/beds.rs", "c"),
+        run("make check", "all is well\n[exit code 0]"),
+        edit("src/beds.rs", "d"),
+        run(&long, "deployed as 17"),
+        call("mcp:garden:book", json!({"bed": "a → b → c"}), "booked"),
+    ]
+    .concat()
+}
+
+#[test]
+fn a_place_leads_to_what_its_line_tells() {
+    let digest = digest_of_chat(&history(), 2_000);
+    for text in [
+        // A run has the place of its result, and of the failure that it ended.
+        "- [8] `make check` → ok: all is well / [exit code 0]; failed before, at [2]",
+        // A file has its edits, of which two stand beside each other.
+        "- Changed: src/beds.rs [3..6,9]",
+        "- [9] Last edit of src/beds.rs:",
+        // A call whose label is cut has its own place, too.
+        "- [11..13] `./deploy --to bed-of-the-garden",
+        // Names and texts stand as they were.
+        "- [14] mcp:garden:book(bed=a -> b -> c) → booked",
+    ] {
+        assert!(digest.contains(text), "{text} is not in {digest}");
+    }
+    let words = digest.lines().find(|line| line.contains("./deploy")).expect("a line").split_whitespace();
+    assert!(words.filter(|word| word.contains("bed")).all(|word| word.contains("bed-of-the-garden")), "{digest}");
+}
+
+#[test]
+fn calls_without_a_line_are_found_by_their_kinds() {
+    let said = |at: usize| json!({"role": "user", "content": format!("Never touch bed {at} of the garden, whatever it says.")});
+    let calls = |at: usize| {
+        let output = "The bed was looked at, and it is dry at its edges. ".repeat(20);
+        [run(&format!("make bed{at}"), &output), edit(&format!("src/bed{at}.rs"), &output), vec![said(at)]].concat()
+    };
+    let mut messages: Vec<Value> = (0..20).flat_map(calls).collect();
+    let digest = digest_of_chat(&messages, 700);
+    let left_out = |digest: &str| {
+        let items = items(digest, Section::Calls);
+        items.iter().find(|item| item.left_out().is_some()).unwrap_or_else(|| panic!("{digest}")).clone()
+    };
+    let first = left_out(&digest);
+    assert!(first.text.contains("; run [") && first.text.contains("; edit ["), "{digest}");
+    assert!(!first.ranges().is_empty());
+    // The next round carries them on, and adds its own.
+    messages.insert(0, json!({"role": "user", "content": as_message(&digest)}));
+    let next = digest_of_chat(&messages, 900);
+    let carried = left_out(&next);
+    assert!(carried.text.contains("run [1:") && !carried.ranges().is_empty(), "{next}");
+    assert!(carried.text.len() < 200, "{next}");
+}
+
+#[test]
+fn a_failure_of_an_earlier_round_is_named_by_the_success_that_ended_it() {
+    let earlier = digest_of_chat(&run("make check", "bed 7 is dry\n[exit code 1]"), 500);
+    let messages =
+        [vec![json!({"role": "user", "content": as_message(&earlier)})], run("make check", "fine\n[exit code 0]")];
+    let digest = digest_of_chat(&messages.concat(), 500);
+    assert!(digest.contains("- [2] `make check` → ok: fine / [exit code 0]; failed before, at [1:1]"), "{digest}");
+}
+
+/// What a path is shown without is a folder in front of it, and not a part of another path.
+#[test]
+fn a_shortened_path_is_a_part_of_the_path() {
+    let command = |rest: &str| run(&format!("cd /srv/garden && {rest}"), "done");
+    let digest = digest_of_chat(
+        &[
+            command("make"),
+            command("grep a /srv/garden/src/a.rs /mnt/srv/garden/b.rs -I/srv/garden/c"),
+            command("ls /srv/garden"),
+        ]
+        .concat(),
+        500,
+    );
+    for text in ["Paths and commands are in /srv/garden", "src/a.rs /mnt/srv/garden/b.rs -I/srv/garden/c"] {
+        assert!(digest.contains(text), "{text} is not in {digest}");
+    }
+}
+
+/// What the next work is about moves calls and sentences, and nothing else.
+#[test]
+fn a_focus_moves_no_line_of_the_user_or_of_the_state() {
+    let moved = Cell::new(0);
+    for_cases(68, |bricks, format, seed| {
+        let source = bricks.conversation(&steps(&mut choices(seed), 0..30), 0);
+        with_messages(&source, Some(format), |messages| {
+            for counter in COUNTERS {
+                for limit in (60..2_400).step_by(180) {
+                    let plain = digest_of(messages, counter, limit);
+                    let focused = read(messages).focused_on("the parser, zc101 and src/zc7.rs").write(counter, limit);
+                    assert!(counter.count_text(&focused) <= limit);
+                    let of = |digest: &str| -> Vec<_> {
+                        let items = parse(digest).into_iter();
+                        items.filter(|item| [Section::User, Section::State].contains(&item.section)).collect()
+                    };
+                    assert_eq!(of(&plain), of(&focused), "{plain}\n-- focused --\n{focused}");
+                    moved.set(moved.get() + usize::from(plain != focused));
+                }
+            }
+        });
+    });
+    assert!(moved.get() > 20, "{}", moved.get());
+}
+
+#[test]
+fn calls_and_sentences_of_the_focus_come_first() {
+    let filler =
+        |at: usize| run(&format!("make bed{at}"), &format!("bed {at} was watered by Mia at noon and again at night"));
+    let said = |at: usize, text: &str| {
+        vec![
+            json!({"role": "assistant", "content": format!("{text} It was so because bed {at} needs more light than the other one.")}),
+            json!({"role": "user", "content": format!("Look at bed {at}.")}),
+        ]
+    };
+    let mut messages: Vec<Value> = run("cat src/fence_post.rs", "fn fence() {}");
+    messages.extend(said(0, "The refund of the old fence was refused, as the Gate fails."));
+    (0..30).for_each(|at| messages.extend([filler(at), said(at, "The bed is fine.")].concat()));
+    let source = json!(messages).to_string();
+    with_messages(&source, by_name("openai-chat"), |messages| {
+        let plain = read(messages).write(Counter::DEFAULT, 700);
+        let focused = read(messages).focused_on("fencePosts and Refunds").write(Counter::DEFAULT, 700);
+        for text in ["The refund of the old fence was refused"] {
+            assert!(!plain.contains(text) && focused.contains(text), "{text}: {plain}\n-- focused --\n{focused}");
+        }
+    });
+}
