@@ -25,7 +25,7 @@ from langgraph.runtime import Runtime
 from pydantic import BeforeValidator
 
 import tcompact
-from tcompact import UsageError, _program, _recall
+from tcompact import UsageError, _recall
 from tcompact._messages import Messages
 
 _CONFIG: RunnableConfig = {"metadata": {"lc_source": "summarization"}}
@@ -177,10 +177,9 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
             thread = self._thread(runtime)
             if thread is None or self._archive is None:
                 return "Nothing is kept of this conversation: it runs without a thread id."
-            # An archive has its secrets.
-            rules = {"config": self._flags.get("config"), "redact": bool(self._flags.get("redact"))}
-            archive = _recall.archive_of(self._archive, thread)
-            return _recall.recalled(archive, pattern_or_index, _program.options(rules))
+            # An archive holds secrets as they were.
+            flags = ["--redact"] if self._flags.get("redact") else []
+            return _recall.recalled(_recall.archive_of(self._archive, thread), pattern_or_index, flags)
 
         async def arecall(pattern_or_index: _Asked, runtime: ToolRuntime[Any, Any]) -> str:
             return await asyncio.to_thread(recall, pattern_or_index, runtime)

@@ -313,7 +313,8 @@ class LookingUp(unittest.TestCase):
         self.assertEqual(show(self.archive, found[0]["index"]), [self.messages[16]])
         self.assertEqual(show(str(self.archive), [1, "1:3", "5..7"]), [self.messages[at] for at in (1, 3, 5, 6)])
         self.assertEqual(show(self.archive, 2), self.messages[2:3])
-        self.assertEqual(len(search("Question", str(self.archive), self.archive, limit=3)), 3)
+        with self.assertLogs("tcompact", "WARNING"):
+            self.assertEqual(len(search("Question", str(self.archive), self.archive, limit=3)), 3)
         self.assertEqual(search("-- no such words", self.archive), [])
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             file.write(json.dumps(self.short.messages))
