@@ -17,10 +17,7 @@ DESCRIPTION = (
     "messages: [2:17], 17, 2:17..20. Anything else is a regular expression that they are searched for; (?i) ignores "
     r"case. A number alone is a place: search for it as \b404\b."
 )
-NOTE = (
-    f"(The messages that this summarizes are kept. The tool {NAME} searches them for a regular expression, and shows "
-    'the one behind a place, such as "[12]".)'
-)
+NOTE = f"the tool {NAME} finds what this summarizes by a regular expression, and shows a message by its place, as [12]."
 _PLACE = re.compile(r"(#?\d+:|~)?\d+(\.\.(#?\d+:)?\d+)?")
 # What fits beside a conversation: messages that match, tokens of each that is shown, and characters of an answer.
 _LIMIT, _TOKENS, _CHARACTERS = 10, 1500, 16_000

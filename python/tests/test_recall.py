@@ -95,7 +95,7 @@ class Loop(unittest.TestCase):
         self.assertEqual(state["messages"][-1].text, fact("one"))
         asked = next(messages for messages in model.asked if messages[-1].text.startswith("Where"))
         self.assertNotIn("listens on", str(asked), "it was cut")
-        self.assertIn("The tool recall searches them", asked[0].text)
+        self.assertIn("(Archive: the tool recall finds", asked[0].text)
         self.assertNotIn("tcompact --search", asked[0].text)
         self.assertTrue(all(names == ["read", "recall"] for names in model.offered))
 
