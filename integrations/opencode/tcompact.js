@@ -1,7 +1,7 @@
 // A plugin of opencode: before each request to a model, what is too long is shortened. Put this file into
 // ~/.config/opencode/plugin/. The session itself stays whole.
 import { spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 
@@ -28,7 +28,7 @@ export const Tcompact = async ({ client }) => {
       if (failures.get(session) === question.id) return;
       try {
         const { history, sources } = chat(messages);
-        const archive = stands ? known.archive : archiveOf(session, messages[0].info.id);
+        const archive = stands ? known.archive : archiveOf(session, question.id);
         const flags = ["--from", "openai-chat", "--emit", "summary", "--json", ...FLAGS, ...(archive ? ["--archive", archive] : [])];
         const summary = JSON.parse(await tcompact(JSON.stringify(history), flags));
         if (summary === null) return; // No trigger is reached.
@@ -51,18 +51,16 @@ export const Tcompact = async ({ client }) => {
 };
 
 /**
- * A new file for what is cut away, which only you can read: the summary says how to find it there. A session that is cut
- * from its first message again, as after a start of opencode, begins its archive again.
+ * A file for what is cut away, which only you can read: the summary says how to find it there. A session that is cut from
+ * its first message again, as after a start of opencode, has a new one, so that no place in it means two messages.
  */
-function archiveOf(session, first) {
+function archiveOf(session, question) {
   if (process.env.TCOMPACT_NO_ARCHIVE) return undefined;
   const state = process.env.XDG_STATE_HOME ?? "";
   const folder = join(isAbsolute(state) ? state : join(homedir(), ".local/state"), "tcompact/opencode");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   chmodSync(folder, 0o700);
-  const archive = join(folder, `${session}.${first}.jsonl`.replace(/[^\w.-]/g, "_"));
-  rmSync(archive, { force: true });
-  return archive;
+  return join(folder, `${session}.${question}.jsonl`.replace(/[^\w.-]/g, "_"));
 }
 
 /** Puts `text` in the place of the first `count` messages. opencode reads the array that it handed over. */

@@ -1,7 +1,7 @@
 // The plugin of opencode as opencode calls it, but without opencode; and its types.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -57,19 +57,21 @@ test("what the user takes back undoes a cut", async (context) => {
   assert.deepEqual(await sent([...shorter]), shorter.map(({ info }) => info.id));
 });
 
-test("each session has an archive of its own, which begins again with its first cut", async (context) => {
+test("each session has an archive of its own, and a new one where it is cut from its start again", async (context) => {
   const { transform, become, place, state } = await loaded(context), folder = join(state, "tcompact/opencode");
   // The last argument is the archive.
-  become(`cat > /dev/null; for file; do :; done; echo '{}' >> "$file"; echo "$file" >> '${place}/asked'; echo '{"message": "Digest.", "cutoff": 2}'`);
+  become(`cat > /dev/null; for file; do :; done; echo '{}' >> "$file"; echo '{"message": "Digest.", "cutoff": 2}'`);
   for (const name of ["a", "b", "../b c", "a"]) await transform({}, { messages: opened(name).messages });
-  assert.deepEqual(readdirSync(folder), ["ses_.._b_c.msg_.._b_c_1_user.jsonl", "ses_a.msg_a_1_user.jsonl", "ses_b.msg_b_1_user.jsonl"]);
-  const records = (name) => readFileSync(join(folder, `ses_${name}.msg_${name}_1_user.jsonl`), "utf8").split("\n").length - 1;
-  assert.deepEqual([records("a"), records("b")], [2, 1], "a second cut adds to the archive");
-  const [, ...rest] = opened("a").messages;
-  await transform({}, { messages: opened("a").messages.slice(0, 2) });
-  assert.equal(records("a"), 1, "a session that is cut from its start again has no two records of one round");
-  await transform({}, { messages: rest });
-  assert.ok(existsSync(join(folder, "ses_a.msg_a_1_assistant.jsonl")));
+  assert.deepEqual(readdirSync(folder), ["ses_.._b_c.msg_.._b_c_3_user.jsonl", "ses_a.msg_a_3_user.jsonl", "ses_b.msg_b_3_user.jsonl"]);
+  const records = (name, count) => readFileSync(join(folder, `ses_${name}.msg_${name}_${count}_user.jsonl`), "utf8").split("\n").length - 1;
+  assert.deepEqual([records("a", 3), records("b", 3)], [2, 1], "a second cut adds to the archive");
+  // As for a title: it is short, and leaves the session's archive alone.
+  become("cat > /dev/null; echo null");
+  await transform({}, { messages: opened("a").messages.slice(0, 1) });
+  assert.equal(records("a", 3), 2);
+  become(`cat > /dev/null; for file; do :; done; echo '{}' >> "$file"; echo '{"message": "Digest.", "cutoff": 2}'`);
+  await transform({}, { messages: opened("a").messages.slice(0, 3) });
+  assert.deepEqual([records("a", 2), records("a", 3)], [1, 2], "no archive has two records of one round");
   process.env.TCOMPACT_NO_ARCHIVE = "1";
   become(`cat > /dev/null; echo "$*" > '${place}/flags'; echo '{"message": "Digest.", "cutoff": 4}'`);
   await transform({}, { messages: opened("c").messages });
