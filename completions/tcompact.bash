@@ -56,6 +56,7 @@ _tcompact() {
         --in-place=) compopt +o default +o bashdefault; return ;;
         --emit) words="messages update summary" ;;
         --archive) return ;;
+        --archive-note) compopt +o default +o bashdefault; return ;;
         --restore) return ;;
         --rounds) compopt +o default +o bashdefault; return ;;
         --report) return ;;
@@ -67,7 +68,7 @@ _tcompact() {
         --progress) words="auto always never" ;;
         --list) words="formats presets providers models counters prune secrets" ;;
         --generate) words="bash zsh fish powershell elvish man" ;;
-        *) [[ $cur == -* ]] && words="--from --lines --trigger --keep --pin --pairs --for --context-window --counter --overhead-tokens --preset --config --prune --prune-except --fit --clear-tool-results --truncate-args --thinking --model -m --base-url --api-key-env --request-json --summarizer-cmd --prompt-file --trim-tokens --summary-tokens --summary-role --summary-prefix --ledger --redact --timeout --retries --rate --cache --on-error --accept --output -o --output-dir -O --in-place -i --emit --archive --restore --rounds --report --html --count --sort --dry-run -n --explain --diff --json --check --repair --jobs -j --resume --exit-status -e --quiet -q --verbose -v --color --progress --list --generate --help -h --version -V" ;;
+        *) [[ $cur == -* ]] && words="--from --lines --trigger --keep --pin --pairs --for --context-window --counter --overhead-tokens --preset --config --prune --prune-except --fit --clear-tool-results --truncate-args --thinking --model -m --base-url --api-key-env --request-json --summarizer-cmd --prompt-file --trim-tokens --summary-tokens --summary-role --summary-prefix --ledger --redact --timeout --retries --rate --cache --on-error --accept --output -o --output-dir -O --in-place -i --emit --archive --archive-note --restore --rounds --report --html --count --sort --dry-run -n --explain --diff --json --check --repair --jobs -j --resume --exit-status -e --quiet -q --verbose -v --color --progress --list --generate --help -h --version -V" ;;
     esac
     # Without words, readline completes the name of a file.
     [[ -n $words ]] || return

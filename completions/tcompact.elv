@@ -63,6 +63,7 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --in-place 'Replace each file, whole or not at all, keeping its mode and times; with SUFFIX, first copy it to its name with SUFFIX at the end'
             cand --emit 'What to write: the transcript in its own format, the update of a LangGraph state (null if nothing changed), or only the summary'
             cand --archive 'Append the removed messages to FILE, and name FILE in the summary (`.jsonl`: a record of the original messages, for --restore; `.md`: for reading)'
+            cand --archive-note 'What the summary says of the archive, in place of how to search it and show its messages: TEXT, in which `{archive}` is its path, or `off` for nothing'
             cand --restore 'Restore the transcript from such an archive (`.jsonl`), byte for byte: as many rounds of compaction as it holds, also where lines were appended between them. In a file of one conversation a line, lines that the archive does not know stay unchanged. A JSON document that grew gets its messages back without a proof by hash. tcompact refuses if nothing matches'
             cand --rounds 'With --restore: put back at most N rounds of compaction, the last one first'
             cand --report 'Write a JSON object a line to FILE for each conversation: the keys of --dry-run --json, its status, its tokens afterwards, the provider''s count and cost, and after how many turns that pays'

@@ -54,6 +54,7 @@ complete -c tcompact -l emit -d 'What to write: the transcript in its own format
 update\t'`{"messages": [remove-all, summary, kept…]}`, or null'
 summary\t'Only the text of the summary; with --json an object, or null'"
 complete -c tcompact -l archive -d 'Append the removed messages to FILE, and name FILE in the summary (`.jsonl`: a record of the original messages, for --restore; `.md`: for reading)' -r -F
+complete -c tcompact -l archive-note -d 'What the summary says of the archive, in place of how to search it and show its messages: TEXT, in which `{archive}` is its path, or `off` for nothing' -r -f
 complete -c tcompact -l restore -d 'Restore the transcript from such an archive (`.jsonl`), byte for byte: as many rounds of compaction as it holds, also where lines were appended between them. In a file of one conversation a line, lines that the archive does not know stay unchanged. A JSON document that grew gets its messages back without a proof by hash. tcompact refuses if nothing matches' -r -F
 complete -c tcompact -l rounds -d 'With --restore: put back at most N rounds of compaction, the last one first' -r -f
 complete -c tcompact -l report -d 'Write a JSON object a line to FILE for each conversation: the keys of --dry-run --json, its status, its tokens afterwards, the provider\'s count and cost, and after how many turns that pays' -r -F

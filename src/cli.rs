@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgGroup, Command, CommandFactory, Id, Parser, ValueHint};
 
-use crate::compact::{Accept, Emit, OnError, Redaction};
+use crate::compact::{Accept, ArchiveNote, Emit, OnError, Redaction};
 use crate::plan::pairs::Pairs;
 use crate::plan::pins::Pin;
 use crate::plan::size::{Size, whole};
@@ -31,7 +31,8 @@ pub(crate) use retry::value_at;
 pub(crate) use values::is_variable_name;
 pub(crate) use values::{Clause, Facts, Generated, RequestJson, Sort, Table, TrimTokens, When};
 use values::{
-    keep_size, number, results_rule, seconds, shell_command, size_in_tokens, summary_size, tool_name, whole_or_none,
+    archive_note, keep_size, number, results_rule, seconds, shell_command, size_in_tokens, summary_size, tool_name,
+    whole_or_none,
 };
 
 /// The value of `--in-place` without a SUFFIX. No word can hold it, so an empty SUFFIX is not taken for a missing one.
@@ -319,6 +320,11 @@ pub(crate) struct CliArguments {
     /// for --restore; `.md`: for reading).
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) archive: Option<PathBuf>,
+
+    /// What the summary says of the archive, in place of how to search it and show its messages: TEXT, in which `{archive}`
+    /// is its path, or `off` for nothing.
+    #[arg(long, value_name = "TEXT|off", value_parser = archive_note, help_heading = "Output")]
+    pub(crate) archive_note: Option<ArchiveNote>,
 
     /// Restore the transcript from such an archive (`.jsonl`), byte for byte: as many rounds of compaction as it holds,
     /// also where lines were appended between them. In a file of one conversation a line, lines that the archive does

@@ -99,7 +99,8 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
         remove_pending(summaries, done.is_ok());
     }
     let notify_origins = || settings.stderr.origins.iter().for_each(|line| notify(&reporter, Event::Notice(line)));
-    let (exit, totals) = done.inspect_err(|_| notify_origins())?;
+    let (exit, mut totals) = done.inspect_err(|_| notify_origins())?;
+    totals.is_lost = settings.loses_what_is_cut() && totals.compacted > 0;
     report_end(settings, &inputs, &reporter, exit, &totals)?;
     notify_origins();
     let nothing = settings.output.exit_status && totals.compacted == 0;

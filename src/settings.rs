@@ -237,6 +237,12 @@ impl Settings {
         let Resolved { arguments, summary_prompt, disabled, notices, origins, given, rules, chosen } = resolved;
         let preview = is_preview(&arguments, &given);
         let asks = may_request(&arguments, preview) && disabled.is_none();
+        let is_of_layer = |flag: &str| given.iter().any(|value| value.flag == flag);
+        if arguments.archive_note.is_some() && arguments.archive.is_none() && !is_of_layer("archive-note") {
+            let why = "--archive-note: it says where the archive is, and there is none; give --archive FILE";
+            let failure = Failure::usage(why).about("archive-note");
+            return Err(failure.try_next(Advice::command(["--archive", "removed.jsonl"])).into());
+        }
         let facts = RunFacts { chosen: &chosen, asks, preview };
         let settings = Self::checked(arguments, &facts, summary_prompt, variable);
         let mut settings = settings.map_err(|error| layers::with_origin(&given, error))?;
@@ -293,6 +299,12 @@ impl Settings {
             || self.stderr.closes
             || self.stderr.volume == Volume::Verbose
             || self.action.is_preview()
+    }
+
+    /// Whether a person is told that nothing keeps what is cut: files are replaced without a copy and an archive.
+    pub(crate) fn loses_what_is_cut(&self) -> bool {
+        let is_replaced = self.output.destination == Destination::InPlace(None);
+        self.stderr.closes && is_replaced && self.policy.archive.is_none()
     }
 
     /// Whether the embedded summarizer writes the summaries, or nobody does.

@@ -10,7 +10,7 @@ use crate::plan::size::whole;
 use crate::tokens::models;
 
 /// Values to try for flags without a default and without listed values.
-pub(super) const EXAMPLES: [(&str, &str); 28] = [
+pub(super) const EXAMPLES: [(&str, &str); 29] = [
     ("--prune", "results:5"),
     ("--prune-except", "Read"),
     ("--fit", "tokens:8k"),
@@ -26,6 +26,7 @@ pub(super) const EXAMPLES: [(&str, &str); 28] = [
     ("--report", "report.jsonl"),
     ("--html", "page.html"),
     ("--archive", "removed.jsonl"),
+    ("--archive-note", "off"),
     ("--restore", "removed.jsonl"),
     ("--rounds", "1"),
     ("--trigger", "tokens:8k"),
@@ -41,11 +42,12 @@ pub(super) const EXAMPLES: [(&str, &str); 28] = [
     ("--summarizer-cmd", "llm"),
 ];
 /// The flags that a flag needs beside it.
-pub(super) const NEEDED: [(&str, &str); 7] = [
+pub(super) const NEEDED: [(&str, &str); 8] = [
     ("--sort", "--count"),
     ("--json", "--dry-run"),
     ("--resume", "--output-dir compacted"),
     ("--rounds", "--restore removed.jsonl"),
+    ("--archive-note", "--archive removed.jsonl"),
     ("--base-url", "--model openai:gpt-4o-mini"),
     ("--api-key-env", "--model openai:gpt-4o-mini"),
     ("--request-json", "--model openai:gpt-4o-mini"),

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use serde_json::{Map, Value};
 
-use crate::compact::{Accept, Emit, OnError, Redaction};
+use crate::compact::{Accept, ArchiveNote, Emit, OnError, Redaction};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::plan::size::{Size, whole};
 use crate::prune::Choice;
@@ -129,6 +129,15 @@ pub(super) fn tool_name(text: &str) -> Result<String, &'static str> {
         Err("expected the names of tools, with a comma between them")
     } else {
         Ok(text.to_owned())
+    }
+}
+
+/// What a message says of the archive.
+pub(super) fn archive_note(text: &str) -> Result<ArchiveNote, &'static str> {
+    match text.trim() {
+        "" => Err("expected a text, or off"),
+        "off" => Ok(ArchiveNote::Off),
+        text => Ok(ArchiveNote::Text(text.replace(['\n', '\r'], " "))),
     }
 }
 

@@ -5,16 +5,18 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use crate::advice::PROGRAM;
+use crate::diagnostic::quoted;
 use crate::hash::sha256;
-use crate::plan::carried::ARCHIVED;
+use crate::plan::carried::{KEPT, REACHED};
 use crate::presets::buffer::Buffer;
 use crate::presets::media;
 use crate::rewrite::restoring::{ConversationChange, restore_infos, value_hash};
 use crate::rewrite::{Edit, edited};
-use crate::sanitize::{reveal, sanitize_json, sanitize_line};
+use crate::sanitize::{is_control, reveal, sanitize_json, sanitize_line};
 use crate::transcript::{Message, Transcript, fence};
 
-use crate::compact::policy::CompactionPolicy;
+use crate::compact::policy::{ArchiveNote, CompactionPolicy};
 
 /// Whole files: their paths and contents.
 pub(super) type Files = Vec<(PathBuf, Vec<u8>)>;
@@ -41,6 +43,8 @@ pub(super) struct ArchivePlace {
     pub(super) file: PathBuf,
     /// Whether the summary is wrapped as in `DeepAgents`.
     wraps: bool,
+    /// What messages say of it.
+    note: ArchiveNote,
     /// The line of the conversation and its number on that line, where its source has one per line.
     line: Option<(usize, usize)>,
 }
@@ -187,14 +191,43 @@ impl ArchivePlace {
                 "{wrapped}\n\nThe full conversation history has been saved to {file} should you need to refer back to it for details.\n\nA condensed summary follows:\n\n<summary>\n{summary}\n</summary>"
             );
         }
-        format!("{prefix}{summary}{}{file}{}", ARCHIVED.0, ARCHIVED.1)
+        let remark = self.remark(KEPT).map(|remark| format!("\n\n({remark})")).unwrap_or_default();
+        format!("{prefix}{summary}{remark}")
     }
+
+    /// Returns what a message says of the archive, as a sentence on one line; `kept` are the words before its place.
+    pub(super) fn remark(&self, kept: &str) -> Option<String> {
+        let remark = match &self.note {
+            ArchiveNote::Off => return None,
+            ArchiveNote::Place => return Some(format!("{kept}{}.", self.shown())),
+            ArchiveNote::Commands => {
+                let file = self.file.display().to_string();
+                let file = if file.starts_with('-') { format!("./{file}") } else { file };
+                let file = if file.chars().any(is_control) { ansi_quoted(&file) } else { quoted(&file) };
+                format!(
+                    "`{PROGRAM} --search REGEX {file}` finds what this summarizes, and with `--show 12` in place of `--search REGEX` it prints [12]."
+                )
+            }
+            ArchiveNote::Text(text) => text.replace("{archive}", &self.file.display().to_string()),
+        };
+        Some(fence::without_fences(&sanitize_line(&format!("{REACHED}{remark}"))).into_owned())
+    }
+}
+
+/// Quotes a word with control characters for the shells that know `$'…'`.
+fn ansi_quoted(word: &str) -> String {
+    let escaped = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b' ' => char::from(byte).to_string(),
+        byte => format!("\\{byte:03o}"),
+    };
+    format!("$'{}'", word.bytes().map(escaped).collect::<String>())
 }
 
 /// Returns the archive of a conversation, where there is one.
 pub(super) fn place(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Option<ArchivePlace> {
     let line = transcript.line.map(|line| (line, transcript.nth_of_line));
-    policy.archive.clone().map(|file| ArchivePlace { file, wraps: policy.habits.files, line })
+    let note = policy.archive_note.clone();
+    policy.archive.clone().map(|file| ArchivePlace { file, wraps: policy.habits.files, note, line })
 }
 
 /// Returns the edits that move media out of some messages, and the files with it. `DeepAgents` does so before it

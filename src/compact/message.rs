@@ -66,7 +66,8 @@ pub(super) fn note(
     removed: &[usize],
     mut tokens: impl FnMut(usize) -> u64,
 ) -> String {
-    let archive = archive::place(policy, transcript).map(|place| place.shown());
+    let archive = archive::place(policy, transcript).and_then(|place| place.remark("they are kept in "));
+    let archive = archive.map(|remark| remark.trim_end_matches('.').to_owned());
     let mut note = RemovalNote { messages: 0, tokens: 0, rounds: transcript.this_round(), archive };
     for &index in removed {
         let message = &transcript.messages[index];

@@ -53,7 +53,7 @@ pub(crate) use masks::FileMasks;
 pub(crate) use offload::certain_files;
 pub use policy::{Accept, CompactionPolicy, OnError, Pruning, Redaction, SummaryPolicy};
 pub(crate) use policy::{
-    EXTRACTIVE, Emit, NOBODY, SummarizerKind, SummarizerModel, is_lines, is_no_model, ledger_room,
+    ArchiveNote, EXTRACTIVE, Emit, NOBODY, SummarizerKind, SummarizerModel, is_lines, is_no_model, ledger_room,
 };
 pub(crate) use reading::read;
 pub(crate) use summarize::{Summary, SummarySource};

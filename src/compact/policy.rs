@@ -46,6 +46,8 @@ pub struct CompactionPolicy {
     pub redact: Redaction,
     /// The file for removed messages.
     pub(crate) archive: Option<PathBuf>,
+    /// What a message says of that file.
+    pub(crate) archive_note: ArchiveNote,
     /// Other habits of a preset's system.
     pub(crate) habits: SystemHabits,
     /// What is written.
@@ -94,6 +96,7 @@ impl CompactionPolicy {
             },
             redact: Redaction::Off,
             archive: None,
+            archive_note: ArchiveNote::Place,
             habits: SystemHabits::OWN,
             emit: Emit::Messages,
             disabled: None,
@@ -229,6 +232,19 @@ impl Redaction {
     pub(crate) fn is_on(self) -> bool {
         self != Redaction::Off
     }
+}
+
+/// What the message in the place of a history says of the archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ArchiveNote {
+    /// Nothing.
+    Off,
+    /// Where it is.
+    Place,
+    /// How to search it, and how to show its messages.
+    Commands,
+    /// A text of the user, in which `{archive}` is its path.
+    Text(String),
 }
 
 /// Which summaries are accepted.

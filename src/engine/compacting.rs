@@ -179,7 +179,13 @@ impl Task<'_> {
         let sizes = sizes.filter(|_| self.settings.stderr.closes && is_alone && row.status == Status::Compacted);
         let cutoff = if row.summary_tokens.is_some() { compaction.plan.cutoff } else { 0 };
         let masked = masked.and_then(|_| self.masked_secrets(at)).map_or(0, |secrets| secrets.values().sum());
-        let ending = sizes.map(|sizes| Ending { source: source.to_owned(), sizes, cutoff, masked });
+        let ending = sizes.map(|sizes| Ending {
+            source: source.to_owned(),
+            sizes,
+            cutoff,
+            masked,
+            is_lost: self.settings.loses_what_is_cut(),
+        });
         let skipped_lines = document.broken_lines.len();
         result.rows.push(ReportRow { saving, page, ending, skipped_lines, ..row });
         match compaction.failure.take().map(anyhow::Error::downcast::<Failure>) {

@@ -113,15 +113,22 @@ pub(crate) struct Ending {
     pub(crate) cutoff: usize,
     /// The number of masked secrets, with `--redact=all`.
     pub(crate) masked: u64,
+    /// Whether nothing keeps what was cut.
+    pub(crate) is_lost: bool,
 }
+
+/// What a closing line adds where nothing keeps what was cut.
+pub(crate) const LOST: &str = "; what was cut is gone, and --archive FILE.jsonl would have kept it";
 
 impl Ending {
     /// Returns it as a sentence.
     pub(crate) fn sentence(&self) -> String {
-        let Ending { source, sizes: (before, after), cutoff, masked } = self;
+        let Ending { source, sizes: (before, after), cutoff, masked, is_lost } = self;
         let cut = if *cutoff == 0 { "nothing summarized".to_owned() } else { format!("cut at {cutoff}") };
         let masked = if *masked > 0 { format!(", {} masked", counted(*masked, "secret")) } else { String::new() };
-        format!("{}: {} → {} tokens, {cut}{masked}", readable_source(source), grouped(*before), grouped(*after))
+        let lost = if *is_lost { LOST } else { "" };
+        let source = readable_source(source);
+        format!("{source}: {} → {} tokens, {cut}{masked}{lost}", grouped(*before), grouped(*after))
     }
 }
 

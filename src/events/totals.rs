@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use crate::tokens::Categories;
 use crate::wording::counted;
 
+use crate::events::row::LOST;
 use crate::events::{Ending, ReportRow, Saving, Status, UnchangedReasons};
 
 /// The most conversations in the table of savings.
@@ -37,6 +38,8 @@ pub(crate) struct Totals {
     pub(crate) cost: f64,
     /// What became of a conversation, if a person is told.
     pub(crate) ending: Option<Ending>,
+    /// Whether a person is told that nothing keeps what was cut.
+    pub(crate) is_lost: bool,
     /// The conversations that lose most, for `--explain`.
     pub(crate) largest: Largest,
     /// The conversations that stayed unchanged, and why.
@@ -181,7 +184,8 @@ impl Totals {
         let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
         let why = if self.compacted == 0 { self.unchanged_reasons.sentence() } else { None };
         let why = why.map(|why| format!("; {why}")).unwrap_or_default();
-        format!("{files}{counts}; {}{why}", self.gain())
+        let lost = if self.is_lost { LOST } else { "" };
+        format!("{files}{counts}; {}{why}{lost}", self.gain())
     }
 }
 

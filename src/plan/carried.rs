@@ -19,8 +19,9 @@ pub(crate) const NAME: &str = "summary";
 /// The key of the state under which `DeerFlow` keeps its summary.
 pub(crate) const KEY: &str = "summary_text";
 
-/// The words around the name of an archive behind a summary.
-pub(crate) const ARCHIVED: (&str, &str) = ("\n\n(The messages that this summarizes are kept in ", ".)");
+/// How a remark on the archive behind a summary begins: with how to reach it, or only with its place.
+pub(crate) const REACHED: &str = "Archive: ";
+pub(crate) const KEPT: &str = "The messages that this summarizes are kept in ";
 
 /// An earlier summary.
 #[derive(Debug, Clone)]
@@ -96,13 +97,32 @@ fn carried_by_rule<'a>(transcript: &Transcript<'a>, policy: &CutPolicy) -> Optio
     is_carried.then_some(Carried { text: text.into(), index: Some(index), is_sent: false, json: message.json })
 }
 
-/// Returns a summary without the name of the archive behind it.
+/// Returns a summary without the remark on the archive behind it.
 fn without_archive(summary: &str) -> &str {
-    let named = summary.strip_suffix(ARCHIVED.1).and_then(|rest| rest.rfind(ARCHIVED.0));
-    named.map_or(summary, |at| &summary[..at])
+    let remark = summary.strip_suffix(')').and_then(|rest| rest.rsplit_once("\n\n("));
+    let named = remark.filter(|(_, remark)| [REACHED, KEPT].iter().any(|opening| remark.starts_with(opening)));
+    named.map_or(summary, |(summary, _)| summary)
 }
 
 /// Whether a message has the name of carried summaries.
 pub(super) fn is_named(message: &Message<'_>) -> bool {
     message.rare_fields().name.is_some_and(|name| name.is(NAME))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_remark_on_an_archive_is_not_carried() {
+        for (text, carried) in [
+            ("a\n\n(The messages that this summarizes are kept in cut.jsonl.)", "a"),
+            ("a\n\n(Archive: call recall (with a pattern).)", "a"),
+            ("a\n\n(b)\n\n(Archive: c)", "a\n\n(b)"),
+            ("a\n\n(Archive: c)\n\n(b)", "a\n\n(Archive: c)\n\n(b)"),
+            ("a (Archive: b)", "a (Archive: b)"),
+        ] {
+            assert_eq!(without_archive(text), carried);
+        }
+    }
 }

@@ -8,7 +8,7 @@ use crate::wording::counted;
 const OPENING: &str = "[tcompact: ";
 const REMOVED: &str = " removed";
 const ROUNDS: (&str, &str) = (" in ", " rounds");
-const KEPT: &str = "; they are kept in ";
+const ARCHIVE: &str = "; ";
 
 /// What a note says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(crate) struct RemovalNote {
     pub(crate) tokens: u64,
     /// How many rounds of compaction removed them.
     pub(crate) rounds: u32,
-    /// The name of the archive that keeps them, where there is one.
+    /// What it says of the archive that keeps them, where there is one.
     pub(crate) archive: Option<String>,
 }
 
@@ -31,7 +31,7 @@ impl fmt::Display for RemovalNote {
             write!(out, "{}{}{}", ROUNDS.0, self.rounds, ROUNDS.1)?;
         }
         write!(out, ", {tokens}")?;
-        self.archive.iter().try_for_each(|archive| write!(out, "{KEPT}{archive}"))?;
+        self.archive.iter().try_for_each(|archive| write!(out, "{ARCHIVE}{archive}"))?;
         out.write_str("]")
     }
 }
@@ -56,7 +56,7 @@ impl RemovalNote {
             "" => 1,
             rounds => rounds.strip_prefix(ROUNDS.0)?.strip_suffix(ROUNDS.1)?.parse().ok()?,
         };
-        let (tokens, archive) = rest.split_once(KEPT).map_or((rest, None), |(tokens, kept)| (tokens, Some(kept)));
+        let (tokens, archive) = rest.split_once(ARCHIVE).map_or((rest, None), |(tokens, kept)| (tokens, Some(kept)));
         let number =
             |counted: &str, noun: &str| counted.strip_suffix(['s']).unwrap_or(counted).strip_suffix(noun)?.parse().ok();
         Some(RemovalNote {
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn a_note_is_read_as_it_is_written() {
         for (messages, tokens, rounds, archive) in
-            [(1, 1, 1, None), (2, 0, 2, Some("a; they are kept in b].md")), (25, 2036, 14, None)]
+            [(1, 1, 1, None), (2, 0, 2, Some("they are kept in a; they are kept in b].md")), (25, 2036, 14, None)]
         {
             let note = RemovalNote { messages, tokens, rounds, archive: archive.map(str::to_owned) };
             assert_eq!(RemovalNote::read(&note.to_string()), Some(note));

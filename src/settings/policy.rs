@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::advice::Advice;
 use crate::cli::CliArguments;
-use crate::compact::{CompactionPolicy, Pruning, Redaction, SummaryPolicy};
+use crate::compact::{ArchiveNote, CompactionPolicy, Pruning, Redaction, SummaryPolicy, is_lines};
 use crate::exit::Failure;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
@@ -52,6 +52,7 @@ pub(super) fn policy(
     let counter = counter(arguments.counter.or(unlisted_counter), models.known, preset);
     let summary = summary_policy(arguments, preset, &models, ResultReader { counter, context_window }, summary_prompt)?;
     let archive = arguments.archive.clone();
+    let archive_note = archive_note(arguments, preset)?;
     Ok(CompactionPolicy {
         cut: CutPolicy {
             triggers,
@@ -77,6 +78,7 @@ pub(super) fn policy(
         summary,
         redact: arguments.redact.unwrap_or(Redaction::Off),
         archive: archive.or_else(|| preset.habits.files.then(|| archive_of(first_path(arguments)))),
+        archive_note,
         // A user who writes the words around a summary writes all of them.
         habits: SystemHabits {
             fences: preset.habits.fences && arguments.summary_prefix == plan::SUMMARY_PREFIX,
@@ -211,6 +213,21 @@ fn truncation(longest: Option<u64>, preset: &Preset, context_window: Option<u64>
         None => (Size::Messages(20), Size::Messages(20)),
     };
     Some(Truncation { tools: presets::WRITING_TOOLS, sizes: Some(sizes), ..Truncation::before_the_cut(longest) })
+}
+
+/// Returns what the summary says of the archive. The messages of another system stay as that system writes them.
+fn archive_note(arguments: &CliArguments, preset: &Preset) -> Result<ArchiveNote> {
+    let is_own = preset.name.is_empty();
+    match &arguments.archive_note {
+        Some(_) if preset.habits.files => {
+            let message =
+                format!("--archive-note: the summaries of --preset {} name their archive themselves", preset.name);
+            Err(Failure::usage(message).about("archive-note").into())
+        }
+        Some(note) => Ok(note.clone()),
+        None if is_own && arguments.archive.as_deref().is_some_and(is_lines) => Ok(ArchiveNote::Commands),
+        None => Ok(ArchiveNote::Place),
+    }
 }
 
 fn first_path(arguments: &CliArguments) -> Option<&Path> {

@@ -77,7 +77,7 @@ fn what_a_compaction_stands_for_does_not_count() {
     assert_eq!(plan["triggered"], false, "{plan}");
     let folder = tempfile::tempdir().expect("a folder");
     let archive = crate::program::path(folder.path(), "a.jsonl");
-    let arguments = ["-q", "--accept", "any", "--keep", "messages:1", "--archive", &archive];
+    let arguments = ["-q", "--accept", "any", "--keep", "messages:1", "--archive", &archive, "--archive-note", "off"];
     let run = piped(&arguments, &source);
     assert_eq!(run.code, 0, "{run:?}");
     let archived = std::fs::read_to_string(&archive).expect("an archive");

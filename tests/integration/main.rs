@@ -1,6 +1,7 @@
 //! The single integration binary. It tests tcompact's promises from outside and against independent references.
 
 mod adapting;
+mod archive_notes;
 mod archives;
 mod bad_input;
 mod bad_summaries;

@@ -224,7 +224,7 @@ fn an_archive_has_what_was_cut_away() {
     let before: Vec<Value> = serde_json::from_str(&source).expect("JSON");
     for round in 1..=2 {
         let run = piped(&["-q", "--keep", "messages:3", "--accept", "any", "--archive", &lines], &source);
-        assert!(run.stdout.contains(&format!("(The messages that this summarizes are kept in {lines}.)")), "{run:?}");
+        assert!(run.stdout.contains(&format!("(Archive: `tcompact --search REGEX {lines}` finds")), "{run:?}");
         let archive = fs::read_to_string(&lines).expect("read");
         let records: Vec<Value> = archive.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
         assert_eq!(records.len(), round, "appended, a line each");

@@ -44,8 +44,6 @@ fn the_readme_is_short() {
         let lines = document(name).lines().count();
         assert!(lines <= 400, "{name} has {lines} lines");
     }
-    let words = document("README.md").split_whitespace().count();
-    assert!(words <= 3500, "README.md has {words} words");
 }
 
 #[test]
@@ -195,7 +193,12 @@ fn create_repository(root: &Path, tree: &Path) {
 fn stand_in_programs(root: &Path, home: &Path) -> PathBuf {
     let sessions = home.join(".codex/sessions/2026/01/07");
     fs::create_dir_all(&sessions).expect("made");
-    fs::copy(root.join("fixtures/codex/rollout.jsonl"), sessions.join("rollout-1.jsonl")).expect("copied");
+    let session = fs::read_to_string(root.join("fixtures/codex/rollout.jsonl")).expect("a fixture");
+    let question = "How much flour does the recipe take?";
+    // A history of some length, of which a summary that says how to reach the archive is a small part.
+    let session =
+        session.replace(question, &format!("{question} Weigh it in grams, and tell me each step. ").repeat(9));
+    fs::write(sessions.join("rollout-1.jsonl"), session).expect("written");
     let folder = home.join("bin");
     fs::create_dir(&folder).expect("made");
     for name in ["llm", "ollama"] {
