@@ -57,6 +57,10 @@ complete -c tcompact -l archive -d 'Append the removed messages to FILE, and nam
 complete -c tcompact -l archive-note -d 'What the summary says of the archive, in place of how to search it and show its messages: TEXT, in which `{archive}` is its path, or `off` for nothing' -r -f
 complete -c tcompact -l restore -d 'Restore the transcript from such an archive (`.jsonl`), byte for byte: as many rounds of compaction as it holds, also where lines were appended between them. In a file of one conversation a line, lines that the archive does not know stay unchanged. A JSON document that grew gets its messages back without a proof by hash. tcompact refuses if nothing matches' -r -F
 complete -c tcompact -l rounds -d 'With --restore: put back at most N rounds of compaction, the last one first' -r -f
+complete -c tcompact -l search -d 'Search archives and transcripts for messages whose text holds a regular expression (`(?i)` ignores case): the place that --show takes, role, tool, and the matching lines with one around. Most recent first; 3 is the exit code where nothing is found. Archives hold secrets as they were; --redact masks what is shown' -r -f
+complete -c tcompact -l limit -d 'With --search: the most messages to show' -r -f
+complete -c tcompact -l show -d 'Show messages of a transcript by their index, or what was cut from an archive (PATH, or --archive FILE): ROUND:INDEX as digests write it, INDEX in the last round, or #RECORD:INDEX by the line of the archive. A..B is a range without B. With --json, the messages as they were. Archives hold secrets as they were; --redact masks what is shown' -r -f
+complete -c tcompact -l limit-tokens -d 'With --show: the most tokens of each message' -r -f
 complete -c tcompact -l report -d 'Write a JSON object a line to FILE for each conversation: the keys of --dry-run --json, its status, its tokens afterwards, the provider\'s count and cost, and after how many turns that pays' -r -F
 complete -c tcompact -l html -d 'Write one page for a browser, which needs no network and no script: the conversation to click through, the summary, and tokens and money before and after. Several conversations get a table, and a drawing of those that shrink most' -r -F
 complete -c tcompact -l sort -d 'The order of the lines of --count: `size` prints the largest conversation first [default: as the inputs are given]' -r -f -a "size\t'The largest first'"
@@ -86,7 +90,7 @@ complete -c tcompact -l count -d 'Only print the tokens of each conversation; wi
 complete -c tcompact -s n -l dry-run -d 'Only print the cutoff index: no request, no file. 0 means that nothing would be replaced. Several files print the path, a tab and the index; conversations on lines print PATH:LINE. With --cache and --model (or --summarizer-cmd) on the same command line, tcompact also requests the summary, shows it on standard error, and keeps it for the real run'
 complete -c tcompact -l explain -d 'Draw the conversation on standard error: roles, sizes, pins, pairs, the wanted cut and the actual one. Several conversations get a table of those that shrink most'
 complete -c tcompact -l diff -d 'Print the removed and the added messages, for people, instead of the transcript; writes nothing, not even an archive, except for --html'
-complete -c tcompact -l json -d 'With --dry-run, --count or --emit summary: print a JSON object for each conversation'
+complete -c tcompact -l json -d 'With --dry-run, --count or --emit summary: print a JSON object for each conversation; with --search, for each message'
 complete -c tcompact -l check -d 'Only check the provider\'s rules for calls, results, turns and texts: print each violation with the index of its message, and exit with 6 if there is any'
 complete -c tcompact -l resume -d 'Skip the files of a directory, or the summaries of a file, that an earlier run with the same input and rules finished'
 complete -c tcompact -s e -l exit-status -d 'Exit with 3 when nothing was compacted'

@@ -7,12 +7,14 @@ mod brief;
 pub(crate) mod correction;
 pub(crate) mod errors;
 mod help;
+pub(crate) mod places;
 mod retry;
 mod values;
 
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgGroup, Command, CommandFactory, Id, Parser, ValueHint};
+use regex::Regex;
 
 use crate::compact::{Accept, ArchiveNote, Emit, OnError, Redaction};
 use crate::plan::pairs::Pairs;
@@ -27,12 +29,13 @@ use crate::transcript::framing::Lines;
 
 pub(crate) use brief::BRIEF;
 pub(crate) use help::asks_briefly;
+use places::Places;
 pub(crate) use retry::value_at;
 pub(crate) use values::is_variable_name;
 pub(crate) use values::{Clause, Facts, Generated, RequestJson, Sort, Table, TrimTokens, When};
 use values::{
-    archive_note, keep_size, number, results_rule, seconds, shell_command, size_in_tokens, summary_size, tool_name,
-    whole_or_none,
+    archive_note, keep_size, number, results_rule, search_pattern, seconds, shell_command, size_in_tokens,
+    summary_size, tool_name, whole_or_none,
 };
 
 /// The value of `--in-place` without a SUFFIX. No word can hold it, so an empty SUFFIX is not taken for a missing one.
@@ -44,6 +47,8 @@ pub(crate) const ASIDE: &str = "aside";
 pub(crate) const COMMAND_LINE: &str = "command-line";
 /// The group of the arguments that `--restore` allows beside it: it makes no decisions, so it takes no rules.
 const BESIDE_RESTORE: &str = "beside-restore";
+/// The group of the arguments that `--search` and `--show` allow beside them, which only read.
+const BESIDE_LOOKUP: &str = "beside-lookup";
 
 /// Returns the command that parses a command line.
 pub(crate) fn command() -> Command {
@@ -51,11 +56,17 @@ pub(crate) fn command() -> Command {
     // Only a built command knows its groups.
     let mut built = command.clone();
     built.build();
-    let others = built.get_arguments().filter(|arg| !is_in(&built, BESIDE_RESTORE, arg));
-    let others: Vec<Id> = others.map(|arg| arg.get_id().clone()).collect();
+    let others = |verb: &str, beside: &str| -> Vec<Id> {
+        let others = built.get_arguments().filter(|arg| arg.get_id() != verb && !is_in(&built, beside, arg));
+        others.map(|arg| arg.get_id().clone()).collect()
+    };
     // The version of this build stays out of the derived command, which files are generated from.
     let command = command.long_version(help::LONG_VERSION.as_str());
-    command.mut_arg("restore", |arg| arg.conflicts_with_all(others))
+    [("restore", BESIDE_RESTORE), ("search", BESIDE_LOOKUP), ("show", BESIDE_LOOKUP)]
+        .into_iter()
+        .fold(command, |command, (verb, beside)| {
+            command.mut_arg(verb, |arg| arg.conflicts_with_all(others(verb, beside)))
+        })
 }
 
 /// Whether an argument of a command is in a group.
@@ -73,20 +84,20 @@ pub(crate) fn is_in(command: &Command, group: &str, arg: &Arg) -> bool {
 #[command(
     name = "tcompact", version, after_long_help = help::after_help(), max_term_width = 100,
     group = ArgGroup::new(ASIDE).multiple(true), group = ArgGroup::new(COMMAND_LINE).multiple(true),
-    group = ArgGroup::new(BESIDE_RESTORE).multiple(true)
+    group = ArgGroup::new(BESIDE_RESTORE).multiple(true), group = ArgGroup::new(BESIDE_LOOKUP).multiple(true)
 )]
 pub(crate) struct CliArguments {
     /// A transcript, or a directory to search for transcripts; `-` or nothing is standard input.
-    #[arg(value_name = "PATH", groups = [COMMAND_LINE, BESIDE_RESTORE], value_hint = ValueHint::AnyPath)]
+    #[arg(value_name = "PATH", groups = [COMMAND_LINE, BESIDE_RESTORE, BESIDE_LOOKUP], value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
 
     /// The format of the transcript, one of `--list formats`; `auto` looks at all messages.
-    #[arg(long, value_name = "FORMAT", default_value = "auto", help_heading = "Input")]
+    #[arg(long, value_name = "FORMAT", default_value = "auto", group = BESIDE_LOOKUP, help_heading = "Input")]
     pub(crate) from: String,
 
     /// How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides.
     /// tcompact writes conversations in order, each as soon as it is done.
-    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Input")]
+    #[arg(long, value_enum, value_name = "WHAT", group = BESIDE_LOOKUP, help_heading = "Input")]
     pub(crate) lines: Option<Lines>,
 
     /// Compact when every SIZE is reached (messages:N, tokens:N, fraction:F, turns:N; k and m as in tokens:170k).
@@ -252,7 +263,7 @@ pub(crate) struct CliArguments {
     /// written. An archive holds what was there.
     #[arg(
         long, value_enum, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "sent",
-        help_heading = "Summaries"
+        group = BESIDE_LOOKUP, help_heading = "Summaries"
     )]
     pub(crate) redact: Option<Redaction>,
 
@@ -318,7 +329,7 @@ pub(crate) struct CliArguments {
 
     /// Append the removed messages to FILE, and name FILE in the summary (`.jsonl`: a record of the original messages,
     /// for --restore; `.md`: for reading).
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = BESIDE_LOOKUP, help_heading = "Output")]
     pub(crate) archive: Option<PathBuf>,
 
     /// What the summary says of the archive, in place of how to search it and show its messages: TEXT, in which `{archive}`
@@ -340,6 +351,37 @@ pub(crate) struct CliArguments {
     )]
     pub(crate) rounds: Option<u32>,
 
+    /// Search archives and transcripts for messages whose text holds a regular expression (`(?i)` ignores case): the place
+    /// that --show takes, role, tool, and the matching lines with one around. Most recent first; 3 is the exit code where
+    /// nothing is found. Archives hold secrets as they were; --redact masks what is shown.
+    #[arg(
+        long, value_name = "PATTERN", value_parser = search_pattern,
+        groups = [COMMAND_LINE], help_heading = "Lookup"
+    )]
+    pub(crate) search: Option<Regex>,
+
+    /// With --search: the most messages to show.
+    #[arg(
+        long, value_name = "N", default_value_t = 20, value_parser = number::<1, 1_000_000>, allow_negative_numbers = true,
+        requires = "search", groups = [COMMAND_LINE, BESIDE_LOOKUP], help_heading = "Lookup"
+    )]
+    pub(crate) limit: u32,
+
+    /// Show messages of a transcript by their index, or what was cut from an archive (PATH, or --archive FILE): ROUND:INDEX
+    /// as digests write it, INDEX in the last round, or #RECORD:INDEX by the line of the archive. A..B is a range without
+    /// B. With --json, the messages as they were. Archives hold secrets as they were; --redact masks what is shown.
+    #[arg(
+        long, value_name = "INDEX[..INDEX][,…]", conflicts_with = "count", groups = [COMMAND_LINE], help_heading = "Lookup"
+    )]
+    pub(crate) show: Option<Places>,
+
+    /// With --show: the most tokens of each message.
+    #[arg(
+        long, value_name = "N", default_value_t = 2000, value_parser = number::<1, { u32::MAX }>, allow_negative_numbers = true,
+        requires = "show", groups = [COMMAND_LINE, BESIDE_LOOKUP], help_heading = "Lookup"
+    )]
+    pub(crate) limit_tokens: u32,
+
     /// Write a JSON object a line to FILE for each conversation: the keys of --dry-run --json, its status, its tokens
     /// afterwards, the provider's count and cost, and after how many turns that pays.
     #[arg(
@@ -360,7 +402,7 @@ pub(crate) struct CliArguments {
     /// Only print the tokens of each conversation; with --json, also by role, tool, thinking and media. With --explain,
     /// draw these categories of all conversations together. On a terminal, the sum of several follows.
     #[arg(
-        long, group = ASIDE, help_heading = "Output",
+        long, groups = [ASIDE, BESIDE_LOOKUP], help_heading = "Output",
         conflicts_with_all = ["dry_run", "check", "diff", "emit", "repair", "report", "html", "exit_status", "archive"]
     )]
     pub(crate) count: bool,
@@ -390,8 +432,9 @@ pub(crate) struct CliArguments {
     )]
     pub(crate) diff: bool,
 
-    /// With --dry-run, --count or --emit summary: print a JSON object for each conversation.
-    #[arg(long, group = ASIDE, help_heading = "Output")]
+    /// With --dry-run, --count or --emit summary: print a JSON object for each conversation; with --search, for each
+    /// message.
+    #[arg(long, groups = [ASIDE, BESIDE_LOOKUP], help_heading = "Output")]
     pub(crate) json: bool,
 
     /// Only check the provider's rules for calls, results, turns and texts: print each violation with the index of its
@@ -425,15 +468,15 @@ pub(crate) struct CliArguments {
     pub(crate) exit_status: bool,
 
     /// Report only errors.
-    #[arg(short, long, conflicts_with = "verbose", groups = [ASIDE, BESIDE_RESTORE], help_heading = "Output")]
+    #[arg(short, long, conflicts_with = "verbose", groups = [ASIDE, BESIDE_RESTORE, BESIDE_LOOKUP], help_heading = "Output")]
     pub(crate) quiet: bool,
 
     /// Report decisions, and settings that differ from the defaults, on standard error.
-    #[arg(short, long, action = ArgAction::SetTrue, overrides_with = "verbose", groups = [ASIDE, BESIDE_RESTORE], help_heading = "Output")]
+    #[arg(short, long, action = ArgAction::SetTrue, overrides_with = "verbose", groups = [ASIDE, BESIDE_RESTORE, BESIDE_LOOKUP], help_heading = "Output")]
     pub(crate) verbose: bool,
 
     /// When to color messages on standard error, and --diff; `auto`: on a terminal, unless `NO_COLOR` is set.
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", groups = [ASIDE, BESIDE_RESTORE], help_heading = "Output")]
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", groups = [ASIDE, BESIDE_RESTORE, BESIDE_LOOKUP], help_heading = "Output")]
     pub(crate) color: When,
 
     /// When progress is shown on standard error, which must be a terminal for it: `auto`, for several files and

@@ -14,6 +14,7 @@ pub(crate) mod inputs;
 pub(crate) mod journal;
 mod lines;
 mod listeners;
+mod lookup;
 mod masking;
 pub(crate) mod ordered_output;
 mod page;
@@ -24,6 +25,8 @@ mod records;
 mod restore;
 mod result;
 mod run;
+mod search;
+mod show;
 mod side_outputs;
 mod sink;
 mod task;
@@ -62,6 +65,8 @@ pub(crate) fn run(mode: &Mode) -> Result<Exit> {
         Mode::List(table) => output::print(&tables::draw(*table)).map(|()| Exit::Success),
         Mode::Generate(generated) => output::print(generated.file().1).map(|()| Exit::Success),
         Mode::Restore(settings) => restore(settings),
+        Mode::Search(lookup, search) => search::search(lookup, search),
+        Mode::Show(lookup, show) => show::show(lookup, show),
         Mode::Conversations(settings) => process_inputs(settings),
     }
 }

@@ -15,7 +15,7 @@ pub enum Exit {
     Unreadable = 1,
     /// Wrong usage or configuration.
     Usage = 2,
-    /// With `--exit-status`: nothing was compacted.
+    /// With `--exit-status`: nothing was compacted. With `--search`: nothing was found.
     NothingCompacted = 3,
     /// The summarizer failed after its retries.
     SummarizerFailed = 4,
@@ -34,7 +34,7 @@ pub(crate) const MEANINGS: [(Exit, &str); 9] = [
     (Exit::Success, "done, or nothing to do"),
     (Exit::Unreadable, "a file could not be read or written, or is not a transcript"),
     (Exit::Usage, "wrong usage or configuration"),
-    (Exit::NothingCompacted, "with --exit-status: nothing was compacted"),
+    (Exit::NothingCompacted, "with --exit-status: nothing was compacted; with --search: nothing was found"),
     (Exit::SummarizerFailed, "the summarizer failed after its retries"),
     (Exit::SummaryRefused, "the summary was refused: empty, cut off, or not smaller"),
     (Exit::Breaches, "--check found violations"),

@@ -10,7 +10,7 @@ use crate::plan::size::whole;
 use crate::tokens::models;
 
 /// Values to try for flags without a default and without listed values.
-pub(super) const EXAMPLES: [(&str, &str); 29] = [
+pub(super) const EXAMPLES: [(&str, &str); 33] = [
     ("--prune", "results:5"),
     ("--prune-except", "Read"),
     ("--fit", "tokens:8k"),
@@ -29,6 +29,10 @@ pub(super) const EXAMPLES: [(&str, &str); 29] = [
     ("--archive-note", "off"),
     ("--restore", "removed.jsonl"),
     ("--rounds", "1"),
+    ("--search", "error"),
+    ("--limit", "50"),
+    ("--show", "2:17"),
+    ("--limit-tokens", "6000"),
     ("--trigger", "tokens:8k"),
     ("--counter", "o200k_base"),
     ("--context-window", "128k"),
@@ -42,12 +46,14 @@ pub(super) const EXAMPLES: [(&str, &str); 29] = [
     ("--summarizer-cmd", "llm"),
 ];
 /// The flags that a flag needs beside it.
-pub(super) const NEEDED: [(&str, &str); 8] = [
+pub(super) const NEEDED: [(&str, &str); 10] = [
     ("--sort", "--count"),
     ("--json", "--dry-run"),
     ("--resume", "--output-dir compacted"),
     ("--rounds", "--restore removed.jsonl"),
     ("--archive-note", "--archive removed.jsonl"),
+    ("--limit", "--search error"),
+    ("--limit-tokens", "--show 2:17"),
     ("--base-url", "--model openai:gpt-4o-mini"),
     ("--api-key-env", "--model openai:gpt-4o-mini"),
     ("--request-json", "--model openai:gpt-4o-mini"),

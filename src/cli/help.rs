@@ -22,6 +22,8 @@ Examples:
   tcompact --explain --diff --color always chat.json | less -R
   tcompact --archive removed.jsonl -o short.json chat.json
   tcompact --restore removed.jsonl short.json > original.json
+  tcompact --search '(?i)timeout' removed.jsonl
+  tcompact --show 2:17,2:20..25 removed.jsonl
   tcompact --jobs 16 --resume --output-dir compacted/ logs/";
 
 /// The heading of the exit codes, which only the long help has.

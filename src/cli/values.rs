@@ -2,10 +2,12 @@
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
+use regex::Regex;
 use serde_json::{Map, Value};
 
 use crate::compact::{Accept, ArchiveNote, Emit, OnError, Redaction};
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::pattern::typed;
 use crate::plan::size::{Size, whole};
 use crate::prune::Choice;
 use crate::rewrite::repair::Repair;
@@ -121,6 +123,11 @@ pub(super) fn results_rule(text: &str) -> Result<Choice, Diagnostic> {
         Some(corrected) => Diagnostic::new(diagnostic.to_string()).meant(corrected.strip_prefix(RULE)),
         None => Diagnostic::new(diagnostic.to_string()),
     })
+}
+
+/// Parses `--search`: a pattern whose `^` and `$` are the ends of a line, as in other programs that search.
+pub(super) fn search_pattern(text: &str) -> Result<Regex, Diagnostic> {
+    typed(text, |builder| builder.multi_line(true).crlf(true))
 }
 
 /// The name of a tool.

@@ -2,11 +2,11 @@
 //! them that begin with two spaces. What is read keeps its section, and so its speaker.
 
 use crate::digest::Digest;
-use crate::digest::files::FileNote;
+use crate::digest::files::{FileHistory, FileNote};
 use crate::digest::grammar::{
-    ARROW, ASKED, EARLIER, EARLIER_AMONG, FAILED_BEFORE, FAILED_EDIT, FOLDER, HEADINGS, LAST, LAST_EDIT, LEFT_OUT,
-    LOADED, MISSING, Place, RUNS, SAID, STATE, SourcePlace, THE_ASSISTANT, THE_USER, THOUGHT, UNCHECKED, USER,
-    bracketed, is_heading, read_more, split_alike,
+    ARROW, ASKED, CallPlaces, EARLIER, EARLIER_AMONG, FAILED_BEFORE, FAILED_EDIT, FOLDER, HEADINGS, LAST, LAST_EDIT,
+    LEFT_OUT, LOADED, MISSING, Place, RUNS, SAID, STATE, SourcePlace, THE_ASSISTANT, THE_USER, THOUGHT, UNCHECKED,
+    USER, bracketed, is_heading, read_call_places, read_more, split_alike,
 };
 use crate::digest::outcome::Ended;
 use crate::digest::plan::TodoItem;
@@ -44,7 +44,7 @@ pub(super) fn read_into<'a>(digest: &mut Digest<'a>, place: Place, round: u32, s
     }
     // Where a preset writes the words around a summary, nothing but the places names the round.
     let places = items.iter().flat_map(|(_, item)| bracketed(item).into_iter().chain(listed(item)));
-    let earlier = places.filter_map(|(place, _)| SourcePlace::parse(place)?.round).max();
+    let earlier = places.filter_map(|(place, _)| SourcePlace::parse_all(place)?.first()?.round).max();
     let round = earlier.map_or(round, |earlier| round.max(earlier.saturating_add(1)));
     let mut reader = CarriedReader { digest, round, asked: None };
     let mut unknown: Vec<&str> = Vec::new();
@@ -89,6 +89,10 @@ struct CarriedReader<'d, 'a> {
 impl CarriedReader<'_, '_> {
     /// Reads an item of a section; `None` if it is not one that a digest has there.
     fn read_item(&mut self, section: &str, item: &str) -> Option<()> {
+        let parts = item.strip_prefix(LEFT_OUT).filter(|_| section == RUNS).unwrap_or("").split("; ");
+        let calls: CallPlaces = parts.filter_map(read_call_places).flatten().collect();
+        let has_calls = !calls.is_empty();
+        self.digest.calls.extend(calls.into_iter().map(|(kind, place)| (kind, place.in_round(self.round))));
         if let Some(count) = item.strip_prefix(LEFT_OUT).and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok())
         {
             *match section {
@@ -98,6 +102,9 @@ impl CarriedReader<'_, '_> {
                 SAID => &mut self.digest.left_out.said,
                 _ => return None,
             } += count;
+            return Some(());
+        }
+        if has_calls {
             return Some(());
         }
         let Some((place, text)) = self.split_place(item) else {
@@ -151,8 +158,14 @@ impl CarriedReader<'_, '_> {
             let action = FileAction::ALL.into_iter().find(|action| item.starts_with(&format!("{action:?}: ")))?;
             for path in item[format!("{action:?}: ").len()..].rsplit(", ") {
                 let listed = path.strip_suffix(']').and_then(|path| path.rsplit_once(" ["));
-                if let Some((path, place)) = listed.and_then(|(path, place)| Some((path, self.next_place(place)?))) {
-                    self.digest.files.add(path.to_owned(), action, place);
+                let listed = listed.and_then(|(path, places)| Some((path, SourcePlace::parse_all(places)?)));
+                if let Some((path, places)) = listed {
+                    let places: Vec<_> = places.into_iter().map(|place| place.in_round(self.round)).collect();
+                    let kind = if action == FileAction::Read { "read" } else { "edit" };
+                    self.digest.calls.extend(places.iter().map(|place| (kind, *place)));
+                    self.digest.carried += 1;
+                    let place = Place::carried(self.digest.carried, *places.last()?);
+                    self.digest.files.add(FileHistory { path: path.to_owned(), action, place, places });
                 } else {
                     self.digest.files.left_out[action as usize] += read_more(path)?;
                 }

@@ -237,6 +237,8 @@ pub(super) fn beginning(text: &str, fits: impl Fn(&str) -> bool) -> Option<Strin
 
 /// Returns a text on one line, with its middle left out where it is longer than `most` bytes.
 pub(super) fn middle_cut(text: &str, most: usize) -> String {
+    /// Bytes of a word that goes rather than being cut.
+    const WORD: usize = 24;
     // Of a huge text not all is brought on one line.
     let long = most.saturating_mul(4);
     let line = if text.len() > 2 * long {
@@ -248,8 +250,14 @@ pub(super) fn middle_cut(text: &str, most: usize) -> String {
     if line.len() <= most {
         return line;
     }
+    // Between words, where one ends near: names stand whole.
+    let near = WORD.min(most / 6);
     let head = cut_before(&line, most * 3 / 5);
+    let end = line[..head].rfind(' ').filter(|end| head - end <= near);
+    let head = end.map_or(head, |end| cut_before(&line, end));
     let tail = cut_behind(&line, line.len() - most.saturating_sub(most * 3 / 5 + " … ".len()));
+    let start = line[tail..].find(' ').filter(|start| *start <= near);
+    let tail = start.map_or(tail, |start| cut_behind(&line, tail + start));
     format!("{} {GAP} {}", line[..head].trim_end(), line[tail..].trim_start())
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::digest::clip::cut;
-use crate::digest::grammar::Place;
+use crate::digest::grammar::{Place, SourcePlace, joined};
 use crate::transcript::tools::actions::{FileAction, file_actions};
 use crate::transcript::tools::scripts::{ScriptWrites, here_document};
 use crate::transcript::tools::{Access, ToolUse, argument};
@@ -17,6 +17,21 @@ pub(super) struct FileHistory {
     pub(super) path: String,
     pub(super) action: FileAction,
     pub(super) place: Place,
+    /// The places of all changes, or of the last time that it was read.
+    pub(super) places: Vec<SourcePlace>,
+}
+
+impl FileHistory {
+    /// Creates that of one call.
+    pub(super) fn new(path: String, action: FileAction, place: Place) -> Self {
+        FileHistory { path, action, place, places: vec![place.source] }
+    }
+
+    /// Returns the path with its places.
+    pub(super) fn shown(&self) -> String {
+        const MOST_RANGES: usize = 3;
+        format!("{} {}", self.path, joined(self.places.clone(), MOST_RANGES))
+    }
 }
 
 /// A text about a file: the last edit of it, or why an edit failed.
@@ -59,12 +74,14 @@ pub(super) struct CallText<'a> {
 }
 
 impl Files {
-    /// Notes what a call that did not fail did to files, by its arguments and the beginning of its result.
-    pub(super) fn add_call(&mut self, call: CallText<'_>, tool: &ToolUse, place: Place) {
+    /// Notes what a call that did not fail did to files, by its arguments and the beginning of its result. A change is told
+    /// with the place of its call, what was read with that of the result.
+    pub(super) fn add_call(&mut self, call: CallText<'_>, tool: &ToolUse, place: Place, of_result: Place) {
         let CallText { name, given, arguments, result } = call;
         let command = tool.command.as_deref().unwrap_or("");
         for (path, action) in file_actions(name, given, arguments, tool, result) {
-            self.add(path, action, place);
+            let place = if action == FileAction::Read { of_result } else { place };
+            self.add(FileHistory::new(path, action, place));
         }
         let changed = tool.files.iter().find(|file| file.access == Access::Changed && tool.command.is_none());
         let written = changed.zip(new_text(given, arguments)).map(|(file, text)| (file.path.clone(), text));
@@ -74,7 +91,7 @@ impl Files {
             self.add_edit(FileNote { path, place, text: edit_text(given, &text) });
         }
         for (path, action) in self.scripts.of_command(command) {
-            self.add(path, action, place);
+            self.add(FileHistory::new(path, action, place));
         }
     }
 
@@ -100,8 +117,9 @@ impl Files {
     }
 
     /// Notes the use of a file. Its creation is told beside a later change.
-    pub(super) fn add(&mut self, path: String, action: FileAction, place: Place) {
-        let path = clean(&path);
+    pub(super) fn add(&mut self, file: FileHistory) {
+        let FileHistory { action, place, .. } = file;
+        let path = clean(&file.path);
         // These would not be read again as they are.
         if path.is_empty() || path.contains([',', '[', '\n']) {
             return;
@@ -112,10 +130,17 @@ impl Files {
         let key = (path.clone(), action == FileAction::Created);
         match self.by_path.get(&key) {
             Some(&at) if action == FileAction::Read && self.uses[at].action != FileAction::Read => {}
-            Some(&at) => (self.uses[at].action, self.uses[at].place) = (action, place),
+            Some(&at) => {
+                let known = &mut self.uses[at];
+                if known.action == FileAction::Read {
+                    known.places.clear();
+                }
+                (known.action, known.place) = (action, place);
+                known.places.extend(file.places);
+            }
             None => {
                 self.by_path.insert(key, self.uses.len());
-                self.uses.push(FileHistory { path, action, place });
+                self.uses.push(FileHistory { path, ..file });
             }
         }
     }
@@ -155,8 +180,8 @@ impl Files {
     /// Tells paths without a folder that they are in.
     pub(super) fn shorten(&mut self, folder: &str) {
         self.by_path.clear();
-        for FileHistory { path, action, place } in std::mem::take(&mut self.uses) {
-            self.add(without_folder(&path, folder), action, place);
+        for file in std::mem::take(&mut self.uses) {
+            self.add(FileHistory { path: without_folder(&file.path, folder), ..file });
         }
         for note in self.failed.iter_mut().chain(&mut self.edits) {
             note.path = without_folder(&note.path, folder);
@@ -164,9 +189,17 @@ impl Files {
     }
 }
 
-/// Returns a text without a folder in front of the paths in it.
+/// Returns a text without a folder in front of the paths in it. Where the folder is a part of a longer path, it stays: a
+/// search for what is left finds the text.
 pub(super) fn without_folder(text: &str, folder: &str) -> String {
-    text.replace(&format!("{folder}/"), "")
+    let folder = format!("{folder}/");
+    let mut shown = String::with_capacity(text.len());
+    for (at, part) in text.split(&folder).enumerate() {
+        let is_inside = shown.ends_with(|c: char| c.is_alphanumeric() || "/._-~}".contains(c));
+        shown.push_str(if at > 0 && is_inside { &folder } else { "" });
+        shown.push_str(part);
+    }
+    shown
 }
 
 fn clean(path: &str) -> String {

@@ -54,28 +54,44 @@ pub(super) struct Place {
     is_new: bool,
     /// Its place among messages that are new, or that are carried on. Indices of several earlier rounds are in no order.
     order: usize,
-    source: SourcePlace,
+    pub(super) source: SourcePlace,
 }
 
-/// The place of a message in what a round of compaction found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// The place of a message, or of some that follow each other, in what a round of compaction found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct SourcePlace {
     /// The round, where it is not this one; 0 for an earlier one that is not known.
     pub(super) round: Option<u32>,
     index: usize,
+    /// The index behind the last one.
+    end: usize,
 }
 
 impl SourcePlace {
-    /// Reads the place of a message: an index, alone or behind the number of an earlier round. `~` marks an earlier round in
-    /// digests of older versions. `None` if it is not a place.
+    /// Reads a place: an index or a range of these, alone or behind the number of an earlier round. `~` marks an earlier
+    /// round in digests of older versions. `None` if it is not a place.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        let (round, index) = match (text.strip_prefix('~'), text.split_once(':')) {
-            (Some(index), _) => (Some(0), index),
-            (_, Some((round, index))) if is_number(round) => (Some(round.parse().ok()?), index),
+        let number = |text: &str| text.parse::<usize>().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
+        let (round, indices) = match (text.strip_prefix('~'), text.split_once(':')) {
+            (Some(indices), _) => (Some(0), indices),
+            (_, Some((round, indices))) => (Some(number(round)?.try_into().ok()?), indices),
             _ => (None, text),
         };
-        is_number(index).then(|| Some(SourcePlace { round, index: index.parse().ok()? }))?
+        let (index, end) = match indices.split_once("..") {
+            Some((index, end)) => (number(index)?, number(end)?),
+            None => (number(indices)?, number(indices)?.checked_add(1)?),
+        };
+        (index < end).then_some(SourcePlace { round, index, end })
+    }
+
+    /// Reads places with commas between them; `None` if one of them is none.
+    pub(super) fn parse_all(text: &str) -> Option<Vec<Self>> {
+        text.split(',').map(Self::parse).collect()
+    }
+
+    /// Returns the place of the last message.
+    pub(super) fn last(self) -> Self {
+        SourcePlace { index: self.end - 1, ..self }
     }
 
     /// Returns the place as a later round tells it, where this is of a summary of `round`.
@@ -87,22 +103,61 @@ impl SourcePlace {
 impl std::fmt::Display for SourcePlace {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.round {
-            None => write!(out, "{}", self.index),
-            Some(0) => write!(out, "~{}", self.index),
-            Some(round) => write!(out, "{round}:{}", self.index),
+            None => {}
+            Some(0) => out.write_str("~")?,
+            Some(round) => write!(out, "{round}:")?,
+        }
+        write!(out, "{}", self.index)?;
+        if self.end > self.index + 1 { write!(out, "..{}", self.end) } else { Ok(()) }
+    }
+}
+
+/// Returns places in brackets, the oldest first, as at most `most` ranges. The narrowest gaps between them are closed. The
+/// oldest rounds are left out where these are more.
+pub(super) fn joined(mut places: Vec<SourcePlace>, most: usize) -> String {
+    /// What stands between two calls that follow each other: a result.
+    const BETWEEN: usize = 1;
+    places.sort_unstable_by_key(|place| (place.round.unwrap_or(u32::MAX), place.index, place.end));
+    let gap = |before: &SourcePlace, next: &SourcePlace| {
+        (before.round == next.round).then(|| next.index.saturating_sub(before.end))
+    };
+    let gaps = places.windows(2).map(|pair| gap(&pair[0], &pair[1]));
+    let (mut gaps, changes): (Vec<_>, Vec<_>) = gaps.partition(Option::is_some);
+    gaps.sort_unstable();
+    let closed = gaps.iter().rev().nth(most.saturating_sub(changes.len() + 1)).copied().flatten();
+    let closed = closed.unwrap_or(0).max(BETWEEN);
+    let mut ranges: Vec<SourcePlace> = Vec::new();
+    for place in places {
+        match ranges.last_mut() {
+            Some(last) if gap(last, &place).is_some_and(|gap| gap <= closed) => last.end = last.end.max(place.end),
+            _ => ranges.push(place),
         }
     }
+    let shown = &ranges[ranges.len().saturating_sub(most)..];
+    format!("[{}]", shown.iter().map(SourcePlace::to_string).collect::<Vec<_>>().join(","))
 }
 
 impl Place {
     /// Returns the place of a message of the history.
     pub(super) fn new(index: usize) -> Self {
-        Place { is_new: true, order: index, source: SourcePlace { round: None, index } }
+        Place { is_new: true, order: index, source: SourcePlace { round: None, index, end: index + 1 } }
     }
 
     /// Returns the place of a message that an earlier digest tells, the `order`-th that is read back.
     pub(super) fn carried(order: usize, source: SourcePlace) -> Self {
         Place { is_new: false, order, source }
+    }
+
+    /// Returns the place of a call as that of its `result`, where its line tells what the result holds.
+    pub(super) fn with_result(self, result: Place) -> Self {
+        Place { source: result.source, ..self }
+    }
+
+    /// Returns the place of a result with that of its call, where this is near: a line that cuts the call tells of both.
+    pub(super) fn with_call(self) -> Self {
+        const NEAR: usize = 3;
+        let source = SourcePlace { index: self.source.index.min(self.order), ..self.source };
+        if self.is_new && source.end - source.index <= NEAR { Place { source, ..self } } else { self }
     }
 
     pub(super) fn is_carried(self) -> bool {
@@ -159,6 +214,31 @@ pub(super) fn read_more(part: &str) -> Option<usize> {
 /// Returns the line that counts what is left out.
 pub(super) fn left_out_line(number: usize, noun: &str, of: &str) -> Option<String> {
     (number > 0).then(|| format!("- {LEFT_OUT}{}{of}.", counted(number, noun)))
+}
+
+/// The kinds of calls that are left out.
+pub(super) const KINDS: [&str; 4] = ["run", "call", "edit", "read"];
+
+/// Calls by their kinds.
+pub(super) type CallPlaces = Vec<(&'static str, SourcePlace)>;
+
+/// Returns the line that counts the calls that are left out, and says where calls of each kind are, in at most `most` ranges
+/// of each.
+pub(super) fn left_out_calls(number: usize, calls: &CallPlaces, most: usize) -> Option<String> {
+    let of_kind = |kind| calls.iter().filter(move |call| call.0 == kind).map(|call| call.1).collect::<Vec<_>>();
+    let kinds = KINDS.iter().filter(|_| most > 0).map(|kind| (kind, of_kind(*kind)));
+    let kinds =
+        kinds.filter(|(_, places)| !places.is_empty()).map(|(kind, places)| format!("{kind} {}", joined(places, most)));
+    let parts: Vec<String> = (number > 0).then(|| counted(number, "call")).into_iter().chain(kinds).collect();
+    (!parts.is_empty()).then(|| format!("- {LEFT_OUT}{}.", parts.join("; ")))
+}
+
+/// Reads where calls of a kind are, from a part of such a line.
+pub(super) fn read_call_places(part: &str) -> Option<CallPlaces> {
+    let (kind, places) = part.trim_end_matches('.').split_once(' ')?;
+    let kind = KINDS.into_iter().find(|known| *known == kind)?;
+    let places = SourcePlace::parse_all(places.strip_prefix('[')?.strip_suffix(']')?)?;
+    Some(places.into_iter().map(|place| (kind, place)).collect())
 }
 
 /// Prepares a summary that somebody else wrote: none of its lines is a heading of a digest.

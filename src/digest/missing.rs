@@ -38,8 +38,7 @@ impl Digest<'_> {
         let unnamed: Vec<_> = self.files.changes().filter(|file| !known.names(&file.path)).take(MOST_FILES).collect();
         let mut folder = self.folder.as_ref().map(|folder| format!("{FOLDER}{folder}\n- ")).unwrap_or_default();
         for (at, action) in FileAction::ALL.into_iter().enumerate() {
-            let paths =
-                unnamed.iter().filter(|file| file.action == action).map(|file| format!("{} {}", file.path, file.place));
+            let paths = unnamed.iter().filter(|file| file.action == action).map(|file| file.shown());
             let paths = paths.collect::<Vec<_>>().join(", ");
             if !paths.is_empty() {
                 lines.push(((MissingPart::Files, at), format!("{}{action:?}: {paths}", std::mem::take(&mut folder))));
@@ -56,7 +55,10 @@ impl Digest<'_> {
                 // A later change may have mended it. Whether it did, the reader judges.
                 let is_told = outcome.ends_with(CHANGED_AFTER);
                 let after = if Some(run.place) < changed && !is_told { CHANGED_AFTER } else { "" };
-                lines.push(((MissingPart::Calls, at), format!("{} {label}{ARROW}{outcome}{after}", run.place)));
+                lines.push((
+                    (MissingPart::Calls, at),
+                    format!("{} {label}{ARROW}{outcome}{after}", run.place_of(&label)),
+                ));
             }
         }
         let failed = self.files.failed.iter().enumerate().rev().filter(|(_, edit)| !known.names(&edit.path));

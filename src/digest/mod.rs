@@ -40,7 +40,7 @@ mod write;
 use std::collections::HashSet;
 
 use files::Files;
-use grammar::Place;
+use grammar::{CallPlaces, Place};
 use plan::TodoList;
 use runs::CallRun;
 use said::Said;
@@ -65,6 +65,8 @@ pub(crate) struct Digest<'a> {
     files: Files,
     /// The last run of each command and call, in order.
     runs: Vec<CallRun<'a>>,
+    /// Calls that read or changed files, and those that earlier digests had left out.
+    calls: CallPlaces,
     /// The folder that most commands and paths are in; both are told without it.
     folder: Option<String>,
     loaded: Loaded,

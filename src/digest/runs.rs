@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
 
-use crate::digest::clip::middle_cut;
+use crate::digest::clip::{GAP, middle_cut};
 use crate::digest::files::{Files, without_folder};
 use crate::digest::grammar::{ARROW, FAILED_BEFORE, Lines, Place, UNCHECKED};
 use crate::digest::outcome::{self, Ended, ToldCall, telling};
@@ -65,9 +65,10 @@ impl<'a> CallRun<'a> {
     pub(super) fn supersede(&mut self) -> Option<Box<FailedRun<'a>>> {
         self.is_superseded = true;
         (self.name, self.arguments, self.carried) = (String::new(), LazyText::new(Vec::new()), None);
-        let result = self.result.take().filter(|_| matches!(self.ended, Ended::Failed(_)));
-        let failed = result.map(|result| Box::new(FailedRun { place: self.place, ended: self.ended, result }));
-        failed.or_else(|| self.failed_before.take())
+        let result = self.result.take().unwrap_or(LazyText::Owned("".into()));
+        let failed = FailedRun { place: self.place, ended: self.ended, result };
+        let has_failed = matches!(self.ended, Ended::Failed(_));
+        if has_failed { Some(Box::new(failed)) } else { self.failed_before.take() }
     }
 
     /// Returns the label: the command in backticks, or the call with its arguments; without a change to `folder`, and
@@ -81,7 +82,7 @@ impl<'a> CallRun<'a> {
         // The sign between label and outcome stays out of a label.
         let shown = |text: &str| {
             let text = folder.map_or_else(|| text.to_owned(), |folder| without_folder(text, folder));
-            middle_cut(&text, longest).replace('→', "->")
+            middle_cut(&text, longest).replace(ARROW, " -> ")
         };
         let text = self.arguments.read();
         let given: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
@@ -102,7 +103,21 @@ impl<'a> CallRun<'a> {
             Value::Object(members) => members.iter().map(argument).collect::<Vec<_>>().join(", "),
             _ => text.into_owned(),
         };
-        format!("{}({})", shown(&self.name).replace(':', "."), shown(&arguments))
+        format!("{}({})", shown(&self.name).replace(": ", ". "), shown(&arguments))
+    }
+
+    /// Returns the place of what the line tells: the result, and the call where its label is cut.
+    pub(super) fn place_of(&self, label: &str) -> Place {
+        if label.contains(GAP) { self.place.with_call() } else { self.place }
+    }
+
+    /// Returns its kind, where it is left out.
+    pub(super) fn kind(&self) -> &'static str {
+        match self.purpose {
+            Purpose::Reads | Purpose::LooksUp => "read",
+            _ if self.label(None).starts_with('`') => "run",
+            _ => "call",
+        }
     }
 
     /// Returns how the run ended, in at most `most` bytes of its result.
@@ -135,9 +150,11 @@ impl<'a> CallRun<'a> {
             Ended::Well | Ended::Unknown => String::new(),
         };
         let between = if status.is_empty() || told.is_empty() { "" } else { ": " };
-        let before = self.failed_before.as_deref().filter(|_| self.ended == Ended::Well && most >= WITH_FAILURE);
+        let before = self.failed_before.as_deref().filter(|_| self.ended == Ended::Well);
         let before = before.map_or(String::new(), |FailedRun { place, ended, result }| {
-            format!("{FAILED_BEFORE}{place}: {}", telling(&result.read(), &call, *ended, WITH_FAILURE))
+            let told = Some(telling(&result.read(), &call, *ended, WITH_FAILURE)).filter(|_| most >= WITH_FAILURE);
+            let told = told.filter(|told| !told.is_empty()).map(|told| format!(": {told}"));
+            format!("{FAILED_BEFORE}{place}{}", told.unwrap_or_default())
         });
         one_line(&[&status, between, &told, &before].concat())
     }
@@ -180,24 +197,25 @@ pub(super) fn lines(runs: &[&CallRun<'_>], files: &Files, counter: Counter, room
         let stale = unchecked.filter(|(place, _)| *place == run.place);
         let stale = stale.map(|(_, changed)| format!("{UNCHECKED}{changed}"));
         let text = format!("{label}{ARROW}{}{}", run.outcome(&label, &noise, most), stale.unwrap_or_default());
-        (counter.count_text(&format!("- {} {text}\n", run.place)), text)
+        let place = run.place_of(&label);
+        (counter.count_text(&format!("- {place} {text}\n")), place, text)
     };
     let mut left = room;
-    let mut chosen: BTreeMap<usize, (u64, String)> = BTreeMap::new();
+    let mut chosen: BTreeMap<usize, (u64, Place, String)> = BTreeMap::new();
     for (level, most) in LEVELS.into_iter().enumerate() {
         for &at in &order {
-            let known = chosen.get(&at).map(|(cost, _)| *cost);
+            let known = chosen.get(&at).map(|(cost, ..)| *cost);
             if (level > 0) != known.is_some() || level > 0 && runs[at].wanted_bytes() <= LEVELS[level - 1] {
                 continue;
             }
-            let (cost, text) = line(runs[at], most.min(runs[at].wanted_bytes().max(LEVELS[0])));
+            let (cost, place, text) = line(runs[at], most.min(runs[at].wanted_bytes().max(LEVELS[0])));
             if cost <= left + known.unwrap_or(0) {
                 left = left + known.unwrap_or(0) - cost;
-                chosen.insert(at, (cost, text));
+                chosen.insert(at, (cost, place, text));
             }
         }
     }
-    chosen.into_iter().map(|(at, (_, text))| (runs[at].place, text)).collect()
+    chosen.into_values().map(|(_, place, text)| (place, text)).collect()
 }
 
 /// Returns the folder that a command changes to before all else.

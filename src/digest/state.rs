@@ -2,7 +2,7 @@
 
 use crate::digest::clip::{cut, indented};
 use crate::digest::files::{FileNote, Files};
-use crate::digest::grammar::{FAILED_EDIT, FOLDER, LAST_EDIT, LOADED, more};
+use crate::digest::grammar::{FAILED_EDIT, FOLDER, LAST_EDIT, LOADED, SourcePlace, more};
 use crate::digest::outcome::Ended;
 use crate::digest::plan::{TodoList, TodoStatus};
 use crate::digest::{Digest, Loaded};
@@ -16,6 +16,8 @@ struct Room {
     left: Option<u64>,
     /// How many lines had none.
     refused: usize,
+    /// The places of files that had some.
+    shown: Vec<SourcePlace>,
 }
 
 impl Room {
@@ -34,12 +36,21 @@ impl Room {
     }
 }
 
-/// Returns the lines of the state, as many as have room, the most important first, and the number of those left out.
-pub(super) fn lines(digest: &Digest<'_>, counter: Counter, most: u64) -> (Vec<String>, usize) {
+/// The lines of the state.
+pub(super) struct StateLines {
+    pub(super) lines: Vec<String>,
+    /// How many are left out.
+    pub(super) left_out: usize,
+    /// The places of the files that are told.
+    pub(super) files: Vec<SourcePlace>,
+}
+
+/// Returns the lines of the state, as many as have room, the most important first.
+pub(super) fn lines(digest: &Digest<'_>, counter: Counter, most: u64) -> StateLines {
     /// Bytes of an edit that are told before more of it is.
     const SHORT_EDIT: usize = 420;
     let Digest { plan, files, runs, folder, .. } = digest;
-    let mut room = Room { counter, left: Some(most), refused: 0 };
+    let mut room = Room { counter, left: Some(most), refused: 0, shown: Vec::new() };
     // All that follows is told without the folder.
     let folder = folder.as_deref().filter(|_| !runs.is_empty() || files.newest_first().len() > 1);
     let mut lines: Vec<String> = folder.map(|folder| format!("{FOLDER}{folder}")).into_iter().collect();
@@ -65,7 +76,7 @@ pub(super) fn lines(digest: &Digest<'_>, counter: Counter, most: u64) -> (Vec<St
     };
     lines.extend(edits.into_iter().map(|edit| line(edit, if whole(edit) { usize::MAX } else { SHORT_EDIT })));
     lines.extend(read);
-    (lines, room.refused + digest.left_out.state)
+    StateLines { lines, left_out: room.refused + digest.left_out.state, files: room.shown }
 }
 
 /// Returns the line with the tools that results have loaded, the last ones where they are many.
@@ -101,10 +112,11 @@ fn plan_line(plan: &TodoList, room: &mut Room) -> Option<String> {
 fn files_lines(files: &Files, room: &mut Room, wanted: impl Fn(FileAction) -> bool) -> Vec<String> {
     let mut paths: Vec<(Vec<String>, usize)> = vec![Default::default(); FileAction::ALL.len()];
     for file in files.newest_first().into_iter().filter(|file| wanted(file.action)) {
-        let shown = format!("{} {}", file.path, file.place);
+        let shown = file.shown();
         let (paths, left_out) = &mut paths[file.action as usize];
         if room.take(&format!("{:?}: {shown}, ", file.action)) {
             paths.push(shown);
+            room.shown.extend(&file.places);
         } else {
             *left_out += 1;
         }

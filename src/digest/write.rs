@@ -5,14 +5,17 @@
 //! used up, so that more room never loses a line of them. Calls and the assistant's words share what is left; calls that
 //! only read come last. Summaries of others have a quarter of the room, and what nobody else uses.
 
+use std::collections::HashSet;
+
 use crate::digest::clip::{beginning, indented};
 use crate::digest::grammar::{
-    EARLIER, EARLIER_AMONG, FOLDER, LAST, LEFT_OUT, Lines, Place, RUNS, SAID, STATE, THE_ASSISTANT, THE_USER, USER,
-    left_out_line,
+    CallPlaces, EARLIER, EARLIER_AMONG, FOLDER, LAST, LEFT_OUT, Lines, Place, RUNS, SAID, STATE, SourcePlace,
+    THE_ASSISTANT, THE_USER, USER, left_out_calls, left_out_line,
 };
 use crate::digest::outcome::Ended;
 use crate::digest::runs::CallRun;
 use crate::digest::said::SaidKind;
+use crate::digest::state::StateLines;
 use crate::digest::user::RankedUser;
 use crate::digest::{Digest, earlier, runs, said, state};
 use crate::tokens::Counter;
@@ -119,9 +122,8 @@ impl DigestWriter<'_, '_> {
 
     /// Writes all but the summaries of others.
     fn rest(&self, room: u64) -> String {
-        /// Shares of the room: of the state where the user's words need theirs and where they do not, and of the last report.
+        /// Shares of the room: of the state where the user's words need theirs and where they do not.
         const STATE_SHARES: (f64, f64) = (0.1, 0.2);
-        const REPORT_SHARE: f64 = 0.25;
         const LINE_OF_STATE: u64 = 24;
         let Digest { user, left_out, .. } = self.digest;
         let needs = self.needs();
@@ -145,47 +147,68 @@ impl DigestWriter<'_, '_> {
         // However small it is, a line of the state has room.
         let most = most.max(share(room, 0.3).min(LINE_OF_STATE));
         let most = most.saturating_sub(self.tokens(STATE));
-        let (state, not_told) = state::lines(self.digest, self.counter, most);
+        let state = state::lines(self.digest, self.counter, most);
         // A count alone is worth its room only where an earlier digest told what is left out.
-        let not_told = left_out_line(not_told, "line", " of the state");
-        let not_told = not_told.filter(|_| self.digest.carried > 0 || !state.is_empty());
-        if !state.is_empty() || not_told.is_some() {
+        let not_told = left_out_line(state.left_out, "line", " of the state");
+        let not_told = not_told.filter(|_| self.digest.carried > 0 || !state.lines.is_empty());
+        if !state.lines.is_empty() || not_told.is_some() {
             add_line(&mut out, STATE);
-            state.iter().for_each(|line| add_line(&mut out, &format!("- {line}")));
+            state.lines.iter().for_each(|line| add_line(&mut out, &format!("- {line}")));
             not_told.iter().for_each(|line| add_line(&mut out, line));
         }
-        let folder = state.iter().find_map(|line| line.strip_prefix(FOLDER));
         let with_steps = |reserved: u64| {
-            let left = room.saturating_sub(self.tokens(&out) + reserved);
             let mut whole = out.clone();
-            self.add_steps(&mut whole, left, share(room, REPORT_SHARE), folder);
+            self.add_steps(&mut whole, room, reserved, &state);
             whole
         };
+        // What is left out is known once all else is chosen: its counts take the room of a few lines.
         let whole = with_steps(0);
-        if self.tokens(&whole) > room { with_steps(2 * count) } else { whole }
+        let lacking = self.tokens(&whole).saturating_sub(room);
+        let most = 2 * count + for_calls(room);
+        let mut tries = [lacking, 2 * count].into_iter().filter(|reserved| *reserved < most).map(with_steps);
+        if lacking == 0 {
+            whole
+        } else {
+            tries.find(|whole| self.tokens(whole) <= room).unwrap_or_else(|| with_steps(most))
+        }
     }
 
-    /// Adds the calls and the assistant's words in `room` tokens, of which the last report has at most `for_report`.
-    fn add_steps(&self, out: &mut String, room: u64, for_report: u64, folder: Option<&str>) {
+    /// Adds the calls and the assistant's words in what is left of `room` tokens, without `reserved` ones.
+    fn add_steps(&self, out: &mut String, room: u64, reserved: u64, state: &StateLines) {
+        /// The share of the last report.
+        const REPORT_SHARE: f64 = 0.25;
         /// The least share of calls: a smaller one where changed files tell what was done.
         const RUNS_SHARES: (f64, f64) = (0.45, 0.65);
+        /// Most ranges of places of left out calls of a kind.
+        const MOST_RANGES: usize = 4;
         let Digest { files, runs, said, left_out, .. } = self.digest;
         let of_said = self.needs().said;
         let told: Vec<&CallRun<'_>> = runs.iter().filter(|run| run.ended != Ended::NoResult).collect();
         let last = told.last().map(|run| run.place);
         let only_reads = |run: &&&CallRun<'_>| run.purpose == Purpose::Reads && Some(run.place) != last;
         let (reads, acts): (Vec<&CallRun<'_>>, Vec<&CallRun<'_>>) = told.iter().partition(only_reads);
-        let left = room.saturating_sub(self.tokens(RUNS) + self.tokens(SAID));
+        let folder = state.lines.iter().find_map(|line| line.strip_prefix(FOLDER));
+        let left = room.saturating_sub(self.tokens(out) + reserved + self.tokens(RUNS) + self.tokens(SAID));
         let of_acts = if files.changes().next().is_some() { RUNS_SHARES.0 } else { RUNS_SHARES.1 };
         let lines_of = |runs: &[&CallRun<'_>], room| runs::lines(runs, files, self.counter, room, folder);
         let mut runs = lines_of(&acts, share(left, of_acts).max(left.saturating_sub(of_said)));
         let left = left.saturating_sub(self.cost(&runs));
-        let said_lines = said::lines(said, self.counter, left, for_report);
+        let said_lines = said::lines(said, self.counter, left, share(room, REPORT_SHARE));
         runs.extend(lines_of(&reads, left.saturating_sub(self.cost(&said_lines))));
         runs.sort_by_key(|(place, _)| *place);
         let is_carried = told.iter().any(|run| run.place.is_carried()) || left_out.runs > 0;
-        let not_told = left_out_line(told.len() - runs.len() + left_out.runs, "call", "");
-        add_section(out, RUNS, &runs, not_told.filter(|_| is_carried || !runs.is_empty()));
+        let shown: HashSet<SourcePlace> = runs.iter().map(|(place, _)| place.source.last()).collect();
+        let not_shown = told.iter().filter(|run| !shown.contains(&run.place.source.last()));
+        let mut calls: CallPlaces = not_shown.map(|run| (run.kind(), run.place.source)).collect();
+        let shown: HashSet<SourcePlace> =
+            shown.into_iter().chain(state.files.iter().map(|place| place.last())).collect();
+        calls.extend(self.digest.calls.iter().filter(|(_, place)| !shown.contains(&place.last())));
+        let count = told.len() - runs.len() + left_out.runs;
+        let not_told = left_out_calls(count, &calls, 0).filter(|_| is_carried || !runs.is_empty());
+        let most = self.tokens(not_told.as_deref().unwrap_or_default()) + for_calls(room);
+        let with_places = (1..=MOST_RANGES).rev().filter_map(|ranges| left_out_calls(count, &calls, ranges));
+        let not_told = with_places.into_iter().find(|line| self.tokens(line) <= most).or(not_told);
+        add_section(out, RUNS, &runs, not_told);
         let is_carried = said.iter().any(|said| said.place.is_carried()) || left_out.said > 0;
         let not_told = (said.len() + left_out.said).saturating_sub(said_lines.len());
         let not_told = left_out_line(not_told, "text", " of the assistant");
@@ -234,6 +257,13 @@ struct Needs {
     state: u64,
     runs: u64,
     said: u64,
+}
+
+/// The most tokens of the places of calls that are left out.
+fn for_calls(room: u64) -> u64 {
+    const SHARE: f64 = 0.03;
+    const MOST: u64 = 80;
+    share(room, SHARE).min(MOST)
 }
 
 fn share(room: u64, part: f64) -> u64 {

@@ -1,23 +1,108 @@
-//! The records of an archive, found by the hashes that they name. The archive is read line by line, and only the needed
-//! records in full.
+//! The records of an archive: read line by line; and found by the hashes that they name, where only the needed ones are
+//! read in full.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::mem::take;
 use std::path::Path;
 use std::sync::OnceLock;
 
 use anyhow::Result;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::compact::CompactionPolicy;
 use crate::exit::Failure;
+use crate::files::input::{InputPiece, LineReader};
 use crate::hash::sha256;
 use crate::plan::summaries::number_rounds;
 use crate::rewrite::regrown::Trace;
 use crate::rewrite::restoring::Record;
 use crate::transcript::framing::Document;
 use crate::wording::reason;
+
+/// The lines of an archive, while they are read.
+pub(super) struct RecordLines {
+    lines: LineReader,
+    /// The text of several lines, and how much of it is done.
+    text: String,
+    done: usize,
+    /// The next line.
+    next: RecordPlace,
+    pub(super) unreadable: UnreadableLines,
+}
+
+/// Lines that are not what their file holds: their number, and the first one.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct UnreadableLines {
+    number: usize,
+    first: usize,
+}
+
+impl UnreadableLines {
+    pub(super) fn add(&mut self, line: usize) {
+        self.number += 1;
+        self.first = if self.number == 1 { line } else { self.first };
+    }
+
+    /// Describes them; nothing where there are none. `what` each line should be.
+    pub(super) fn sentence(self, file: impl Display, what: &str) -> Option<String> {
+        let UnreadableLines { number, first } = self;
+        (number > 0).then(|| format!("{file}: {number} of its lines are not {what}, the first is line {first}"))
+    }
+}
+
+impl RecordLines {
+    pub(super) fn new(lines: LineReader) -> Self {
+        let next = RecordPlace { offset: 0, line: 1 };
+        RecordLines { lines, text: String::new(), done: 0, next, unreadable: UnreadableLines::default() }
+    }
+
+    /// Returns the next line that is not blank, and its place; nothing at the end.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(super) fn next_line(&mut self) -> Result<Option<(&str, RecordPlace)>> {
+        loop {
+            while self.done < self.text.len() {
+                let (start, place) = (self.done, self.next);
+                let rest = &self.text.as_bytes()[start..];
+                self.done += memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+                self.next = RecordPlace { offset: place.offset + (self.done - start) as u64, line: place.line + 1 };
+                if !self.text[start..self.done].trim_ascii().is_empty() {
+                    return Ok(Some((&self.text[start..self.done], place)));
+                }
+            }
+            self.done = 0;
+            match self.lines.next(false, take(&mut self.text).into_bytes())? {
+                None => return Ok(None),
+                Some(InputPiece::Lines(lines)) => self.text = lines.text,
+                Some(InputPiece::Bad(line, _)) => {
+                    self.unreadable.add(self.next.line);
+                    let RecordPlace { offset, line: number } = self.next;
+                    self.next = RecordPlace { offset: offset + line.len() as u64, line: number + 1 };
+                }
+            }
+        }
+    }
+
+    /// Returns the next record, and its place; nothing at the end. Lines that are not one are counted, such as half a record
+    /// of a run that was killed.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn next<T: DeserializeOwned>(&mut self) -> Result<Option<(T, RecordPlace)>> {
+        while let Some((line, place)) = self.next_line()? {
+            match serde_json::from_str(line) {
+                Ok(record) => return Ok(Some((record, place))),
+                Err(_) => self.unreadable.add(place.line),
+            }
+        }
+        Ok(None)
+    }
+}
 
 /// An archive, and where its records are.
 pub(super) struct Archive<'p> {
@@ -33,8 +118,7 @@ pub(super) struct Archive<'p> {
     pub(super) has_lines: bool,
     /// The number of records that nothing can be restored by.
     irreversible: usize,
-    /// Lines that are not records: their number, and the first line.
-    unreadable_lines: (usize, usize),
+    unreadable: UnreadableLines,
 }
 
 /// Where a record is.
@@ -43,7 +127,28 @@ pub(super) struct RecordPlace {
     /// Its first byte.
     offset: u64,
     /// Its line, counted from 1.
-    line: usize,
+    pub(super) line: usize,
+}
+
+/// The messages of a record, of any version.
+#[derive(Deserialize)]
+pub(super) struct RecordMessages {
+    pub(super) source: String,
+    #[serde(default)]
+    pub(super) format: String,
+    /// The round of compaction; 0 where an older version wrote the record.
+    #[serde(default)]
+    pub(super) round: u32,
+    #[serde(default)]
+    pub(super) indices: Vec<usize>,
+    pub(super) messages: Vec<String>,
+    pub(super) original_sha256: Option<String>,
+    pub(super) result_sha256: Option<String>,
+}
+
+/// Whether a line is the record of an archive.
+pub(super) fn is_record(line: &[u8]) -> bool {
+    line.starts_with(b"{") && serde_json::from_slice::<RecordMessages>(line).is_ok()
 }
 
 /// The fields by which a record is found.
@@ -74,25 +179,18 @@ impl<'p> Archive<'p> {
             formats: BTreeSet::new(),
             has_lines: false,
             irreversible: 0,
-            unreadable_lines: (0, 0),
+            unreadable: UnreadableLines::default(),
         };
-        let (mut place, mut line) = (RecordPlace { offset: 0, line: 1 }, Vec::new());
-        loop {
-            line.clear();
-            let length =
-                archive.file.read_until(b'\n', &mut line).map_err(|error| unreadable(path, &reason(&error)))?;
-            match serde_json::from_slice(&line) {
-                _ if length == 0 => return Ok(archive),
-                _ if line.trim_ascii().is_empty() => {}
-                Ok(head) => archive.add(head, place),
-                // Half a record, of a run that was killed; the others are whole.
-                Err(_) => {
-                    let (number, first) = archive.unreadable_lines;
-                    archive.unreadable_lines = (number + 1, if number == 0 { place.line } else { first });
-                }
-            }
-            place = RecordPlace { offset: place.offset + length as u64, line: place.line + 1 };
+        let lines = LineReader::open(path).map_err(|error| Failure::unreadable(format!("--restore {error}")))?;
+        if lines.compression.is_some() {
+            return Err(unreadable(path, "it is compressed; unpack it first").into());
         }
+        let mut lines = RecordLines::new(lines);
+        while let Some((head, place)) = lines.next()? {
+            archive.add(head, place);
+        }
+        archive.unreadable = lines.unreadable;
+        Ok(archive)
     }
 
     fn add(&mut self, head: Head, place: RecordPlace) {
@@ -153,10 +251,7 @@ impl<'p> Archive<'p> {
 
     /// Describes the lines of the archive that cannot be read.
     pub(super) fn damaged(&self) -> Option<String> {
-        let (lines, first) = self.unreadable_lines;
-        (lines > 0).then(|| {
-            format!("{}: {lines} of its lines are not records, the first is line {first}", self.path.display())
-        })
+        self.unreadable.sentence(self.path.display(), "records")
     }
 
     /// Returns the message that the archive has no record of a text.
@@ -211,13 +306,10 @@ fn read_rounds(archive: &Path) -> HashMap<String, u32> {
     if !archive.is_file() {
         return rounds;
     }
-    let Ok(mut file) = File::open(archive).map(BufReader::new) else { return rounds };
-    let mut line = Vec::new();
-    while file.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
-        if let Ok(Summarized { round, summary_sha256 }) = serde_json::from_slice(&line) {
-            rounds.insert(summary_sha256, round);
-        }
-        line.clear();
+    let Ok(lines) = LineReader::open(archive) else { return rounds };
+    let mut lines = RecordLines::new(lines);
+    while let Ok(Some((Summarized { round, summary_sha256 }, _))) = lines.next() {
+        rounds.insert(summary_sha256, round);
     }
     rounds
 }

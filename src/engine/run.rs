@@ -114,13 +114,18 @@ impl<'b> Run<'b> {
             return done(TaskResult::failed(Failure::unreadable(message)));
         }
         let lines = self.settings.input.lines;
-        let reading = ReadOptions { lines, may_be_other: !sink.entry.named, hashed: self.records.journal.is_some() };
+        let reading = ReadOptions {
+            lines,
+            may_be_other: !sink.entry.named,
+            hashed: self.records.journal.is_some(),
+            is_record: None,
+        };
         let (opened, hash) = match input::open(sink.entry.path.as_deref(), reading) {
             Ok(opened) => opened,
             Err(error) => return done(TaskResult::failed(error)),
         };
         match opened {
-            Opened::Other => {
+            Opened::Other | Opened::Records(_) => {
                 let other = Failure::unreadable("it does not begin as JSON does");
                 let why = "does not begin as JSON does".to_owned();
                 done(TaskResult::failed(other.of_other_file(Some(why))))

@@ -70,6 +70,8 @@ pub(crate) enum Opened {
     Whole(Input),
     /// One conversation a line, to be read line by line.
     Lines(LineReader),
+    /// The records of an archive, a line each.
+    Records(LineReader),
     /// No transcript: it does not begin as JSON does.
     Other,
 }
@@ -83,6 +85,8 @@ pub(crate) struct ReadOptions {
     pub(crate) may_be_other: bool,
     /// Whether to hash the bytes.
     pub(crate) hashed: bool,
+    /// Whether a line is a record, where archives are told from transcripts.
+    pub(crate) is_record: Option<fn(&[u8]) -> bool>,
 }
 
 /// The running hash of the bytes that were read of a file.
@@ -129,11 +133,11 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<ReadHash>) -> 
     }
     let mut head = Vec::new();
     let mut lines = 0;
-    if reading.lines == Some(framing::Lines::Conversations) {
-        return Ok(Opened::Lines(LineReader { name, compression, reader, unpacked, head, done: 0 }));
-    }
     let mut more = true;
-    while more && reading.lines.is_none() {
+    let mut decided = reading.lines;
+    // The first line of an archive can be cut off in front.
+    let may_be_archive = |lines: usize| reading.is_record.is_some() && lines < 2;
+    while more && (decided.is_none() || may_be_archive(lines)) {
         let start = head.len();
         more = read_lines(&mut reader, false, &mut head).map_err(damaged)?;
         if head.len() == start {
@@ -149,17 +153,18 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<ReadHash>) -> 
             more &= !next.is_empty();
             Ok::<_, io::Error>(next.iter().all(u8::is_ascii_whitespace))
         };
-        let detected = match &head[start..] {
+        let line = &head[start..];
+        if reading.is_record.is_some_and(|is_record| is_record(line)) {
+            return Ok(Opened::Records(LineReader { name, compression, reader, unpacked, head, done: 0 }));
+        }
+        decided = match line {
+            _ if decided.is_some() => decided,
             line if line.trim_ascii().is_empty() || lines == 1 && is_last().map_err(damaged)? => None,
             line => str::from_utf8(line).map_or(Some(framing::Lines::Messages), framing::detect_lines),
         };
-        match detected {
-            None => {}
-            Some(framing::Lines::Messages) => break,
-            Some(framing::Lines::Conversations) => {
-                return Ok(Opened::Lines(LineReader { name, compression, reader, unpacked, head, done: 0 }));
-            }
-        }
+    }
+    if decided == Some(framing::Lines::Conversations) {
+        return Ok(Opened::Lines(LineReader { name, compression, reader, unpacked, head, done: 0 }));
     }
     if more {
         if let Some(length) = path.filter(|_| compression.is_none()).and_then(|path| fs::metadata(path).ok()) {
@@ -181,11 +186,12 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<ReadHash>) -> 
 /// # Errors
 /// As for [`open`].
 pub(crate) fn read(path: Option<&Path>) -> Result<Input> {
-    let reading = ReadOptions { lines: Some(framing::Lines::Messages), may_be_other: false, hashed: false };
+    let reading =
+        ReadOptions { lines: Some(framing::Lines::Messages), may_be_other: false, hashed: false, is_record: None };
     match open(path, reading)? {
         (Opened::Whole(input), _) => Ok(input),
-        // The reading above asks for neither.
-        (Opened::Lines(_) | Opened::Other, _) => Ok(Input::default()),
+        // The reading above asks for none of these.
+        (Opened::Lines(_) | Opened::Records(_) | Opened::Other, _) => Ok(Input::default()),
     }
 }
 
@@ -279,6 +285,16 @@ pub(crate) struct LineReader {
 }
 
 impl LineReader {
+    /// Opens a file whose lines are read whatever they hold.
+    ///
+    /// # Errors
+    /// As for [`open`].
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let name = path.display().to_string();
+        let (reader, compression, unpacked) = unpacking(Some(path), &name, None)?;
+        Ok(LineReader { name, compression, reader, unpacked, head: Vec::new(), done: 0 })
+    }
+
     /// Returns the next line, or with `several` as many short lines as the buffer holds; nothing at the end. Reads into
     /// `buffer`, whose content is dropped.
     ///

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::laws::lawful::PREFIX;
 
-use grammar::{FILES, FOLDER, OWN_WORDS, STALE, THOUGHT, carried_index};
+use grammar::{FAILED_BEFORE, FILES, FOLDER, OWN_WORDS, STALE, THOUGHT, range_of};
 pub(crate) use grammar::{Item, Section, is_said_in, parse, squeezed};
 
 /// What is in a message.
@@ -31,6 +31,8 @@ struct Heard {
     earlier: Option<String>,
     /// All strings and numbers, without white space.
     all: String,
+    /// Whether it may hold a call or a result.
+    acts: bool,
 }
 
 impl Heard {
@@ -50,6 +52,8 @@ impl Heard {
         let text = texts.iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n");
         let all: Vec<_> = message.content.texts().iter().map(|text| text.decode().into_owned()).collect();
         let mut heard = Heard { all: squeezed(&strings(message).join("\n")), ..Heard::default() };
+        // Some formats have calls in texts.
+        heard.acts = !message.calls.is_empty() || !message.results.is_empty() || text.contains(['`', '<']);
         let has_compaction = message.compaction().is_some();
         if has_compaction || message.earlier {
             // The fence escapes what could end it.
@@ -223,6 +227,8 @@ impl History {
         let all: Vec<&str> = partners.filter_map(|at| self.0.get(at)).map(|heard| heard.all.as_str()).collect();
         let is_there = |word: &str| OWN_WORDS.contains(&word) || all.iter().any(|text| text.contains(word));
         let (line, _) = line.split_once(STALE).unwrap_or((line, ""));
+        let line =
+            &line.split_once(FAILED_BEFORE).filter(|(_, rest)| !rest.contains(':')).map_or(line, |(line, _)| line);
         let line = &line.replacen("→ it says: ", "→ ", 1);
         let line: String = line.lines().filter(|line| !counts_the_rest(line)).collect::<Vec<_>>().join("\n");
         for word in words(&line) {
@@ -238,10 +244,37 @@ impl History {
         let files = FILES.iter().find_map(|kind| item.text.strip_prefix(kind));
         let files = files.unwrap_or_else(|| panic!("{:?} is not a known line: {digest}", item.text));
         for file in files.split(']').filter(|file| !file.trim().is_empty() && !counts_the_rest(file)) {
-            let (path, index) = file.rsplit_once('[').unwrap_or_else(|| panic!("{file:?} has no index: {digest}"));
-            match carried_index(index) {
-                Some(_) => assert!(self.carries_words(path), "{path} is not carried: {digest}"),
-                None => self.assert_words(path, index.parse().expect("an index"), digest),
+            let (path, places) = file.rsplit_once('[').unwrap_or_else(|| panic!("{file:?} has no index: {digest}"));
+            for (is_carried, range) in places.split(',').map(|place| range_of(place).expect("a place")) {
+                if is_carried {
+                    assert!(self.carries_words(path), "{path} is not carried: {digest}");
+                } else {
+                    self.assert_words(path, range.start, digest);
+                    self.assert_words(path, range.end - 1, digest);
+                }
+            }
+        }
+    }
+
+    /// Each place that a digest prints lies in the history, that of a run is its call or its result, and what is said of
+    /// calls that are left out begins and ends at one.
+    pub(crate) fn assert_places(&self, digest: &str) {
+        for item in parse(digest) {
+            let ranges = item.ranges();
+            for range in &ranges {
+                assert!(range.end <= self.0.len(), "{range:?} of {item:?} is not in {}: {digest}", self.0.len());
+            }
+            if item.section == Section::Calls && item.index.is_none() {
+                for at in ranges.iter().flat_map(|range| [range.start, range.end - 1]) {
+                    assert!(self.0[at].acts, "message {at} of {item:?} is not a call or a result: {digest}");
+                }
+            }
+            let label = item.text.split_once(" → ").filter(|_| item.section == Section::Calls).map(|(label, _)| label);
+            let (Some(label), Some(last), false) = (label, item.index, item.is_carried) else { continue };
+            let calls = self.1.get(&last).cloned().unwrap_or_else(|| vec![last.saturating_sub(1)]);
+            let is_there = |word| [last].iter().chain(&calls).any(|&at| self.0[at].all.contains(word));
+            for word in words(label).filter(|word| *word != "bash") {
+                assert!(is_there(word), "{word:?} of {item:?} is not of its call: {digest}");
             }
         }
     }
@@ -304,6 +337,7 @@ pub(crate) fn assert_digest(transcript: &Transcript<'_>, counter: Counter, limit
     // Where no section has room for a line, nothing can be counted.
     history.assert_user(&text, if limit < least { 0 } else { messages.len() });
     history.assert_lines(&text);
+    history.assert_places(&text);
     let something = history
         .0
         .iter()

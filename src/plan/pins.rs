@@ -8,6 +8,7 @@ use crate::transcript::formats::{SummaryPosition, SummaryRole};
 use crate::transcript::{Message, Role, Transcript};
 
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::pattern::typed;
 
 use crate::plan::CutPolicy;
 use crate::plan::carried::is_named;
@@ -59,12 +60,10 @@ impl FromStr for Pin {
             Some(("first", count)) => count.parse().ok().filter(|count| *count > 0).map(Pin::First).ok_or_else(|| {
                 of_value(format!("`{count}` is not a number of messages from 1 up, as in first:2")).example("first:2")
             }),
-            Some(("match", pattern)) => Regex::new(pattern).map(Pin::Match).map_err(|error| {
-                // The last line of the library's message says what is wrong.
-                let what = error.to_string();
-                let what = what.lines().last().unwrap_or_default().trim().trim_start_matches("error: ");
-                let literal = format!("match:{}", regex::escape(pattern));
-                of_value(format!("`{pattern}` is not a regular expression: {what}")).example(literal)
+            Some(("match", pattern)) => typed(pattern, |builder| builder).map(Pin::Match).map_err(|wrong| {
+                wrong
+                    .in_part(text.len() - pattern.len(), pattern.len())
+                    .example(format!("match:{}", regex::escape(pattern)))
             }),
             other => {
                 let kind = other.map_or(text, |(kind, _)| kind);

@@ -104,6 +104,11 @@ impl Redactor {
         self.masked(text, Member::Unnamed, 0)
     }
 
+    /// Masks the secrets in the strings of a text that is JSON, which stays so.
+    pub(crate) fn mask_strings<'t>(&mut self, json: &'t str) -> Cow<'t, str> {
+        self.mask_json(json, 0).map_or(Cow::Borrowed(json), Cow::Owned)
+    }
+
     /// Returns the edits that mask the secrets in the strings of some messages, in order. Strings without secrets are
     /// not edited. The placeholders in all messages and in the envelope are reserved first.
     pub(crate) fn edits(&mut self, transcript: &Transcript<'_>, indices: &[usize]) -> Vec<Edit> {

@@ -4,11 +4,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use regex::Regex;
 
+use crate::cli::places::{Place, Places};
 use crate::cli::{CliArguments, Generated, Table, When};
 use crate::presets;
 use crate::settings::layers::CommandLine;
-use crate::settings::{Settings, Volume, volume};
+use crate::settings::names::find_format;
+use crate::settings::{InputSettings, Settings, Volume, volume};
 
 /// What the program does.
 #[derive(Debug)]
@@ -19,6 +22,10 @@ pub(crate) enum Mode {
     Generate(Generated),
     /// Restore a text by its archive.
     Restore(RestoreSettings),
+    /// Search archives and transcripts.
+    Search(LookupSettings, SearchSettings),
+    /// Show messages of an archive or a transcript.
+    Show(LookupSettings, ShowSettings),
     /// Work on conversations.
     Conversations(Box<Settings>),
 }
@@ -36,6 +43,55 @@ pub(crate) struct RestoreSettings {
     pub(crate) rounds: Option<usize>,
     /// How much to report.
     pub(crate) volume: Volume,
+}
+
+/// The settings that `--search` and `--show` share.
+#[derive(Debug, Clone)]
+pub(crate) struct LookupSettings {
+    /// The inputs; an archive that is named by its flag is the first.
+    pub(crate) input: InputSettings,
+    /// Whether the first input must be an archive.
+    pub(crate) is_archive: bool,
+    /// Whether secrets are masked.
+    pub(crate) masks: bool,
+    /// Whether to print JSON.
+    pub(crate) json: bool,
+    /// How much to report.
+    pub(crate) volume: Volume,
+}
+
+/// The settings of `--search`.
+#[derive(Debug, Clone)]
+pub(crate) struct SearchSettings {
+    /// The pattern.
+    pub(crate) pattern: Regex,
+    /// The most messages to print.
+    pub(crate) limit: usize,
+    /// Whether to print only their number.
+    pub(crate) counts: bool,
+}
+
+/// The settings of `--show`.
+#[derive(Debug, Clone)]
+pub(crate) struct ShowSettings {
+    /// The messages.
+    pub(crate) places: Vec<Place>,
+    /// The most tokens of each.
+    pub(crate) tokens: u64,
+}
+
+impl LookupSettings {
+    fn new(arguments: &CliArguments) -> Result<Self> {
+        let CliArguments { archive, paths, from, lines, redact, json, .. } = arguments;
+        let input = InputSettings {
+            paths: archive.iter().chain(paths).cloned().collect(),
+            from: find_format(from)?,
+            lines: *lines,
+            other_files: Vec::new(),
+        };
+        let (is_archive, masks, volume) = (archive.is_some(), redact.is_some(), volume(arguments));
+        Ok(LookupSettings { input, is_archive, masks, json: *json, volume })
+    }
 }
 
 impl RestoreSettings {
@@ -68,6 +124,14 @@ impl Mode {
         }
         if let Some(restore) = RestoreSettings::new(arguments) {
             return Ok(Mode::Restore(restore));
+        }
+        if let Some(pattern) = arguments.search.clone() {
+            let search = SearchSettings { pattern, limit: arguments.limit as usize, counts: arguments.count };
+            return Ok(Mode::Search(LookupSettings::new(arguments)?, search));
+        }
+        if let Some(Places(places)) = arguments.show.clone() {
+            let show = ShowSettings { places, tokens: arguments.limit_tokens.into() };
+            return Ok(Mode::Show(LookupSettings::new(arguments)?, show));
         }
         let misspelled = command_line.misspelled(std::env::vars_os().map(|(name, _)| name));
         let mut resolved = command_line.resolve(&presets::values, &variable)?;

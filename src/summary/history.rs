@@ -9,6 +9,7 @@ use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, Part
 
 use crate::redact::{cut_before, cut_behind};
 use crate::summary::inline_data::without_data;
+use crate::summary::plain;
 use crate::transcript::fence::{opened, without_tags};
 
 /// Writes messages as one element each, and escapes what could close an element early.
@@ -28,6 +29,18 @@ pub(super) fn write_truncated<'m, 'a: 'm>(
         }
         out.element(message);
     }
+    out.out
+}
+
+/// Returns all that a reader sees of a message: its texts and reasoning, its calls with their arguments, and results, each
+/// decoded. Media are named, and data inside texts stays: the caller removes it.
+pub(crate) fn readable(message: &Message<'_>) -> String {
+    let mut out = HistoryWriter { source: Some(message.json), ..HistoryWriter::new(usize::MAX) };
+    message.rare_fields().reasoning.into_iter().for_each(|reasoning| out.line(&plain::reasoning(reasoning)));
+    (out.calls, out.results) = (&message.calls, &message.results);
+    out.content(&message.content);
+    message.command_beside().into_iter().for_each(|command| out.line(&command.decode()));
+    out.calls(out.calls.len());
     out.out
 }
 
@@ -75,6 +88,8 @@ const RESULT: &str = "<tool_result trusted=\"no\"";
 /// Writes a history.
 struct HistoryWriter<'m, 'a> {
     out: String,
+    /// The message, where its texts are written for a reader and not as elements for a model.
+    source: Option<Json<'a>>,
     /// The characters shown of a text.
     max_chars: usize,
     /// The calls of the current message that are not written yet.
@@ -85,7 +100,7 @@ struct HistoryWriter<'m, 'a> {
 
 impl<'m, 'a> HistoryWriter<'m, 'a> {
     fn new(max_chars: usize) -> Self {
-        HistoryWriter { out: String::new(), max_chars, calls: &[], results: &[] }
+        HistoryWriter { out: String::new(), source: None, max_chars, calls: &[], results: &[] }
     }
 
     fn element(&mut self, message: &'m Message<'a>) {
@@ -117,6 +132,11 @@ impl<'m, 'a> HistoryWriter<'m, 'a> {
         let (calls, later) = self.calls.split_at(count);
         self.calls = later;
         for call in calls {
+            if self.source.is_some() {
+                call.name.into_iter().for_each(|name| self.line(&name.decode()));
+                self.line(&plain::arguments(&call.arguments));
+                continue;
+            }
             self.out.push_str("<tool_call");
             call.id.into_iter().for_each(|id| self.attribute("id", id));
             call.name.into_iter().for_each(|name| self.attribute("name", name));
@@ -151,6 +171,9 @@ impl<'m, 'a> HistoryWriter<'m, 'a> {
 
     /// Writes tool output, marked as untrusted because it may contain text that looks like instructions.
     fn result(&mut self, call: Option<Text<'_>>, content: &Content<'_>) {
+        if self.source.is_some() {
+            return self.content(content);
+        }
         self.out.push_str(RESULT);
         call.into_iter().for_each(|id| self.attribute("call", id));
         self.out.push_str(">\n");
@@ -160,18 +183,22 @@ impl<'m, 'a> HistoryWriter<'m, 'a> {
 
     fn content(&mut self, content: &Content<'_>) {
         match content {
-            Content::Text(text) => self.line(&text.decode()),
+            Content::Text(text) => self.decoded(*text),
             Content::Parts(parts) => {
                 for part in parts {
                     match &part.kind {
                         PartKind::Text(text) | PartKind::Reasoning(text) | PartKind::Refusal(text) => {
-                            self.line(&text.decode());
+                            self.decoded(*text);
                         }
+                        PartKind::Foreign(json) if self.source.is_some() => self.decoded(*json),
                         PartKind::Foreign(json) => self.line(&truncate_middle(&json.decode(), MAX_JSON_CHARS)),
                         PartKind::Result(inner) => {
                             self.calls_up_to(part.json);
                             let call = self.call_of(part.json);
                             self.result(call, inner);
+                        }
+                        PartKind::Compaction(ProviderCompaction::Readable(text)) if self.source.is_some() => {
+                            self.decoded(*text);
                         }
                         PartKind::Compaction(ProviderCompaction::Readable(text)) => {
                             self.notes(&Content::Text(*text), false);
@@ -194,6 +221,13 @@ impl<'m, 'a> HistoryWriter<'m, 'a> {
         self.line(&format!("[{kind}, {} bytes]", part.raw().len()));
     }
 
+    fn decoded(&mut self, text: Text<'_>) {
+        match self.source {
+            Some(message) => self.line(&plain::text(message, text)),
+            None => self.line(&text.decode()),
+        }
+    }
+
     fn line(&mut self, text: &str) {
         if !text.is_empty() {
             self.text(text);
@@ -202,6 +236,9 @@ impl<'m, 'a> HistoryWriter<'m, 'a> {
     }
 
     fn text(&mut self, text: &str) {
+        if self.source.is_some() {
+            return self.out.push_str(text);
+        }
         self.out.push_str(&harmless(&truncate_middle(&without_data(text), self.max_chars)));
     }
 

@@ -69,6 +69,7 @@ impl<'a> HistoryReader<'a, '_> {
             Err(end) => *end,
         };
         let result = result.ok();
+        let of_result = result.as_ref().map_or(place, |result| place.with_result(result.place));
         if let Some((place, words)) = words {
             self.add_words_of_denial(place, &words);
         }
@@ -87,11 +88,11 @@ impl<'a> HistoryReader<'a, '_> {
         let edit_failed = has_failed || end == Ended::Unknown && reads_as_error(&answer);
         let is_told = end != Ended::Refused && end != Ended::NoResult;
         if let Some(file) = changed.filter(|_| is_told && tool.command.is_none() && edit_failed) {
-            return self.digest.files.add_failure(&file.path, place, &answer);
+            return self.digest.files.add_failure(&file.path, of_result, &answer);
         }
         if is_told && !has_failed {
             let call = CallText { name: &name, given: &given, arguments: &text, result: &answer };
-            self.digest.files.add_call(call, &tool, place);
+            self.digest.files.add_call(call, &tool, place, of_result);
         }
         // The state tells which files were changed or read. What a command shows of one is there still.
         let is_of_files = is_told && (tool.command.is_none() && changed.is_some() || tool.only_reads && !has_failed);
@@ -103,10 +104,12 @@ impl<'a> HistoryReader<'a, '_> {
         (tool.command.as_deref().map_or((&*name, &*text), |command| ("", command.trim()))).hash(&mut key);
         drop(text);
         let (result, other) = result.map(|result| (result.text, result.other)).unzip();
-        let run = CallRun { purpose, name, arguments, result, other: other.flatten(), ..CallRun::new(place, end) };
+        let run = CallRun { purpose, name, arguments, result, other: other.flatten(), ..CallRun::new(of_result, end) };
         // The last call is told whatever it was.
         self.last_of_files = None;
         if is_of_files {
+            let call = if changed.is_some() { ("edit", place) } else { ("read", of_result) };
+            self.digest.calls.push((call.0, call.1.source));
             self.last_of_files = Some(run);
         } else {
             self.add_run(key.finish(), run);
@@ -128,9 +131,9 @@ impl<'a> HistoryReader<'a, '_> {
             let told = runs.iter().enumerate().filter(|(_, run)| run.carried.is_some());
             self.carried = Some(told.map(|(at, run)| (run.label(None), at)).collect());
         }
-        let carried = self.carried.iter_mut().filter(|carried| !carried.is_empty());
-        for at in carried.filter_map(|carried| carried.remove(&run.label(self.digest.folder.as_deref()))) {
-            runs[at].is_superseded = true;
+        let carried = self.carried.as_mut().filter(|carried| !carried.is_empty());
+        if let Some(at) = carried.and_then(|carried| carried.remove(&run.label(self.digest.folder.as_deref()))) {
+            run.failed_before = runs[at].supersede();
         }
         if let Some(before) = self.runs.insert(key, runs.len()) {
             run.failed_before = runs[before].supersede();

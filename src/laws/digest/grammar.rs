@@ -1,5 +1,7 @@
 //! The grammar of digests, as these laws know it, without the code that writes them.
 
+use std::ops::Range;
+
 /// A section of a digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Section {
@@ -30,6 +32,10 @@ const LEFT_OUT: &str = "Left out: ";
 pub(super) const THOUGHT: &str = "(thought)";
 /// What is behind a run before the last change.
 pub(super) const STALE: &str = "; nothing was run since the change of ";
+/// What is behind a run that failed before.
+pub(super) const FAILED_BEFORE: &str = "; failed before, at ";
+/// The kinds of calls in the line of those that are left out.
+const KINDS: [&str; 4] = ["run", "call", "edit", "read"];
 /// The lines of the state without an index of their own.
 pub(super) const FILES: [&str; 6] = ["Changed:", "Created:", "Deleted:", "Renamed:", "Restored:", "Read:"];
 /// The words of the lines of the state and of calls that are not from a message.
@@ -90,9 +96,8 @@ pub(crate) struct Item {
 impl Item {
     fn new(section: Section, line: &str) -> Self {
         let label = line.strip_prefix('[').and_then(|rest| rest.split_once(']')).and_then(|(label, rest)| {
-            let number = carried_index(label).unwrap_or(label);
-            let index = number.parse().ok().filter(|_| number.bytes().all(|byte| byte.is_ascii_digit()))?;
-            Some((index, label != number, rest.strip_prefix(' ').unwrap_or(rest)))
+            let (is_carried, range) = range_of(label)?;
+            Some((range.end - 1, is_carried, rest.strip_prefix(' ').unwrap_or(rest)))
         });
         let (index, is_carried, text) =
             label.map_or((None, false, line), |(index, carried, text)| (Some(index), carried, text));
@@ -110,14 +115,37 @@ impl Item {
     /// Returns how many messages or calls were left out, if it is the line that says so.
     pub(crate) fn left_out(&self) -> Option<usize> {
         let text = Some(&self.text).filter(|_| self.index.is_none())?.strip_prefix(LEFT_OUT)?;
-        text.split(' ').next()?.parse().ok()
+        let (count, calls) = text.split_once("; ").unwrap_or((text, ""));
+        let is_kind = |part: &str| KINDS.contains(&part.split(" [").next().unwrap_or("")) && part.ends_with(']');
+        let is_known = |calls: &str| calls.is_empty() || calls.trim_end_matches('.').split("; ").all(is_kind);
+        let count = count.split(' ').next()?.parse().ok().filter(|_| is_known(calls));
+        count.or_else(|| (self.section == Section::Calls && is_known(text)).then_some(0))
+    }
+
+    /// Returns the ranges of messages of this history that the line names, and nobody else's.
+    pub(crate) fn ranges(&self) -> Vec<Range<usize>> {
+        let own = self.index.filter(|_| !self.is_carried).map(|last| last..last + 1);
+        let is_list =
+            self.index.is_none() && (self.left_out().is_some() || FILES.iter().any(|kind| self.text.starts_with(kind)));
+        let lists = self.text.split('[').skip(1).filter(|_| is_list).filter_map(|rest| rest.split_once(']'));
+        let behind = [STALE, FAILED_BEFORE].into_iter().filter(|_| self.section == Section::Calls);
+        let behind = behind.filter_map(|label| self.text.rsplit_once(label)?.1.strip_prefix('[')?.split_once(']'));
+        let named = lists.chain(behind).flat_map(|(places, _)| places.split(','));
+        let named = named.map(|place| range_of(place).unwrap_or_else(|| panic!("{place} of {self:?}")));
+        own.into_iter().chain(named.filter(|(is_carried, _)| !is_carried).map(|(_, range)| range)).collect()
     }
 }
 
-/// Returns the index in the place of a message of an earlier round: behind the number of the round.
-pub(super) fn carried_index(place: &str) -> Option<&str> {
-    let is_round = |round: &str| !round.is_empty() && round.bytes().all(|byte| byte.is_ascii_digit());
-    place.split_once(':').filter(|(round, _)| is_round(round)).map(|(_, index)| index)
+/// Reads a place as `--show` takes it: an index or a range, alone or behind the number of an earlier round. Returns whether
+/// it is of one.
+pub(super) fn range_of(place: &str) -> Option<(bool, Range<usize>)> {
+    let number = |text: &str| text.parse::<usize>().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
+    let (round, indices) = place.split_once(':').map_or((None, place), |(round, indices)| (Some(round), indices));
+    let (start, end) = match indices.split_once("..") {
+        Some((start, end)) => (number(start)?, number(end)?),
+        None => (number(indices)?, number(indices)? + 1),
+    };
+    (start < end && round.is_none_or(|round| number(round).is_some())).then_some((round.is_some(), start..end))
 }
 
 /// Parses a digest and checks its grammar: known headings in order, each with items, and lines that continue an item.

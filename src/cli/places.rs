@@ -1,0 +1,94 @@
+//! Places of messages, as `--search` prints them and `--show` takes them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::diagnostic::Diagnostic;
+
+/// Where indices count from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Origin {
+    /// The transcript, or the last round of an archive.
+    Last,
+    /// A round of compaction.
+    Round(u32),
+    /// A line of the file, counted from 1, and the conversation on it: a record of an archive, or a conversation of a
+    /// file that has one a line.
+    Line(usize, usize),
+}
+
+impl Origin {
+    /// Returns a place as `--search` prints it and `--show` takes it.
+    pub(crate) fn place(self, index: impl fmt::Display) -> String {
+        match self {
+            Origin::Last => index.to_string(),
+            Origin::Round(round) => format!("{round}:{index}"),
+            Origin::Line(line, 1) => format!("#{line}:{index}"),
+            Origin::Line(line, nth) => format!("#{line}.{nth}:{index}"),
+        }
+    }
+}
+
+/// One message, or a range of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) origin: Origin,
+    pub(crate) first: usize,
+    /// The index behind the last one; it can be in front of the first, as the user typed it.
+    pub(crate) end: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.origin.place(self.first))?;
+        if self.end == self.first + 1 { Ok(()) } else { write!(out, "..{}", self.end) }
+    }
+}
+
+/// The value of `--show`: places with commas between them, each with brackets or without.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Places(pub(crate) Vec<Place>);
+
+impl FromStr for Places {
+    type Err = Diagnostic;
+
+    fn from_str(text: &str) -> Result<Self, Diagnostic> {
+        let (mut places, mut start) = (Vec::new(), 0);
+        for part in text.split(',') {
+            places.push(place(part).map_err(|wrong| wrong.in_part(start, part.len()).example("2:17"))?);
+            start += part.len() + 1;
+        }
+        Ok(Places(places))
+    }
+}
+
+fn place(part: &str) -> Result<Place, Diagnostic> {
+    // An agent types a place as its digest prints it.
+    let plain: String = part.chars().filter(|c| !matches!(c, '[' | ']' | ' ')).collect();
+    if plain.starts_with('~') {
+        let what = "an older version wrote this digest, and its places do not name their round; --search finds the message, \
+             and #RECORD:INDEX names it by the line of its record in the archive";
+        return Err(Diagnostic::new(what));
+    }
+    let wrong = || Diagnostic::new("expected INDEX, ROUND:INDEX or #RECORD:INDEX, or a range of them as in 2:3..9");
+    let (first, end) = plain.split_once("..").map_or((&*plain, None), |(first, end)| (first, Some(end)));
+    let (origin, first) = one(first).ok_or_else(wrong)?;
+    let end = match end.map(one) {
+        None => first.checked_add(1),
+        Some(Some((of_end, end))) if of_end == Origin::Last || of_end == origin => Some(end),
+        Some(_) => None,
+    };
+    Ok(Place { origin, first, end: end.ok_or_else(wrong)? })
+}
+
+fn one(text: &str) -> Option<(Origin, usize)> {
+    let Some((origin, index)) = text.split_once(':') else { return Some((Origin::Last, text.parse().ok()?)) };
+    let origin = match origin.strip_prefix('#') {
+        None => Origin::Round(origin.parse().ok()?),
+        Some(line) => {
+            let (line, nth) = line.split_once('.').unwrap_or((line, "1"));
+            Origin::Line(line.parse().ok()?, nth.parse().ok()?)
+        }
+    };
+    Some((origin, index.parse().ok()?))
+}

@@ -1,0 +1,73 @@
+//! Text as a reader sees it: JSON decoded to lines, one for each value that is not a list or an object, behind its key.
+
+use std::borrow::Cow;
+
+use crate::transcript::Arguments;
+use crate::transcript::json::{Json, JsonKind, Token};
+use crate::transcript::source::Source;
+use crate::transcript::text::Text;
+
+/// The members of reasoning that a reader sees. The others are ids, marks and signatures.
+const REASONING: [&str; 4] = ["text", "thinking", "summary", "content"];
+
+/// Returns the arguments of a call, with the strings inside decoded.
+pub(super) fn arguments(arguments: &Arguments<'_>) -> String {
+    match arguments {
+        Arguments::Absent => String::new(),
+        Arguments::Value(value) => lines(*value, None),
+        Arguments::Text(text) => of_json(&text.decode_json()).unwrap_or_else(|| text.decode().into_owned()),
+    }
+}
+
+/// Returns the reasoning beside a message's content: a text, or a list of details.
+pub(super) fn reasoning(reasoning: Json<'_>) -> String {
+    lines(reasoning, Some(&REASONING))
+}
+
+/// Returns a text of a message: decoded, where it is a string; a value that is not one, as its lines.
+pub(super) fn text<'a>(message: Json<'_>, text: Text<'a>) -> Cow<'a, str> {
+    let raw = text.raw();
+    let start = (raw.as_ptr() as usize).wrapping_sub(message.raw().as_ptr() as usize);
+    let is_string = || start.checked_sub(1).and_then(|before| message.raw().as_bytes().get(before)) == Some(&b'"');
+    let value = if raw.starts_with(['{', '[']) && !is_string() { of_json(raw) } else { None };
+    value.map_or_else(|| text.decode(), Cow::Owned)
+}
+
+/// Returns the lines of a text that is an object or a list of JSON; nothing where it is none.
+fn of_json(text: &str) -> Option<String> {
+    let source = Source::of_arguments(text).filter(|_| text.trim_start().starts_with(['{', '[']))?;
+    source.first().map(|value| lines(value, None))
+}
+
+/// Returns the values inside a value, each behind its key; or only those without a key or with one of some keys, alone.
+fn lines(value: Json<'_>, wanted: Option<&[&str]>) -> String {
+    let is_wanted = |key: Text<'_>| wanted.is_none_or(|wanted| wanted.iter().any(|known| key.is(known)));
+    let mut out = String::new();
+    // For each open list or object, whether it is an object, and the key of its next value.
+    let mut open: Vec<(bool, Option<Text<'_>>)> = Vec::new();
+    for token in value.tokens() {
+        match (token, open.last_mut()) {
+            (Token::Scalar(key), Some((true, next @ None))) => *next = key.text(),
+            (Token::Scalar(value), around) => {
+                let key = around.and_then(|(_, key)| key.take());
+                if !key.is_none_or(is_wanted) || value.kind() == JsonKind::Null {
+                    continue;
+                }
+                if !out.is_empty() {
+                    out.push('\n');
+                }
+                if let Some(key) = key.filter(|_| wanted.is_none()) {
+                    out.push_str(&key.decode());
+                    out.push_str(": ");
+                }
+                out.push_str(&value.text().map_or(Cow::Borrowed(value.raw()), |text| text.decode()));
+            }
+            (Token::Open(kind), around) => {
+                around.map(|(_, key)| key.take());
+                open.push((kind == JsonKind::Object, None));
+            }
+            (Token::Close, _) => drop(open.pop()),
+        }
+    }
+    out
+}
