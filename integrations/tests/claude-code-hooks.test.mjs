@@ -107,7 +107,7 @@ test("nothing of the working directory is run", (context) => {
   const place = folder(context), taken = join(place, "TAKEN"), file = join(place, "session.jsonl");
   cpSync(join(HERE, "../fixtures/claude-code/parallel.jsonl"), file);
   mkdirSync(join(place, "bin"));
-  for (const name of ["tcompact", "jq", "cat", "sed", "rm", "sh", "printf"]) {
+  for (const name of ["tcompact", "jq", "cat", "sed", "rm", "mv", "sh", "printf"]) {
     for (const at of [name, join("bin", name)]) {
       writeFileSync(join(place, at), `#!/bin/sh\necho ${at} >> '${taken}'\n`, { mode: 0o755 });
     }

@@ -19,12 +19,13 @@ DESCRIPTION = (
 )
 NOTE = f"the tool {NAME} finds what this summarizes by a regular expression, and shows a message by its place, as [12]."
 _PLACE = re.compile(r"(#?\d+:|~)?\d+(\.\.(#?\d+:)?\d+)?")
-# What fits beside a conversation: messages that match, tokens of each that is shown, and characters of an answer.
-_LIMIT, _TOKENS, _CHARACTERS = 10, 1500, 16_000
+# What fits beside a conversation: messages that match, tokens of each that is shown, and characters of an answer and
+# of an error.
+_LIMIT, _TOKENS, _CHARACTERS, _OF_AN_ERROR = 10, 1500, 16_000, 1000
 # No flag helps the agent, which has one text to give.
 _CLIPPED = re.compile(r"^(\[[^]\n]*\] … [\d,]+ more tokens); --limit-tokens \d+ .*$", re.MULTILINE)
 _MORE = re.compile(r"^tcompact: ([\d,]+) more; --limit ", re.MULTILINE)
-# Names of files are longer than this nowhere.
+# No system refuses a file's name of this length.
 _LONGEST = 160
 
 
@@ -50,10 +51,9 @@ def recalled(archive: Path, asked: str, flags: Sequence[str]) -> str:
         code, out, printed = _program.run(
             [], [*own, *flags, "--", str(archive)], b"", passes=frozenset({3}), logs=False
         )
-    except TcompactError as error:
-        return f"{NAME}: {error.args[0]}"
-    except (OSError, ValueError) as error:  # no argument of a program: too long, or with a NUL
-        return f"{NAME}: {error}"
+    except (TcompactError, OSError, ValueError) as error:
+        # The program's own sentence; or the text is too long for an argument, or has a NUL. It can quote the text.
+        return f"{NAME}: {error.args[0] if isinstance(error, TcompactError) else error}"[:_OF_AN_ERROR]
     if code:
         return "Nothing that was cut matches. Give fewer words, another spelling, or (?i) in front."
     text = _CLIPPED.sub(r"\1; search for words of it to read there", out.rstrip("\n"))

@@ -227,9 +227,9 @@ class Answers(unittest.TestCase):
         self.assertIn("Nothing was cut", self.recalled("port"))
         self.written("the port is 7001")
         self.assertIn("Nothing that was cut matches", self.recalled("absent"))
-        for asked in ("a(", "1:99", "99", "~1", "9:9..12", "a\0b", "x" * 300_000, "\ud800"):
+        for asked in ("a(", "1:99", "99", "~1", "9:9..12", "a\0b", "x" * 300_000, "(" * 3000, "\ud800"):
             answer = self.recalled(asked)
-            self.assertTrue(answer.startswith("recall: ") and len(answer) < 310_000, answer[:300])
+            self.assertTrue(answer.startswith("recall: ") and len(answer) <= 1000, answer[:300])
         self.archive.write_text("no archive\n", "utf-8")
         self.assertTrue(self.recalled("port").startswith("recall: "))
 
