@@ -97,7 +97,8 @@ async function search(pattern, files, options = {}) {
   const asked = [`--search=${pattern}`, ...argumentsOf(options), "--", ...[files].flat()];
   const { code, out, printed } = await run(["--json"], asked, "", { passes: [0, 3] });
   if (printed && code === 0) process.emitWarning(printed, "TcompactWarning");
-  return out.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+  const lines = out.split("\n").filter(Boolean);
+  return lines.map((line) => JSON.parse(line));
 }
 
 async function show(file, indices, options = {}) {
