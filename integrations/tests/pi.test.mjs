@@ -84,3 +84,14 @@ test("pi compacts a session itself, and one line says why, however tcompact fail
     assertOneLine(notices(compaction), line, name);
   }
 });
+
+test("what was typed behind /compact is one argument, and a setting turns the archive off", { skip }, async (context) => {
+  const place = folder(context), { path, become } = standIn(join(place, "bin")), own = process.env.TCOMPACT_NO_ARCHIVE;
+  context.after(() => { if (own === undefined) delete process.env.TCOMPACT_NO_ARCHIVE; else process.env.TCOMPACT_NO_ARCHIVE = own; });
+  process.env.TCOMPACT_NO_ARCHIVE = "1";
+  become(`cat > /dev/null; printf '%s\\n' "$@" > '${place}/asked'; echo '{"message": "Digest."}'`);
+  const { events } = await session(context, [ask(1), ask(2), ask(3), { ...COMPACT, customInstructions: "-- it's \"$HOME\"" }], EXTENSION, path);
+  assert.equal(result(events[3]).data?.summary, "Digest.");
+  const asked = readFileSync(join(place, "asked"), "utf8").split("\n");
+  assert.ok(asked.includes("--focus=-- it's \"$HOME\"") && !asked.includes("--archive"), asked.join());
+});
