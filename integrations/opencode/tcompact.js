@@ -1,7 +1,9 @@
 // A plugin of opencode: before each request to a model, what is too long is shortened. Put this file into
 // ~/.config/opencode/plugin/. The session itself stays whole.
 import { spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
 
 // When to cut, what stays unchanged, and how long the summary may be. Other settings come from tcompact's config file.
 const FLAGS = ["--trigger", "tokens:100k", "--keep", "tokens:20k", "--summary-tokens", "3072"];
@@ -9,7 +11,7 @@ const TIMEOUT_MS = 120_000;
 
 /** @type {import("@opencode-ai/plugin").Plugin} */
 export const Tcompact = async ({ client }) => {
-  /** The last cut of each session: the messages it replaces, by their ids, and the summary. @type {Map<string, {ids: string[], text: string}>} */
+  /** The last cut of each session: the messages it replaces, by their ids, its summary and its archive. @type {Map<string, {ids: string[], text: string, archive?: string}>} */
   const cuts = new Map();
   /** The question of each session during which tcompact failed: it is not asked again before the next one. @type {Map<string, string>} */
   const failures = new Map();
@@ -26,15 +28,16 @@ export const Tcompact = async ({ client }) => {
       if (failures.get(session) === question.id) return;
       try {
         const { history, sources } = chat(messages);
-        const flags = ["--from", "openai-chat", "--emit", "summary", "--json", ...FLAGS];
+        const archive = stands ? known.archive : archiveOf(session, question.id);
+        const flags = ["--from", "openai-chat", "--emit", "summary", "--json", ...FLAGS, ...(archive ? ["--archive", archive] : [])];
         const summary = JSON.parse(await tcompact(JSON.stringify(history), flags));
         if (summary === null) return; // No trigger is reached.
+        if (archive && existsSync(archive)) chmodSync(archive, 0o600);
         const start = sources[summary.cutoff];
-        if (!summary.text || !start) throw new Error("an answer without a summary");
-        // In this form, the next compaction carries the summary on.
-        const text = `Here is a summary of the conversation to date:\n\n<summary>\n${summary.text}\n</summary>`;
+        if (!summary.message || !start) throw new Error("an answer without a summary");
+        const text = summary.message;
         const replaced = messages.slice(stands ? 1 : 0, start).map(({ info }) => info.id);
-        cuts.set(session, { ids: [...ids, ...replaced], text });
+        cuts.set(session, { ids: [...ids, ...replaced], text, archive });
         replace(messages, start, text);
       } catch (error) {
         failures.set(session, question.id);
@@ -46,6 +49,19 @@ export const Tcompact = async ({ client }) => {
     },
   };
 };
+
+/**
+ * A file for what is cut away, which only you can read: the summary says how to find it there. A session that is cut from
+ * its first message again, as after a start of opencode, has a new one, so that no place in it means two messages.
+ */
+function archiveOf(session, question) {
+  if (process.env.TCOMPACT_NO_ARCHIVE) return undefined;
+  const state = process.env.XDG_STATE_HOME ?? "";
+  const folder = join(isAbsolute(state) ? state : join(homedir(), ".local/state"), "tcompact/opencode");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  chmodSync(folder, 0o700);
+  return join(folder, `${session}.${question}.jsonl`.replace(/[^\w.-]/g, "_"));
+}
 
 /** Puts `text` in the place of the first `count` messages. opencode reads the array that it handed over. */
 function replace(messages, count, text) {

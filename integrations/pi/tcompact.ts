@@ -1,6 +1,8 @@
 // An extension of pi: tcompact writes the summary of a compaction. Put this file into ~/.pi/agent/extensions/.
 import { spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
 import { convertToLlm, type ExtensionAPI } from "@earendil-works/pi-coding-agent";
 
 // How long the summary may be. Other settings come from tcompact's config file. pi chooses what stays unchanged.
@@ -26,21 +28,35 @@ function tcompact(input: string, flags: string[], signal: AbortSignal): Promise<
   });
 }
 
+// The file for what is cut away from a session, which only you can read: the summary says how to find it there.
+function archiveOf(session: string): string | undefined {
+  if (process.env.TCOMPACT_NO_ARCHIVE) return undefined;
+  const state = process.env.XDG_STATE_HOME ?? "";
+  const folder = join(isAbsolute(state) ? state : join(homedir(), ".local/state"), "tcompact/pi");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  chmodSync(folder, 0o700);
+  return join(folder, `${session.replace(/[^\w-]/g, "_")}.jsonl`);
+}
+
 export default function (pi: ExtensionAPI) {
   pi.on("session_before_compact", async (event, ctx) => {
-    // Only a model can follow the words behind `/compact`.
-    if (event.customInstructions) return;
     const { messagesToSummarize, turnPrefixMessages, previousSummary, firstKeptEntryId, tokensBefore } = event.preparation;
     const messages = convertToLlm([...messagesToSummarize, ...turnPrefixMessages]);
-    // A session as pi writes it. In this form, tcompact carries the earlier summary on.
-    const earlier = `Here is a summary of the conversation to date:\n\n<summary>\n${previousSummary}\n</summary>`;
+    // A session as pi writes it. In this form, tcompact carries an earlier summary of pi's own on.
+    const earlier = previousSummary?.includes("<summary>\n") ? previousSummary
+      : `Here is a summary of the conversation to date:\n\n<summary>\n${previousSummary}\n</summary>`;
     const history: object[] = previousSummary ? [{ role: "user", content: earlier }, ...messages] : messages;
     const lines = history.map((message) => ({ type: "message", message }));
     const session = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
     try {
       const flags = ["--from", "pi", "--keep", "none", "--emit", "summary", "--json", ...FLAGS];
-      const summary = JSON.parse(await tcompact(session, flags, event.signal))?.text;
+      // What the user typed behind `/compact`.
+      if (event.customInstructions?.trim()) flags.push(`--focus=${event.customInstructions.trim()}`);
+      const archive = archiveOf(ctx.sessionManager.getSessionId());
+      if (archive) flags.push("--archive", archive);
+      const summary = JSON.parse(await tcompact(session, flags, event.signal))?.message;
       if (!summary) throw new Error("an empty summary");
+      if (archive && existsSync(archive)) chmodSync(archive, 0o600);
       return { compaction: { summary, firstKeptEntryId, tokensBefore } };
     } catch (error) {
       if (event.signal.aborted) return;

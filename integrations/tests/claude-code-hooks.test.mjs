@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 
-import { FAILURES, HERE, assertOneLine, folder, standIn } from "./help.mjs";
+import { FAILURES, HERE, assertArchive, assertFound, assertOneLine, folder, standIn } from "./help.mjs";
+import { FACT } from "./model.mjs";
 import { QUESTIONS, session, skip, text } from "./claude-code.mjs";
 
 const HOOK = join(HERE, "claude-code-hooks/give-back");
@@ -20,13 +21,15 @@ function settings(place) {
 }
 
 test("a session has the digest after Claude Code's own compaction", { skip: skip || skipHook }, async (context) => {
-  const lines = [...QUESTIONS, "/compact", "Question 5: and never touch schema/", "/compact", "Question 6"];
-  const { requests } = await session(context, lines, settings(folder(context)));
+  const lines = [...QUESTIONS, "/compact", "Question 5: and never touch schema/", "/compact", "Question 6", "Question: which port is it?"];
+  const { requests, home } = await session(context, lines, settings(folder(context)));
   const [, given] = requests.at(-1).messages.map(text).join("\n").split("What was said and done before the compaction");
   for (const words of [/- \[\d+\] Question 1: never touch migrations\/1/, /- \[\d+\] Question 5: and never touch schema/]) {
     assert.match(given?.slice(0, 9500) ?? "nothing", words);
   }
   assert.doesNotMatch(given, /said and done|being continued from/, "neither it nor a summary is in the digest");
+  assertArchive(home, "hooks", 1);
+  assertFound(requests, FACT);
 });
 
 test("a compaction goes on where tcompact fails", { skip: skip || skipHook }, async (context) => {
@@ -38,23 +41,50 @@ test("a compaction goes on where tcompact fails", { skip: skip || skipHook }, as
 });
 
 // Runs the hook alone, on a session of the fixtures.
-function hook(event, file, path = process.env.PATH) {
+function hook(event, file, path = process.env.PATH, variables = {}) {
   const input = JSON.stringify({ hook_event_name: event, transcript_path: file, trigger: "auto", source: "compact" });
-  return spawnSync(HOOK, { input, encoding: "utf8", env: { ...process.env, PATH: path }, timeout: 30_000 });
+  const env = { ...process.env, PATH: path, HOME: dirname(file), ...variables };
+  return spawnSync(HOOK, { input, encoding: "utf8", env, cwd: dirname(file), timeout: 30_000 });
 }
 
 test("SessionStart prints once what PreCompact noted", { skip: skipHook }, (context) => {
   // Codex has hooks of the same names.
   for (const [session, words] of [["claude-code/parallel", "Prices in the cart are a cent off"], ["codex/rollout", "How much flour"]]) {
-    const file = join(folder(context), "a session.jsonl"), digest = `${file}.digest`;
+    const place = join(folder(context), "it's \"here\" $HOME"), file = join(place, "a session.jsonl"), digest = `${file}.digest`;
+    mkdirSync(place);
     cpSync(join(HERE, `../fixtures/${session}.jsonl`), file);
     const noted = hook("PreCompact", file);
     assert.deepEqual([noted.status, noted.stdout, noted.stderr, statSync(digest).mode & 0o777], [0, "", "", 0o600]);
     const { stdout, status } = hook("SessionStart", file);
     assert.equal(status, 0);
     assert.ok(stdout.includes(words), stdout);
+    assertArchive(place, "hooks", 1);
+    // The line is a command for a shell, whatever the name of the folder is.
+    const [, search] = /`(tcompact --search [^`]*)`/.exec(stdout), [, show] = /`(tcompact --show [^`]*)`/.exec(stdout);
+    const found = spawnSync("/bin/sh", ["-c", search.replace("REGEX", "'(?i).' --count")], { encoding: "utf8" });
+    assert.ok(Number(found.stdout) > 3, found.stderr);
+    assert.match(spawnSync("/bin/sh", ["-c", show.replace("12", "2")], { encoding: "utf8" }).stdout, /^\[(1:)?2\] /);
     assert.deepEqual([hook("SessionStart", file).stdout, existsSync(digest)], ["", false]);
   }
+});
+
+test("the archive is the whole session each time, one that failed leaves it, and a setting turns it off", { skip: skipHook }, (context) => {
+  const place = folder(context), file = join(place, "session.jsonl"), { path, become } = standIn(join(place, "bin"));
+  cpSync(join(HERE, "../fixtures/claude-code/parallel.jsonl"), file);
+  for (const at of [1, 2]) assert.equal(hook("PreCompact", file).status, 0, `${at}`);
+  const archive = assertArchive(place, "hooks", 1), before = readFileSync(archive);
+  become("cat > /dev/null; exit 1");
+  hook("PreCompact", file, path);
+  assert.deepEqual(readFileSync(archive), before);
+  assert.equal(hook("PreCompact", file, undefined, { XDG_STATE_HOME: "relative" }).status, 0);
+  assert.ok(!existsSync(join(place, "relative")));
+  // No other file is touched, however its name looks.
+  for (const name of [".jsonl", ".new.jsonl"]) writeFileSync(join(place, name), "mine");
+  for (const variables of [{ TCOMPACT_NO_ARCHIVE: "1" }, { HOME: "", XDG_STATE_HOME: "" }]) {
+    assert.equal(hook("PreCompact", file, undefined, variables).status, 0);
+    assert.doesNotMatch(hook("SessionStart", file, undefined, variables).stdout, /--search/);
+  }
+  for (const name of [".jsonl", ".new.jsonl"]) assert.equal(readFileSync(join(place, name), "utf8"), "mine");
 });
 
 test("one line says why nothing was noted, however tcompact fails", { skip: skipHook }, (context) => {
@@ -77,7 +107,7 @@ test("nothing of the working directory is run", (context) => {
   const place = folder(context), taken = join(place, "TAKEN"), file = join(place, "session.jsonl");
   cpSync(join(HERE, "../fixtures/claude-code/parallel.jsonl"), file);
   mkdirSync(join(place, "bin"));
-  for (const name of ["tcompact", "jq", "cat", "sed", "rm", "sh", "printf"]) {
+  for (const name of ["tcompact", "jq", "cat", "sed", "rm", "mv", "sh", "printf"]) {
     for (const at of [name, join("bin", name)]) {
       writeFileSync(join(place, at), `#!/bin/sh\necho ${at} >> '${taken}'\n`, { mode: 0o755 });
     }
@@ -85,7 +115,7 @@ test("nothing of the working directory is run", (context) => {
   for (const event of ["PreCompact", "SessionStart"]) {
     const input = JSON.stringify({ hook_event_name: event, transcript_path: file });
     for (const before of ["", ".", "bin", "./bin", "..:.", "a*"]) {
-      const env = { ...process.env, PATH: `${before}:${process.env.PATH}:` };
+      const env = { ...process.env, HOME: place, PATH: `${before}:${process.env.PATH}:` };
       spawnSync(HOOK, { input, env, cwd: place, timeout: 30_000 });
       assert.ok(!existsSync(taken), `${event} with ${before}`);
     }

@@ -7,8 +7,10 @@ const result = (id, text = '') => ({ role: 'user', text, toolUses: [], handle: `
 const own = { messages: [said('user', 'own')] }
 
 // Compacts `messages` with what tcompact answers; returns what stands, what tcompact read, and the lines for the user.
-async function compacted($, on, messages, answer, more = {}) {
+async function compacted($, on, messages, answer, more = {}, variables = { HOME: '/home/a' }) {
   const lines = [], asked = []
+  on('env.get', (_, { name }) => ({ value: variables[name] }))
+  on('session.id', () => ({ value: 'an/id' }))
   on('ui.log', (_, e) => (lines.push(e.text), { value: undefined }))
   on('session.compact', () => own)
   on('process.run', (_, e) => {
@@ -19,15 +21,16 @@ async function compacted($, on, messages, answer, more = {}) {
   const { messages: stand } = await $.session.compact({ trigger: 'auto', messages, ...more })
   return { stand: stand.map((message) => message.handle ?? message.text), lines, asked }
 }
-const digest = (cutoff) => ({ stdout: JSON.stringify({ text: 'Digest.', cutoff, pinned: [], tokens: 9 }) })
-const SUMMARY = 'Here is a summary of the conversation to date:\n\n<summary>\nDigest.\n</summary>'
+const SUMMARY = 'Here is a summary of the conversation to date:\n\n<summary>\nDigest.\n</summary>\n\n(Where it is kept.)'
+const digest = (cutoff) => ({ stdout: JSON.stringify({ text: 'Digest.', message: SUMMARY, cutoff, pinned: [], tokens: 9 }) })
 
 test('the summary stands before the kept messages', async ($, on) => {
   const messages = [said('user', 'one'), calls('a', 'b'), result('a'), result('b'), said('assistant', 'done'), said('user', 'two')]
   const { stand, lines, asked } = await compacted($, on, messages, digest(5))
   expect(stand).toEqual([SUMMARY, 'two'])
   expect(lines).toEqual([])
-  expect(asked[0].argv.slice(0, 3)).toEqual(['tcompact', '--from', 'openai-chat'])
+  expect(asked[0].argv.slice(0, 6)).toEqual(['/bin/sh', '-c', 'umask 077 && exec tcompact "$@"', 'sh', '--from', 'openai-chat'])
+  expect(asked[0].argv.slice(-2)).toEqual(['--archive', '/home/a/.local/state/tcompact/claude-code/an_id.jsonl'])
   const history = JSON.parse(asked[0].init.stdin)
   expect(history.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'assistant', 'user'])
   expect(history[1].tool_calls.map(({ id }) => id)).toEqual([history[2].tool_call_id, history[3].tool_call_id])
@@ -58,7 +61,29 @@ for (const [name, answer, line] of [
   })
 }
 
-test('words behind /compact are for a model', async ($, on) => {
-  const { stand, lines, asked } = await compacted($, on, [said('user', 'one')], digest(1), { instructions: 'Only the parser.' })
-  expect([stand, lines, asked]).toEqual([['own'], [], []])
+test('what was typed behind /compact is one argument', async ($, on) => {
+  const messages = [said('user', 'one'), said('user', 'two')]
+  const { stand, asked } = await compacted($, on, messages, digest(1), { instructions: ' -- Only "$HOME"; the parser. ' })
+  expect(stand).toEqual([SUMMARY, 'two'])
+  expect(asked[0].argv.includes('--focus=-- Only "$HOME"; the parser.')).toBe(true)
+})
+
+for (const [name, variables, archive] of [
+  ['is off', { HOME: '/home/a', TCOMPACT_NO_ARCHIVE: '1' }, undefined],
+  ['has no place', {}, undefined],
+  ['is where XDG_STATE_HOME says', { HOME: '/home/a', XDG_STATE_HOME: '/state' }, '/state/tcompact/claude-code/an_id.agent_1.jsonl'],
+  ['is in the profile on Windows', { OS: 'Windows_NT', USERPROFILE: 'C:/a' }, 'C:/a/.local/state/tcompact/claude-code/an_id.agent_1.jsonl'],
+] as const) {
+  test(`the archive ${name}`, async ($, on) => {
+    const { asked } = await compacted($, on, [said('user', 'one'), said('user', 'two')], digest(1), { agentId: 'agent_1' }, variables)
+    const at = asked[0].argv.indexOf('--archive')
+    expect(at < 0 ? undefined : asked[0].argv[at + 1]).toBe(archive)
+    expect(asked[0].argv[0]).toBe(variables.OS ? 'tcompact' : '/bin/sh')
+  })
+}
+
+test('nothing is prepared in advance', async ($, on) => {
+  on('process.run', () => { throw new Error('asked') })
+  const { skip } = await $.session.compact({ trigger: 'precompute', messages: [said('user', 'one')] })
+  expect(skip).toBe('tcompact prepares nothing')
 })

@@ -20,7 +20,7 @@ export const QUESTIONS = [1, 2, 3, 4].map((count) => `Question ${count}: never t
 // Types the lines, one after the answer to the other; a function makes its line just then. Returns the requests, and for each line the events until its end.
 export async function session(context, lines, flags, path = process.env.PATH) {
   const place = folder(context);
-  const model = await startModel({ name: "Bash", input: { command: "echo out", description: "Echo" } });
+  const model = await startModel({ name: "Bash", input: { description: "Run" } });
   context.after(() => model.stop());
   const command = ["-p", "--allowedTools", "Bash", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", ...flags];
   const options = { cwd: place, env: environment(place, { PATH: path, ANTHROPIC_BASE_URL: model.url }) };
@@ -43,7 +43,7 @@ export async function session(context, lines, flags, path = process.env.PATH) {
   });
   type();
   assert.equal(await new Promise((end) => child.on("close", end)), 0, errors);
-  return { requests: model.requests, events };
+  return { requests: model.requests, events, home: place };
 }
 export const logged = (events) => events.filter(({ subtype }) => subtype === "ui_log").map(({ text }) => text);
 export const text = ({ content }) => (typeof content === "string" ? content : content.map((part) => part.text ?? "").join("\n"));

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { QUESTIONS, claude, environment, logged, session, skip, text } from "./claude-code.mjs";
-import { FAILURES, HERE, assertOneLine, folder, standIn } from "./help.mjs";
+import { FAILURES, HERE, assertArchive, assertFound, assertOneLine, folder, standIn } from "./help.mjs";
+import { FACT } from "./model.mjs";
 
 test("the mod passes its tests in Claude Code's kit", { skip }, (context) => {
   const place = folder(context);
@@ -18,18 +19,20 @@ test("the mod passes its tests in Claude Code's kit", { skip }, (context) => {
 });
 
 test("tcompact compacts a session, twice, and no model is asked", { skip }, async (context) => {
-  const lines = [...QUESTIONS, "/compact", ...QUESTIONS, "/compact", "Last one"];
-  const { requests, events } = await session(context, lines, ["--plugin-dir", join(HERE, "claude-code")]);
+  const lines = [...QUESTIONS, "/compact", ...QUESTIONS, "/compact Only the parser's $HOME.", "Last one", "Question: which port is it?"];
+  const { requests, events, home } = await session(context, lines, ["--plugin-dir", join(HERE, "claude-code")]);
   for (const at of [4, 9]) {
     assert.deepEqual(logged(events[at]), []);
     assert.equal(events[at].at(-1).requests, events[at - 1].at(-1).requests, "nobody else wrote a summary");
   }
   const [summary, ...kept] = requests.at(-1).messages;
-  assert.match(text(summary), /^Here is a summary of the conversation to date:\n\n<summary>\n[^]*never touch migrations\/1[^]*<\/summary>/);
+  assert.match(text(summary), /^Here is a summary of the conversation to date:\n\n<summary>\n[^]*never touch migrations\/1[^]*<\/summary>\n\n\([^]*\(Round 2\./);
   assert.equal(text(summary).split("<summary>").length, 2, "the first summary is carried on, not quoted");
   assert.ok(kept.some((message) => text(message).startsWith(QUESTIONS[3])), "the newest are unchanged");
   const ids = (kind, key) => kept.flatMap(({ content }) => [content].flat()).filter(({ type }) => type === kind).map((part) => part[key]);
   assert.deepEqual(ids("tool_use", "id"), ids("tool_result", "tool_use_id"));
+  assertArchive(home, "claude-code", 2);
+  assertFound(requests, FACT);
 });
 
 test("Claude Code compacts a session itself, and one line says why, however tcompact fails", { skip }, async (context) => {

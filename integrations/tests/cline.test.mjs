@@ -22,7 +22,7 @@ test("Cline sends what tcompact makes of the messages", { skip: home ? false : "
     { id: `b${n}`, role: "assistant", content: [{ type: "text", text: `Answer ${n}.` }] },
   ]);
   const notices = [], model = { id: "m", info: { id: "m", maxInputTokens: 8000, contextWindow: 8000, maxTokens: 1000 } };
-  const prepare = createContextCompactionPrepareTurn({ providerId: "anthropic", modelId: "m", sessionId: "s", compaction });
+  const prepare = createContextCompactionPrepareTurn({ providerId: "anthropic", modelId: "m", sessionId: "s", compaction: compaction(join(place, "cut.jsonl")) });
   const prepared = () => prepare({
     agentId: "a", conversationId: "c", parentAgentId: null, iteration: 1, messages, apiMessages: messages, model, tools: [],
     abortSignal: new AbortController().signal, systemPrompt: "", emitStatusNotice: (notice) => notices.push(notice),
@@ -31,6 +31,7 @@ test("Cline sends what tcompact makes of the messages", { skip: home ? false : "
   assert.ok(result.messages.length < messages.length / 2, `${result.messages.length} messages`);
   assert.match(JSON.stringify(result.messages[0]), /Here is a summary[^]*migrations\/0/);
   assert.deepEqual(result.messages.at(-1), messages.at(-1));
+  assert.match(readFileSync(join(place, "cut.jsonl"), "utf8"), /Question 0/);
 
   const { path, become } = standIn(join(place, "bin")), own = process.env.PATH, error = console.error, lines = [];
   context.after(() => { process.env.PATH = own; console.error = error; });

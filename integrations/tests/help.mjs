@@ -1,6 +1,6 @@
 // What the tests of all agents need.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 
@@ -43,4 +43,21 @@ export function assertOneLine(lines, pattern, name) {
   assert.equal(lines.length, 1, `${name}: ${lines.join("\n")}`);
   assert.match(lines[0], pattern, `${name}: ${lines[0]}`);
   assert.doesNotMatch(lines[0].trim(), /\n/, name);
+}
+
+// The archive of an agent whose home is `home`: one file, for the user's eyes alone.
+export function assertArchive(home, agent, records) {
+  const place = join(home, ".local/state/tcompact", agent), files = readdirSync(place);
+  assert.equal(files.length, 1, files.join());
+  const file = join(place, files[0]);
+  assert.deepEqual([statSync(place).mode & 0o777, statSync(file).mode & 0o777], [0o700, 0o600]);
+  assert.equal(readFileSync(file, "utf8").trimEnd().split("\n").length, records);
+  return file;
+}
+
+// The agent asked a model that only knew the line in the result, which found what was cut away.
+export function assertFound(requests, fact) {
+  const asked = requests.findIndex(({ messages }) => JSON.stringify(messages.at(-1)).includes("which port"));
+  assert.ok(asked >= 0 && !JSON.stringify(requests[asked].messages).includes(fact), "it was cut away");
+  assert.ok(JSON.stringify(requests[asked + 1].messages.at(-1)).includes(fact), JSON.stringify(requests[asked + 1].messages.at(-1)).slice(0, 2000));
 }

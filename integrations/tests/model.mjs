@@ -2,12 +2,27 @@
 // the requests.
 import http from "node:http";
 
+/** What a stand-in for the model plants in the output of a command, and looks for when it is asked for it. */
+export const FACT = "the probe listens on port 7316";
+const words = (body) => body.messages.flatMap(({ content }) => (typeof content === "string" ? content : content.map(({ text }) => text ?? ""))).join("\n");
+
+// The command of a call: it knows nothing but the line in the result that says how to search what was cut.
+const command = (body, last, isFirst) => {
+  // The command itself does not say it.
+  if (isFirst) return `seq -f 'object %g is linked' 900 | sed "450s/.*/$(echo '${[...FACT].reverse().join("")}' | rev)/"`;
+  if (!last.includes("which port")) return "echo out";
+  const [, file] = /`tcompact --search REGEX ([^`]+)`/.exec(words(body)) ?? [];
+  return file ? `tcompact --search 'listens on' ${file}` : "echo 'no line says where to look'";
+};
+
 // The first request of each question is answered with a call of `tool`, and the next one with words.
 const answer = (body, count, tool) => {
   const last = JSON.stringify(body.messages.at(-1).content);
   const text = { type: "text", text: `Answer ${count}.` };
   const asks = body.tools?.some(({ name }) => name === tool.name) && last.includes("Question") && !last.includes("tool_result");
-  return asks ? [text, { type: "tool_use", id: `toolu_${count}`, ...tool }] : [text];
+  if (!asks) return [text];
+  const { name } = tool;
+  return [text, { type: "tool_use", id: `toolu_${count}`, name, input: { ...tool.input, command: command(body, last, tool.calls++ === 0) } }];
 };
 
 const events = (body, content, count) => {
@@ -23,8 +38,8 @@ const events = (body, content, count) => {
   return [{ type: "message_start", message }, ...blocks, { type: "message_delta", delta, usage }, { type: "message_stop" }];
 };
 
-export async function startModel(tool) {
-  const requests = [];
+export async function startModel({ name, input }) {
+  const requests = [], tool = { name, input, calls: 0 };
   const server = http.createServer(async (request, response) => {
     let text = "";
     for await (const chunk of request) text += chunk;

@@ -1,7 +1,7 @@
 // The plugin of opencode as opencode calls it, but without opencode; and its types.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -11,14 +11,16 @@ const PLUGIN = readFileSync(join(HERE, "opencode/tcompact.js"), "utf8").replace(
 
 // The hook, what it tells the user, and the `tcompact` that it finds.
 async function loaded(context) {
-  const place = folder(context), { path, become } = standIn(join(place, "bin")), lines = [], toasts = [], own = process.env.PATH;
-  context.after(() => { process.env.PATH = own; });
-  process.env.PATH = path;
+  const place = folder(context), { path, become } = standIn(join(place, "bin")), lines = [], toasts = [], own = { ...process.env };
+  const state = join(place, "state");
+  context.after(() => { for (const name of Object.keys(variables)) if (name in own) process.env[name] = own[name]; else delete process.env[name]; });
+  const variables = { PATH: path, XDG_STATE_HOME: state, TCOMPACT_NO_ARCHIVE: "" };
+  Object.assign(process.env, variables);
   writeFileSync(join(place, "tcompact.mjs"), PLUGIN);
   const { Tcompact } = await import(join(place, "tcompact.mjs"));
   const keep = (list) => ({ body }) => list.push(body.message);
   const hooks = await Tcompact({ client: { app: { log: keep(lines) }, tui: { showToast: keep(toasts) } } });
-  return { transform: hooks["experimental.chat.messages.transform"], become, lines, toasts };
+  return { transform: hooks["experimental.chat.messages.transform"], become, lines, toasts, place, state };
 }
 
 const opened = (name) => {
@@ -45,7 +47,7 @@ test("opencode goes on with the whole session, and one line says why, however tc
 
 test("what the user takes back undoes a cut", async (context) => {
   const { transform, become } = await loaded(context);
-  become(`cat > /dev/null; echo '{"text": "Digest.", "cutoff": 4}'`);
+  become(`cat > /dev/null; echo '{"message": "Digest.", "cutoff": 4}'`);
   const sent = async (messages) => (await transform({}, { messages }), messages.map(({ info, parts }) => parts[0].synthetic ? "summary" : info.id));
   assert.deepEqual(await sent(opened("a").messages), ["summary", "msg_a_3_user", "msg_a_3_assistant"]);
   become("cat > /dev/null; echo null");
@@ -53,6 +55,27 @@ test("what the user takes back undoes a cut", async (context) => {
   assert.deepEqual(await sent(opened("b").messages), opened("b").messages.map(({ info }) => info.id), "another session");
   const shorter = opened("a").messages.slice(0, 3);
   assert.deepEqual(await sent([...shorter]), shorter.map(({ info }) => info.id));
+});
+
+test("each session has an archive of its own, and a new one where it is cut from its start again", async (context) => {
+  const { transform, become, place, state } = await loaded(context), folder = join(state, "tcompact/opencode");
+  // The last argument is the archive.
+  become(`cat > /dev/null; for file; do :; done; echo '{}' >> "$file"; echo '{"message": "Digest.", "cutoff": 2}'`);
+  for (const name of ["a", "b", "../b c", "a"]) await transform({}, { messages: opened(name).messages });
+  assert.deepEqual(readdirSync(folder), ["ses_.._b_c.msg_.._b_c_3_user.jsonl", "ses_a.msg_a_3_user.jsonl", "ses_b.msg_b_3_user.jsonl"]);
+  const records = (name, count) => readFileSync(join(folder, `ses_${name}.msg_${name}_${count}_user.jsonl`), "utf8").split("\n").length - 1;
+  assert.deepEqual([records("a", 3), records("b", 3)], [2, 1], "a second cut adds to the archive");
+  // As for a title: it is short, and leaves the session's archive alone.
+  become("cat > /dev/null; echo null");
+  await transform({}, { messages: opened("a").messages.slice(0, 1) });
+  assert.equal(records("a", 3), 2);
+  become(`cat > /dev/null; for file; do :; done; echo '{}' >> "$file"; echo '{"message": "Digest.", "cutoff": 2}'`);
+  await transform({}, { messages: opened("a").messages.slice(0, 3) });
+  assert.deepEqual([records("a", 2), records("a", 3)], [1, 2], "no archive has two records of one round");
+  process.env.TCOMPACT_NO_ARCHIVE = "1";
+  become(`cat > /dev/null; echo "$*" > '${place}/flags'; echo '{"message": "Digest.", "cutoff": 4}'`);
+  await transform({}, { messages: opened("c").messages });
+  assert.doesNotMatch(readFileSync(join(place, "flags"), "utf8"), /archive/);
 });
 
 const types = installed("opencode-types", "@opencode-ai/plugin"), compiler = installed("opencode-types", "typescript");

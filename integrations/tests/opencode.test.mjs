@@ -5,8 +5,8 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { HERE, folder, installed } from "./help.mjs";
-import { startModel } from "./model.mjs";
+import { HERE, assertArchive, assertFound, folder, installed } from "./help.mjs";
+import { FACT, startModel } from "./model.mjs";
 
 const home = installed("opencode", `opencode-${process.platform}-${process.arch}`);
 const skip = home ? false : `opencode-${process.platform}-${process.arch} is not installed`;
@@ -14,7 +14,7 @@ const skip = home ? false : `opencode-${process.platform}-${process.arch} is not
 // Asks in one session. Returns the requests behind each question, and what the plugin wrote into the log.
 async function session(context, questions) {
   const place = folder(context), project = join(place, "project");
-  const model = await startModel({ name: "bash", input: { command: "echo out", description: "Echo" } });
+  const model = await startModel({ name: "bash", input: { description: "Run" } });
   context.after(() => model.stop());
   mkdirSync(join(place, ".config/opencode/plugin"), { recursive: true });
   mkdirSync(project);
@@ -50,14 +50,15 @@ async function session(context, questions) {
     behind.push(model.requests.slice(before).filter(({ tools }) => tools?.length > 0).map(({ messages }) => messages));
   }
   const lines = log.split("\n").filter((line) => line.includes("tcompact: "));
-  return { behind, lines };
+  return { behind, lines, requests: model.requests, home: place };
 }
 const words = (message) => [message.content].flat().map(({ text }) => text ?? "").join("\n");
 const ask = (count) => `Question ${count}: never touch migrations/${count}. ${"The parser keeps line numbers, whatever the input is. ".repeat(220)}`;
-const SUMMARY = /^Here is a summary of the conversation to date:\n\n<summary>\n[^]*<\/summary>/;
+const SUMMARY = /^Here is a summary of the conversation to date:\n\n<summary>\n[^]*<\/summary>\n\n\(/;
 
 test("tcompact shortens what a model is sent, and requests between two cuts begin alike", { skip }, async (context) => {
-  const { behind, lines } = await session(context, [1, 2, 3, 4, 5, 6, 7].map((count) => ask(count)));
+  const questions = [...[1, 2, 3, 4, 5, 6, 7].map((count) => ask(count)), "Question: which port is it?"];
+  const { behind, lines, requests, home } = await session(context, questions);
   assert.deepEqual(lines, []);
   const first = behind.flat().map((messages) => words(messages[0]));
   const cuts = new Set(first.filter((text) => SUMMARY.test(text)));
@@ -70,4 +71,6 @@ test("tcompact shortens what a model is sent, and requests between two cuts begi
     assert.deepEqual(ids("tool_use", "id"), ids("tool_result", "tool_use_id"));
   }
   assert.equal(words(behind.at(-1).at(-1)[0]).split("<summary>").length, 2, "the first summary is carried on, not quoted");
+  assertArchive(home, "opencode", cuts.size);
+  assertFound(requests, FACT);
 });

@@ -5,8 +5,8 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { FAILURES, HERE, assertOneLine, folder, installed, standIn } from "./help.mjs";
-import { startModel } from "./model.mjs";
+import { FAILURES, HERE, assertArchive, assertFound, assertOneLine, folder, installed, standIn } from "./help.mjs";
+import { FACT, startModel } from "./model.mjs";
 
 const home = installed("pi", "@earendil-works/pi-coding-agent");
 // pi needs a newer Node.js than these tests; a package has one.
@@ -17,7 +17,7 @@ const EXTENSION = join(HERE, "pi/tcompact.ts");
 // Sends the commands, one after the end of the other; a function makes its command just then. Returns the requests, and for each command the events until then.
 async function session(context, commands, extension = EXTENSION, path = process.env.PATH) {
   const place = folder(context), agent = join(place, "agent");
-  const model = await startModel({ name: "bash", input: { command: "echo out" } });
+  const model = await startModel({ name: "bash", input: {} });
   context.after(() => model.stop());
   mkdirSync(agent);
   const models = [{ id: "stand-in", contextWindow: 200_000, maxTokens: 4096 }];
@@ -45,7 +45,7 @@ async function session(context, commands, extension = EXTENSION, path = process.
   });
   send();
   assert.equal(await new Promise((end) => child.on("close", end)), 0, errors);
-  return { requests: model.requests, events };
+  return { requests: model.requests, events, home: place };
 }
 
 const RULES = "The parser keeps line numbers, whatever the input is. ".repeat(300);
@@ -55,20 +55,22 @@ const result = (events) => events.find(({ command }) => command === "compact");
 const notices = (events) => events.filter(({ method }) => method === "notify").map(({ message }) => message);
 
 test("tcompact writes pi's summary, twice, and no model is asked", { skip }, async (context) => {
-  const commands = [ask(1), ask(2), ask(3), COMPACT, ask(4), ask(5), ask(6), COMPACT, ask(7), ask(8), ask(9), { ...COMPACT, customInstructions: "Only the parser." }];
-  const { requests, events } = await session(context, commands);
-  for (const at of [3, 7]) {
+  const commands = [ask(1), ask(2), ask(3), COMPACT, ask(4), ask(5), ask(6), COMPACT, ask(7), ask(8), ask(9), { ...COMPACT, customInstructions: "Only the parser's $HOME." }, { type: "prompt", message: "Question: which port is it?" }];
+  const { requests, events, home } = await session(context, commands);
+  for (const [round, at] of [3, 7, 11].entries()) {
     const { success, data, error } = result(events[at]);
     assert.ok(success, error);
-    assert.match(data.summary, /^## The user, in order[^]*- \[(\d+:)?\d+\] Question 1: never touch migrations\/1/);
+    assert.match(data.summary, /<summary>\n## The user, in order[^]*- \[(\d+:)?\d+\] Question 1: never touch migrations\/1[^]*\n<\/summary>/);
+    // Each round names itself, so that its places are not taken for those of another.
+    assert.equal(/\(Round (\d+)/.exec(data.summary)?.[1], round ? String(round + 1) : undefined);
     assert.deepEqual(notices(events[at]), []);
     assert.equal(events[at].at(-1).requests, events[at - 1].at(-1).requests, "nobody else wrote a summary");
   }
   const sent = JSON.stringify(requests[events[8].at(-1).requests - 1].messages);
   assert.ok(sent.includes("migrations/1") && sent.includes("Question 6") && sent.includes("Question 7"));
   assert.equal(sent.split("## The user, in order").length, 2, "the first summary is carried on, not quoted");
-  assert.match(result(events[11]).data?.summary ?? JSON.stringify(result(events[11])), /^Answer/, "words behind /compact are for a model");
-  assert.deepEqual(notices(events[11]), []);
+  assertArchive(home, "pi", 3);
+  assertFound(requests, FACT);
 });
 
 test("pi compacts a session itself, and one line says why, however tcompact fails", { skip }, async (context) => {
@@ -81,4 +83,15 @@ test("pi compacts a session itself, and one line says why, however tcompact fail
     assert.match(result(compaction).data?.summary ?? JSON.stringify(result(compaction)), /^Answer/, name);
     assertOneLine(notices(compaction), line, name);
   }
+});
+
+test("what was typed behind /compact is one argument, and a setting turns the archive off", { skip }, async (context) => {
+  const place = folder(context), { path, become } = standIn(join(place, "bin")), own = process.env.TCOMPACT_NO_ARCHIVE;
+  context.after(() => { if (own === undefined) delete process.env.TCOMPACT_NO_ARCHIVE; else process.env.TCOMPACT_NO_ARCHIVE = own; });
+  process.env.TCOMPACT_NO_ARCHIVE = "1";
+  become(`cat > /dev/null; printf '%s\\n' "$@" > '${place}/asked'; echo '{"message": "Digest."}'`);
+  const { events } = await session(context, [ask(1), ask(2), ask(3), { ...COMPACT, customInstructions: "-- it's \"$HOME\"" }], EXTENSION, path);
+  assert.equal(result(events[3]).data?.summary, "Digest.");
+  const asked = readFileSync(join(place, "asked"), "utf8").split("\n");
+  assert.ok(asked.includes("--focus=-- it's \"$HOME\"") && !asked.includes("--archive"), asked.join());
 });

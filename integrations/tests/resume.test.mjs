@@ -65,7 +65,7 @@ async function goesOn(context, agent) {
   const [file] = files(place).filter((file) => readFileSync(file, "utf8").includes("Question 5"));
   copyFileSync(file, `${file}.before`);
   const report = join(place, "report.json");
-  execFileSync("tcompact", ["--quiet", "--in-place", "--keep", "turns:3", "--accept", "any", "--report", report, file]);
+  execFileSync("tcompact", ["--quiet", "--in-place", "--keep", "turns:3", "--accept", "any", "--archive", `${file}.cut.jsonl`, "--report", report, file]);
   assert.equal(JSON.parse(readFileSync(report, "utf8")).status, "compacted");
   const before = model.requests.length;
   await ask("Question 6: which migrations may I touch?", 6);

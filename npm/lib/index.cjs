@@ -93,4 +93,17 @@ async function repair(messages, how = "drop", options = {}) {
   return restored(out);
 }
 
-module.exports = { TcompactError, check, compact, plan, repair };
+async function search(pattern, files, options = {}) {
+  const asked = [`--search=${pattern}`, ...argumentsOf(options), "--", ...[files].flat()];
+  const { code, out, printed } = await run(["--json"], asked, "", { passes: [0, 3] });
+  if (printed && code === 0) process.emitWarning(printed, "TcompactWarning");
+  const lines = out.split("\n").filter(Boolean);
+  return lines.map((line) => JSON.parse(line));
+}
+
+async function show(file, indices, options = {}) {
+  const { out } = await run(["--json"], [`--show=${indices}`, ...argumentsOf(options), "--", file], "");
+  return JSON.parse(out);
+}
+
+module.exports = { TcompactError, check, compact, plan, repair, search, show };

@@ -29,6 +29,10 @@ export interface Rules extends Flags {
   /** Gets the prompt and returns the summary. */
   summarizer?: (prompt: string) => string | Promise<string>;
   preset?: string;
+  /** What the next work is about. */
+  focus?: string;
+  /** A file that keeps what is cut away; `search` and `show` read one that ends in `.jsonl`. */
+  archive?: string;
 }
 
 /** Tokens are counted as `counter` says, by default estimated. */
@@ -80,6 +84,20 @@ export interface Violation {
   message: string;
 }
 
+/** A message that `search` found. */
+export interface Found {
+  /** The file. */
+  source: string;
+  /** The conversation, in a file with one on each line. */
+  line?: number;
+  /** Where the message is, as `show` takes it. */
+  index: string;
+  role: string;
+  tool: string | null;
+  /** The lines that match, and those around them. */
+  lines: { number: number; text: string; match: boolean }[];
+}
+
 /** The program failed. The message is the program's own sentence. */
 export class TcompactError extends Error {
   /** The program's exit code, or null where it did not run to its end. */
@@ -106,3 +124,23 @@ export function check(messages: object, flags?: Flags): Promise<Violation[]>;
 /** Returns the messages with all violations mended: calls without a result are removed, or get one that says so. */
 export function repair<M>(messages: readonly M[], how?: "drop" | "synthesize", flags?: Flags): Promise<M[]>;
 export function repair<T extends object>(conversation: T, how?: "drop" | "synthesize", flags?: Flags): Promise<T>;
+
+/**
+ * Returns the messages of archives and transcripts whose text matches a regular expression, the newest first; of more
+ * than `limit`, 20 if not given, a warning tells.
+ */
+export function search(
+  pattern: string,
+  files: string | readonly string[],
+  options?: Flags & { limit?: number },
+): Promise<Found[]>;
+
+/**
+ * Returns messages of a transcript or an archive as they were: `17`, `"2:17"`, `"3..9,12"`, or a list of these. The second
+ * index of a range is not in it. With `archive`, they are those that were cut from `file`.
+ */
+export function show(
+  file: string,
+  indices: number | string | readonly (number | string)[],
+  options?: Flags & { archive?: string },
+): Promise<unknown[]>;

@@ -1,1 +1,1 @@
-export { TcompactError, check, compact, plan, repair } from "./index.cjs";
+export { TcompactError, check, compact, plan, repair, search, show } from "./index.cjs";

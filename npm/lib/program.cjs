@@ -16,7 +16,7 @@ class TcompactError extends Error {
 const NOT_HERE = new Set(
   (
     "check color count diff dry-run emit exit-status explain generate help in-place jobs json lines list output " +
-    "output-dir progress quiet repair report restore resume search sort verbose version"
+    "output-dir progress quiet repair report restore resume search show sort verbose version"
   ).split(" "),
 );
 const FILE = process.platform === "win32" ? "tcompact.exe" : "tcompact";
@@ -128,7 +128,7 @@ function environment() {
 
 /**
  * Runs the program on a text, with arguments `own` of this module, which no error names, and those that were `given`.
- * Returns its standard output and what it printed beside it; `passes` are the exit codes that are not an error.
+ * Returns its exit code, its standard output and what it printed beside it; `passes` are the exit codes that are not an error.
  */
 async function run(own, given, text, { env, cwd, passes = [0] } = {}) {
   const child = spawn(find(), [...own, ...given], { cwd, env: { ...environment(), ...env }, windowsHide: true });
@@ -139,7 +139,7 @@ async function run(own, given, text, { env, cwd, passes = [0] } = {}) {
   const ended = await new Promise((resolve, reject) => child.on("error", reject).on("close", (...how) => resolve(how)));
   const [exitCode, signal] = ended;
   printed = own.reduce((rest, one) => rest.replaceAll(` ${quoted(one)}`, ""), printed.trim());
-  if (passes.includes(exitCode)) return { out, printed };
+  if (passes.includes(exitCode)) return { code: exitCode, out, printed };
   const last = `\n${printed}`.split("\ntcompact: ").at(-1).trim();
   const [message, hint] = last.split(/\ntry: (.*)/s);
   throw new TcompactError(message || `the program ended with ${signal ?? `exit code ${exitCode}`}`, { exitCode, hint });

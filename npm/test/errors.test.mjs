@@ -5,7 +5,7 @@ import http from "node:http";
 import net from "node:net";
 import path from "node:path";
 import test from "node:test";
-import { TcompactError, check, compact, plan, repair } from "../lib/index.mjs";
+import { TcompactError, check, compact, plan, repair, search, show } from "../lib/index.mjs";
 import { NOTES, conversation, folderOf, launcher, program, ran, withVariables } from "./common.mjs";
 
 const messages = conversation(12);
@@ -56,7 +56,13 @@ test("2: a wrong option", async () => {
   assert.deepEqual([error.exitCode, error.hint], [2, "tcompact --keep messages:20"]);
   assert.match(error.message, /^invalid value 'messages:5x' for '--keep/);
   assert.equal((await failure(compact(messages, { kep: "messages:5" }))).exitCode, 2);
-  for (const name of ["emit", "output", "exitStatus", "dryRun", "inPlace", "help", "version", "report"]) {
+  const pattern = await failure(search("a(", "none.jsonl"));
+  assert.deepEqual([pattern.exitCode, /a\(/.test(pattern.message)], [2, true]);
+  for (const looked of [() => search("a", "none.jsonl"), () => show("none.jsonl", 1)]) {
+    const none = await failure(looked());
+    assert.deepEqual([none.exitCode, /none\.jsonl/.test(none.message)], [1, true]);
+  }
+  for (const name of ["show", "emit", "output", "exitStatus", "dryRun", "inPlace", "help", "version", "report"]) {
     assert.match(
       (await failure(compact(messages, { [name]: true }))).message,
       new RegExp(`^${name}: this flag decides`),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import test from "node:test";
-import { check, compact, plan, repair } from "../lib/index.mjs";
+import { check, compact, plan, repair, search, show } from "../lib/index.mjs";
 import { NOTES, conversation, folderOf, withVariables } from "./common.mjs";
 
 const messages = conversation(12);
@@ -234,4 +234,26 @@ test("ten megabytes pass through the pipes", async () => {
   assert.ok(JSON.stringify(short.messages).length > 9e6);
   // The program ends before it has read everything.
   await assert.rejects(compact(large, { keep: "no" }), { exitCode: 2 });
+});
+
+test("what was cut is found, and shown as it was", async (t) => {
+  const archive = path.join(folderOf(t), "it's cut.jsonl");
+  const short = await compact(messages, { keep: "messages:5", archive, focus: "-- the file's $HOME" });
+  const found = await search("It says [13]\\.", archive);
+  assert.deepEqual(
+    found.map(({ index, source, role }) => [index, source, role]),
+    ["1:16", "1:8"].map((index) => [index, archive, "assistant"]),
+  );
+  assert.ok(found[0].lines.some(({ text, match }) => match && text.includes("It says 3.")));
+  assert.deepEqual(await show(archive, found[0].index), [messages[16]]);
+  assert.deepEqual(await show(archive, [1, "1:3", "5..7"]), [1, 3, 5, 6].map((at) => messages[at]));
+  assert.deepEqual(await show(archive, 2), [messages[2]]);
+  assert.deepEqual(await search("-- no such words", archive), []);
+  const warned = new Promise((resolve) => process.once("warning", resolve));
+  assert.equal((await search("Question", [archive, archive], { limit: 3 })).length, 3);
+  assert.match((await warned).message, /more/);
+  const file = path.join(path.dirname(archive), "short.json");
+  fs.writeFileSync(file, JSON.stringify(short.messages));
+  assert.deepEqual(await show(file, "1:2", { archive }), [messages[2]]);
+  assert.equal((await search("It says 11", file))[0].index, String(short.messages.length - 1));
 });

@@ -110,7 +110,7 @@ test("modules and CommonJS have the same functions", async () => {
   const same =
     'import * as a from "tcompact"; import b from "node:module"; const c = b.createRequire(import.meta.url)("tcompact"); console.log(Object.keys(c).every((name) => a[name] === c[name]), Object.keys(a).filter((name) => name !== "default").join())';
   fs.writeFileSync(path.join(clean, "same.mjs"), same);
-  assert.equal(await works(process.execPath, ["same.mjs"]), "true TcompactError,check,compact,plan,repair\n");
+  assert.equal(await works(process.execPath, ["same.mjs"]), "true TcompactError,check,compact,plan,repair,search,show\n");
 });
 
 test("a program that is older than the module is refused", async () => {

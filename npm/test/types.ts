@@ -3,8 +3,11 @@ import {
   compact,
   plan,
   repair,
+  search,
+  show,
   TcompactError,
   type Compaction,
+  type Found,
   type Plan,
   type Rules,
   type Violation,
@@ -21,6 +24,8 @@ export async function use(messages: readonly Message[]): Promise<void> {
     trigger: ["tokens:8k", "messages:50"],
     contextWindow: 128_000,
     redact: true,
+    focus: "the reader",
+    archive: "cut.jsonl",
   };
   const short: Compaction<Message[]> = await compact(messages, rules);
   const first: Message | undefined = short.messages[0];
@@ -37,6 +42,11 @@ export async function use(messages: readonly Message[]): Promise<void> {
   const cut: number = planned.cutoff + planned.keep.to;
   const found: Violation[] = await check(messages, { from: "openai-chat" });
   const mended: Message[] = await repair(messages, "synthesize", { from: "openai-chat" });
+  const hits: Found[] = await search("(?i)port", "cut.jsonl", { limit: 5 });
+  const shown: unknown[] = await show("cut.jsonl", hits[0]?.index ?? [1, "3..9"], { archive: "cut.jsonl" });
+  await search("a", ["cut.jsonl", "chat.json"]);
+  // @ts-expect-error: where to search
+  await search("a");
   // @ts-expect-error: a function returns a text
   await compact(messages, { summarizer: () => 7 });
   // @ts-expect-error: one of two
@@ -60,5 +70,7 @@ export async function use(messages: readonly Message[]): Promise<void> {
     cut,
     found[0]?.index,
     mended.length,
+    hits[0]?.lines[0]?.text,
+    shown.length,
   );
 }

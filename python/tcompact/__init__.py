@@ -15,6 +15,7 @@ import re
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -38,10 +39,12 @@ __all__ = [
     "compact",
     "plan",
     "repair",
+    "search",
+    "show",
 ]
 
-# The exit code of `--check` that is not an error here.
-_VIOLATIONS = 6
+# The exit codes of `--search` and `--check` that are not an error here.
+_NOTHING_FOUND, _VIOLATIONS = 3, 6
 Sizes = str | Sequence[str] | None
 Summarizer = Callable[[str], str]
 
@@ -108,7 +111,8 @@ def compact(
     """Compacts messages. By default, the last 20 stay and the embedded summarizer writes the summary.
 
     `keep`, `trigger` and `fit` are sizes: `messages:20`, `tokens:8k`, `fraction:0.5`, `turns:3`. `model` is
-    `PROVIDER:MODEL`. `summarizer` is a function that gets the prompt and returns the summary, in this thread.
+    `PROVIDER:MODEL`. `summarizer` is a function that gets the prompt and returns the summary, in this thread. Among the
+    other flags, `focus` says what the next work is about, and `archive` keeps what is cut, for `search` and `show`.
 
     Raises TcompactError: InputError, UsageError, SummarizerError or RefusedError. `on_error` says what else happens if
     the summarizer fails.
@@ -155,6 +159,32 @@ def repair(messages: Any, how: Literal["drop", "synthesize"] = "drop", **flags: 
     _, out, _ = _program.run(own, _program.options(flags), given.text())
     restored: list[Any] = given.restored(json.loads(out))
     return restored
+
+
+def search(pattern: str, *files: str | PathLike[str], limit: int | None = None, **flags: Any) -> list[dict[str, Any]]:
+    """Returns the messages of archives and transcripts whose text matches a regular expression, the newest first.
+
+    Each has the keys of `--search --json`: `source`, `index` (what `show` takes), `role`, `tool` and `lines`. At most
+    `limit` are returned, 20 if not given.
+
+    Raises UsageError for a pattern that is none, or InputError.
+    """
+    asked = [f"--search={pattern}", *_program.options({"limit": limit} | flags)]
+    out = _program.look_up(asked, list(files), passes=frozenset({_NOTHING_FOUND}))
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def show(file: str | PathLike[str], indices: int | str | Sequence[int | str], **flags: Any) -> list[Any]:
+    """Returns messages of a transcript or an archive as they were: `17`, `"2:17"`, `"3..9,12"`, or a list of these.
+
+    The second index of a range is not in it. With `archive`, the messages are those that were cut from `file`.
+
+    Raises UsageError, or InputError where there is no such message.
+    """
+    places = [indices] if isinstance(indices, (int, str)) else indices
+    asked = [f"--show={','.join(map(str, places))}", *_program.options(flags)]
+    messages: list[Any] = json.loads(_program.look_up(asked, [file]))
+    return messages
 
 
 def run_compaction(

@@ -28,7 +28,7 @@ NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 # They decide what is printed and where, which the functions of this module do themselves.
 _NOT_HERE = re.compile(
     "check|color|count|diff|dry_run|emit|exit_status|explain|generate|help|in_place|jobs|json|lines|list|output|"
-    "output_dir|progress|quiet|repair|report|restore|resume|search|sort|verbose|version"
+    "output_dir|progress|quiet|repair|report|restore|resume|search|show|sort|verbose|version"
 )
 
 
@@ -141,11 +141,13 @@ def run(
     text: bytes,
     summarizer: Callable[[str], str] | None = None,
     passes: frozenset[int] = frozenset(),
+    logs: bool = True,
 ) -> tuple[int, str, str]:
     """Runs the program on `text`, and returns its exit code, its standard output and its standard error.
 
     The arguments are `own` of this module, which no error names, and those that the caller gave. `summarizer` is called
     in this thread, with each prompt. `passes` are exit codes beside 0 that are not an error.
+    With `logs`, the logger gets what is printed beside a result.
 
     Raises TcompactError for other exit codes, and whatever `summarizer` raises that is not an Exception.
     """
@@ -166,6 +168,12 @@ def run(
         for argument in own:
             printed = printed.replace(" " + shlex.quote(argument), "")
         raise from_program(code, printed) from cause
-    for note in printed.splitlines() if not code else []:
+    for note in printed.splitlines() if logs and not code else []:
         _log.warning("%s", note.removeprefix("tcompact: "))
     return code, out.decode("utf-8"), printed
+
+
+def look_up(asked: list[str], files: list[Any], passes: frozenset[int] = frozenset()) -> str:
+    """Returns what the program prints as JSON of files, for arguments that ask for messages in them."""
+    _, out, _ = run(["--json"], [*asked, "--", *map(os.fspath, files)], b"", passes=passes)
+    return out

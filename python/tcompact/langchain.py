@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, SummarizationMiddleware
+from langchain.agents.middleware.types import ModelRequest
 from langchain.chat_models import init_chat_model
+from langchain.tools import ToolRuntime
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
+from pydantic import BeforeValidator
 
 import tcompact
-from tcompact import UsageError
+from tcompact import UsageError, _recall
 from tcompact._messages import Messages
 
 _CONFIG: RunnableConfig = {"metadata": {"lc_source": "summarization"}}
@@ -39,6 +44,9 @@ _KEEP: Size = ("messages", 20)
 # Who summarizes in the program itself.
 _OF_THE_PROGRAM = ("extractive", "none")
 _ANOTHER = "together:another"
+_log = logging.getLogger("tcompact")
+# Models also give a place as a number.
+_Asked = Annotated[str, BeforeValidator(str)]
 
 
 class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -53,6 +61,10 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
     known, the default `trigger` is `("fraction", 0.85)`, and the default of `keep` makes the result half a window.
 
     The whole history is shown to `model`, in parts if it does not fit; `trim_tokens_to_summarize` shows the end of it.
+
+    `archive` keeps what is cut away; `{thread_id}` in it stands for the thread of the agent. With `recall`, the agent
+    has a tool that searches and shows what was cut from its thread. A thread without an id has neither, and one warning
+    says so.
 
     Raises UsageError, which is a ValueError, where an option is wrong, and in the agent other TcompactErrors, where
     `on_error` does not say what else to do.
@@ -71,9 +83,21 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
         summary_prompt: str | None = None,
         trim_tokens_to_summarize: int | None = _NOT_GIVEN,
         summarizer: str | BaseChatModel | None = None,
+        archive: str | Path | None = None,
+        recall: bool = False,
         **flags: Any,
     ) -> None:
         super().__init__()
+        self._archive = None if archive is None else str(archive)
+        if recall and not (self._archive and _recall.THREAD in self._archive and self._archive.endswith(".jsonl")):
+            raise UsageError(
+                "recall: it needs an archive of its own for each thread", 2, 'archive="archives/{thread_id}.jsonl"'
+            )
+        self.tools: list[BaseTool] = [self._tool()] if recall else []
+        self._is_warned = False
+        if recall and preset is None:
+            # The agent may have no shell.
+            flags = {"archive_note": _recall.NOTE} | flags
         if model in _OF_THE_PROGRAM:
             flags["model"], model = model, None
         manager = init_chat_model(model) if isinstance(model, str) else model
@@ -96,7 +120,7 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _look_at_flags(self) -> None:
         """Raises UsageError where the program refuses a flag, or where it would never have anything to do."""
-        with self._flags_of_a_run() as flags:
+        with self._flags_of_a_run("0") as flags:
             window = tcompact.plan([], from_="langchain", **flags).context_window
         if any(self._flags.get(rule) for rule in ("trigger", "preset", "fit", "config")):
             return
@@ -116,7 +140,7 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def before_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Compacts the messages of the state; None where nothing is to be done."""
-        return self._update(state, self._ask if self.model else None)
+        return self._update(state, self._thread(runtime), self._ask if self.model else None)
 
     async def abefore_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Does the same in an event loop: the program runs in a thread, the model in the loop."""
@@ -128,15 +152,54 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
             return asked[-1].result()
 
         try:
-            return await asyncio.to_thread(self._update, state, ask if self.model else None)
+            return await asyncio.to_thread(self._update, state, self._thread(runtime), ask if self.model else None)
         finally:
             for future in asked:
                 future.cancel()
 
-    def _update(self, state: AgentState[Any], ask: Callable[[str], str] | None) -> dict[str, Any] | None:
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]) -> Any:
+        """Leaves `recall` out of the tools of a thread without an id."""
+        return handler(self._offered(request))
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[Any]]
+    ) -> Any:
+        """Does the same in an event loop."""
+        return await handler(self._offered(request))
+
+    def _offered(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        if not self.tools or self._thread(request.runtime):
+            return request
+        return request.override(tools=[tool for tool in request.tools if tool is not self.tools[0]])
+
+    def _tool(self) -> BaseTool:
+        def recall(pattern_or_index: _Asked, runtime: ToolRuntime[Any, Any]) -> str:
+            thread = self._thread(runtime)
+            if thread is None or self._archive is None:
+                return "Nothing is kept of this conversation: it runs without a thread id."
+            # An archive holds secrets as they were.
+            flags = ["--redact"] if self._flags.get("redact") else []
+            return _recall.recalled(_recall.archive_of(self._archive, thread), pattern_or_index, flags)
+
+        async def arecall(pattern_or_index: _Asked, runtime: ToolRuntime[Any, Any]) -> str:
+            return await asyncio.to_thread(recall, pattern_or_index, runtime)
+
+        return StructuredTool.from_function(recall, arecall, name=_recall.NAME, description=_recall.DESCRIPTION)
+
+    def _thread(self, runtime: Any) -> str | None:
+        """Returns the id of the thread that runs, and warns once where one with an archive has none."""
+        thread = getattr(getattr(runtime, "execution_info", None), "thread_id", None)
+        if thread in (None, "") and _recall.THREAD in (self._archive or "") and not self._is_warned:
+            self._is_warned = True
+            _log.warning("archive: the agent runs without a thread id, so nothing is kept of what is cut away")
+        return None if thread in (None, "") else str(thread)
+
+    def _update(
+        self, state: AgentState[Any], thread: str | None, ask: Callable[[str], str] | None
+    ) -> dict[str, Any] | None:
         if self.model is not None and ask is not None:
             ask = _named(ask, self.model)
-        with self._flags_of_a_run() as flags:
+        with self._flags_of_a_run(thread) as flags:
             if self._manager is not None and _is_of_another(state["messages"], self._manager) and "for_" not in flags:
                 # The presets do not trigger by tokens that another provider reported than that of the model.
                 flags = {"for": _ANOTHER} | flags
@@ -146,14 +209,20 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
         return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *compaction.messages]}
 
     @contextlib.contextmanager
-    def _flags_of_a_run(self) -> Iterator[dict[str, Any]]:
+    def _flags_of_a_run(self, thread: str | None) -> Iterator[dict[str, Any]]:
+        flags = self._flags
+        if self._archive is not None:
+            is_kept = thread is not None or _recall.THREAD not in self._archive
+            flags = flags | (
+                {"archive": _recall.archive_of(self._archive, thread)} if is_kept else {"archive_note": None}
+            )
         if self._summary_prompt is None:
-            yield self._flags
+            yield flags
             return
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "prompt.txt")
             path.write_text(self._summary_prompt, "utf-8")
-            yield self._flags | {"prompt_file": path}
+            yield flags | {"prompt_file": path}
 
     def _ask(self, prompt: str) -> str:
         return str(cast(BaseChatModel, self.model).with_retry().invoke(prompt, _CONFIG).text)

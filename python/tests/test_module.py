@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
@@ -28,6 +29,8 @@ from tcompact import (
     compact,
     plan,
     repair,
+    search,
+    show,
 )
 
 LONG = "Look at the whole file and say what is in it. " * 20
@@ -292,6 +295,39 @@ class Summarizing(unittest.TestCase):
     def test_a_command_and_its_failure(self) -> None:
         done = compact(chat(), keep="messages:4", summarizer_cmd=f"echo '{NOTES}'", ledger="off")
         self.assertEqual(done.summary, NOTES)
+
+
+class LookingUp(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.archive = Path(folder.name, "it's cut.jsonl")
+        self.messages = chat()
+        self.short = compact(self.messages, keep="messages:4", archive=self.archive, focus="-- the reader's $HOME")
+
+    def test_what_was_cut_is_found_and_shown_as_it_was(self) -> None:
+        found = search("Answer [13]", self.archive)
+        self.assertEqual([one["index"] for one in found], ["1:16", "1:8"])
+        self.assertEqual((found[0]["source"], found[0]["role"]), (str(self.archive), "assistant"))
+        self.assertTrue(any(line["match"] and "Answer 3" in line["text"] for line in found[0]["lines"]))
+        self.assertEqual(show(self.archive, found[0]["index"]), [self.messages[16]])
+        self.assertEqual(show(str(self.archive), [1, "1:3", "5..7"]), [self.messages[at] for at in (1, 3, 5, 6)])
+        self.assertEqual(show(self.archive, 2), self.messages[2:3])
+        with self.assertLogs("tcompact", "WARNING"):
+            self.assertEqual(len(search("Question", str(self.archive), self.archive, limit=3)), 3)
+        self.assertEqual(search("-- no such words", self.archive), [])
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            file.write(json.dumps(self.short.messages))
+            file.flush()
+            self.assertEqual(show(file.name, "1:2", archive=self.archive), self.messages[2:3])
+            self.assertEqual(search("Answer 5", file.name)[0]["index"], str(len(self.short.messages) - 1))
+
+    def test_errors_are_the_programs_sentences(self) -> None:
+        self.assertRaisesRegex(UsageError, r"a\(", search, "a(", self.archive)
+        self.assertRaisesRegex(InputError, "none.jsonl", search, "a", "none.jsonl")
+        self.assertRaisesRegex(TcompactError, "99", show, self.archive, 99)
+        self.assertRaisesRegex(UsageError, "json: this flag", search, "a", self.archive, json=True)
+        self.assertRaisesRegex(UsageError, "show: this flag", compact, chat(), show=1)
 
 
 class Sdks(unittest.TestCase):

@@ -30,7 +30,7 @@ use crate::compact::context::CompactionContext;
 use crate::compact::decide::Planned;
 use crate::compact::event::CompactionEvent;
 use crate::compact::masking::{edited, redactor};
-use crate::compact::message::{introduced, message_tokens, note};
+use crate::compact::message::{introduced, message_tokens, note, whole_text};
 use crate::compact::no_summary::NoSummary;
 use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
 use crate::digest;
@@ -94,6 +94,13 @@ pub(crate) struct Summary {
     pub(crate) saved: u64,
     /// The message, or the text beside the messages.
     pub(crate) placed: Placed,
+}
+
+impl Summary {
+    /// Returns the text of the message in a transcript: the summary, and the words around it.
+    pub(crate) fn message(&self, transcript: &Transcript<'_>) -> Option<String> {
+        whole_text(transcript, &self.placed)
+    }
 }
 
 /// The outcome of asking for a summary.

@@ -47,7 +47,7 @@ impl Task<'_> {
                 || self.masked_places(at).is_some()
                 || self.repaired && self.policy.emit == Emit::Update;
             if !has_update {
-                updates.extend(self.summary_line(None));
+                updates.extend(self.summary_line(transcript, None));
                 if self.policy.emit == Emit::Update {
                     updates.push_str(&langgraph::no_update());
                 }
@@ -60,7 +60,7 @@ impl Task<'_> {
                 let update = langgraph::update(transcript, plan, placed, edits);
                 updates.push_str(&if self.is_shown() { sanitize_json(&update) } else { update });
             }
-            updates.extend(self.summary_line(Some(&compaction)));
+            updates.extend(self.summary_line(transcript, Some(&compaction)));
             changed.push((at, ChangedConversation::new(transcript, source, compaction)));
         }
         let mut edits = edits_of(changed.iter().map(|(_, one)| one));
@@ -91,7 +91,7 @@ impl Task<'_> {
     }
 
     /// Returns the output for a conversation with `--emit summary`; nothing with another `--emit`.
-    fn summary_line(&self, compaction: Option<&Compaction<'_>>) -> Option<String> {
+    fn summary_line(&self, transcript: &Transcript<'_>, compaction: Option<&Compaction<'_>>) -> Option<String> {
         if self.policy.emit != Emit::Summary {
             return None;
         }
@@ -101,7 +101,8 @@ impl Task<'_> {
             (false, Some((_, summary))) => format!("{}\n", self.readable(&self.emitted(summary)).trim_end()),
             (true, None) => "null\n".to_owned(),
             (true, Some((compaction, summary))) => {
-                json::summary(&compaction.plan, &self.emitted(summary), summary.tokens)
+                let message = summary.message(transcript).unwrap_or_default();
+                json::summary(&compaction.plan, &self.emitted(summary), &message, summary.tokens)
             }
         })
     }

@@ -258,9 +258,10 @@ impl<'r> Count<'r> {
     }
 }
 
-/// Returns the object of `--emit summary --json` as a line.
-pub(crate) fn summary(plan: &Plan, text: &str, tokens: u64) -> String {
-    let object = json!({"text": text, "cutoff": plan.cutoff, "pinned": plan.pinned, "tokens": tokens});
+/// Returns the object of `--emit summary --json` as a line: with the text of a summary, and that of its message.
+pub(crate) fn summary(plan: &Plan, text: &str, message: &str, tokens: u64) -> String {
+    let object =
+        json!({"text": text, "message": message, "cutoff": plan.cutoff, "pinned": plan.pinned, "tokens": tokens});
     json_line(&object)
 }
 

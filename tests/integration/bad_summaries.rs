@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use crate::program::{FIXTURES, Run, path, run, tcompact};
 use crate::server::{Server, at_length, completion};
 
@@ -115,7 +117,9 @@ fn an_emitted_summary_can_stand_in_a_fence() {
     for more in [&[][..], &["--summary-prefix", "So far:"], &["--json"], &["--ledger", "off"], &["--accept", "any"]] {
         let emitted = compact(&command, &[&["--emit", "summary"], more].concat());
         assert!(emitted.code == 0 && emitted.stdout.contains(escaped), "{more:?}: {emitted:?}");
-        let seen = emitted.stdout.to_lowercase();
+        // Of the object, this is the text; its message has the fence already.
+        let object = serde_json::from_str::<Value>(&emitted.stdout).unwrap_or_default();
+        let seen = object["text"].as_str().unwrap_or(&emitted.stdout).to_lowercase();
         assert!(!seen.contains("</summary") && !seen.contains("<summary>"), "{more:?}: {emitted:?}");
     }
     for preset in ["langchain", "tongyi", "synaptic"] {

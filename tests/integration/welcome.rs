@@ -163,6 +163,11 @@ fn the_summary_alone() {
     assert_eq!((&object["cutoff"], &object["pinned"]), (&51.into(), &serde_json::json!([0])));
     assert!(object["tokens"].as_u64().is_some_and(|tokens| tokens <= 1024), "{}", object["tokens"]);
     assert!(text.stdout.starts_with("## The user, in order"), "nothing stands around it: {}", text.stdout);
+    let result: Value = serde_json::from_str(&with(&["--keep", "messages:10", SESSION]).stdout).expect("JSON");
+    assert_eq!(
+        object["message"], result["messages"][1]["content"],
+        "the text of the message, with the words around it"
+    );
     let nothing = ["--keep", "messages:100", "--emit", "summary", "-q"];
     assert_eq!(with(&[&nothing[..], &[SESSION]].concat()).stdout, "");
     assert_eq!(with(&[&nothing[..], &["--json", SESSION]].concat()).stdout, "null\n");

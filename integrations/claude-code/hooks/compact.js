@@ -3,23 +3,34 @@
 // What stays unchanged, and how long the summary may be. Other settings come from tcompact's config file.
 const FLAGS = ["--keep", "tokens:20k", "--summary-tokens", "3072"];
 const TIMEOUT_MS = 120_000;
+// The archive is for the user's eyes alone. The arguments are no text of the shell.
+const PRIVATE = ["/bin/sh", "-c", 'umask 077 && exec tcompact "$@"', "sh"];
 
 export function register(on) {
   on("session.compact", async ($, e, next) => {
-    // Only a model can follow the words behind `/compact`.
-    if (e.instructions) return next(e);
+    // tcompact takes a moment. A summary in advance would be archived too, and perhaps never used.
+    if (e.trigger === "precompute") return { skip: "tcompact prepares nothing" };
     try {
       const { history, sources } = chat(e.messages);
-      const command = ["tcompact", "--from", "openai-chat", "--emit", "summary", "--json", ...FLAGS];
+      const program = (await $.env.get("OS")) === "Windows_NT" ? ["tcompact"] : PRIVATE;
+      const command = [...program, "--from", "openai-chat", "--emit", "summary", "--json", ...FLAGS];
+      // What the user typed behind `/compact`.
+      if (e.instructions?.trim()) command.push(`--focus=${e.instructions.trim()}`);
+      // What is cut away stays in a file of the session, where the summary says how to find it.
+      const home = (await $.env.get("HOME")) || (await $.env.get("USERPROFILE"));
+      const named = await $.env.get("XDG_STATE_HOME");
+      const state = named?.startsWith("/") ? named : home && `${home}/.local/state`;
+      if (state && !(await $.env.get("TCOMPACT_NO_ARCHIVE"))) {
+        const name = [await $.session.id(), e.agentId].join(".").replace(/[^\w.-]/g, "_").replace(/\.$/, "");
+        command.push("--archive", `${state}/tcompact/claude-code/${name}.jsonl`);
+      }
       // Not in the project's directory: it can hold a program of this name, and PATH or Windows can look there.
       const done = await $.process.run(command, { cwd: "/", stdin: JSON.stringify(history), timeoutMs: TIMEOUT_MS });
       const summary = done.exitCode === 0 ? JSON.parse(done.stdout) : null;
-      if (!summary?.text) throw new Error(done.stderr || `exit code ${done.exitCode}`);
+      if (!summary?.message) throw new Error(done.stderr || `exit code ${done.exitCode}`);
       const start = beginning(e.messages, sources[summary.cutoff] ?? 0);
       if (start === 0) throw new Error("no place to cut");
-      // In this form, the next compaction carries the summary on.
-      const text = `Here is a summary of the conversation to date:\n\n<summary>\n${summary.text}\n</summary>`;
-      return { messages: [{ role: "user", text, toolUses: [] }, ...e.messages.slice(start)] };
+      return { messages: [{ role: "user", text: summary.message, toolUses: [] }, ...e.messages.slice(start)] };
     } catch (error) {
       const reason = String(error?.message ?? error).trim().split("\n")[0].replace(/^tcompact: /, "");
       $.ui.log(`tcompact: ${reason}; Claude Code compacts the session itself`);
