@@ -43,3 +43,25 @@ pub(crate) fn ascii_pattern(text: &str) -> bytes::Regex {
     let built = bytes::RegexBuilder::new(&format!("(?-u){text}")).dfa_size_limit(MOST_STATES).build();
     built.expect("a pattern of the program")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_in_a_pattern_points_to_its_place() {
+        for (text, at) in [
+            ("(a", "^"),
+            ("ab[z-", "  ^"),
+            ("日本(?<x", "    ^^^^"),
+            ("a{2,1}", " ^^^^^"),
+            ("a\n(b", "^^^^"),
+            (r"\p{Nothing}", "^^^^^^^^^^^"),
+        ] {
+            let wrong = typed(text, |builder| builder).expect_err(text);
+            assert_eq!(wrong.draw(text)[1].strip_prefix("  "), Some(at), "{text}: {wrong}");
+            assert!(wrong.corrected(text).is_some_and(|example| Regex::new(&example).is_ok()), "{text}");
+        }
+        assert!(typed("x{1000}{1000}{1000}", |builder| builder).is_err(), "it is too large");
+    }
+}

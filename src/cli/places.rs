@@ -55,7 +55,12 @@ impl FromStr for Places {
     fn from_str(text: &str) -> Result<Self, Diagnostic> {
         let (mut places, mut start) = (Vec::new(), 0);
         for part in text.split(',') {
-            places.push(place(part).map_err(|wrong| wrong.in_part(start, part.len()).example("2:17"))?);
+            let example = part
+                .replace(['[', '~', ']'], "")
+                .trim()
+                .parse()
+                .map_or("2:17".to_owned(), |index: usize| format!("#1:{index}"));
+            places.push(place(part).map_err(|wrong| wrong.in_part(start, part.len()).example(example))?);
             start += part.len() + 1;
         }
         Ok(Places(places))
@@ -91,4 +96,47 @@ fn one(text: &str) -> Option<(Origin, usize)> {
         }
     };
     Some((origin, index.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_read_as_they_are_printed() {
+        for (text, printed) in [
+            ("12", "12"),
+            ("[12]", "12"),
+            ("2:17", "2:17"),
+            ("[2:17]", "2:17"),
+            ("#3:4", "#3:4"),
+            ("[#3.2:4..9]", "#3.2:4..9"),
+            ("2:3..9", "2:3..9"),
+            ("[3..19], [22]", "3..19,22"),
+            ("2:3..2:9,#1:0", "2:3..9,#1:0"),
+            ("9..3", "9..3"),
+        ] {
+            let Places(places) = text.parse().unwrap_or_else(|wrong| panic!("{text}: {wrong}"));
+            assert_eq!(places.iter().map(Place::to_string).collect::<Vec<_>>().join(","), printed, "{text}");
+        }
+        for text in [
+            "",
+            "x",
+            "-1",
+            "2:",
+            ":2",
+            "#:2",
+            "#2",
+            "1:2:3",
+            "1:2..3:4",
+            "1..",
+            "..2",
+            "1,,2",
+            "[~12]",
+            "18446744073709551616",
+        ] {
+            assert!(text.parse::<Places>().is_err(), "{text}");
+        }
+        assert!(usize::MAX.to_string().parse::<Places>().is_err(), "nothing is behind it");
+    }
 }
