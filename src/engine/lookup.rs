@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::cli::places::Origin;
+use crate::cli::places::PlaceOrigin;
 use crate::compact::CompactionPolicy;
 use crate::exit::Failure;
 use crate::files::input::{self, Input, LineReader, Opened, ReadOptions};
@@ -30,12 +30,12 @@ use crate::engine::read::{json, read};
 use crate::engine::records::{RecordLines, RecordMessages, is_record};
 
 /// Messages that were read together: a transcript, or a record of an archive.
-pub(super) struct Part<'p, 'a> {
+pub(super) struct ReadPart<'p, 'a> {
     pub(super) messages: &'p [Message<'a>],
     /// What holds them: a record, or a transcript as one without a round and indices.
     pub(super) record: &'p RecordMessages<'p>,
     /// What names them whatever else the file holds.
-    pub(super) origin: Origin,
+    pub(super) origin: PlaceOrigin,
     /// Whether another record, of this archive or one before it, is the same to the byte.
     pub(super) is_copy: bool,
     results: OnceCell<Vec<PairedResult>>,
@@ -44,13 +44,13 @@ pub(super) struct Part<'p, 'a> {
 /// A message that was found.
 pub(super) struct Found {
     pub(super) round: u32,
-    pub(super) origin: Origin,
+    pub(super) origin: PlaceOrigin,
     pub(super) index: usize,
     pub(super) role: String,
     pub(super) tool: Option<String>,
 }
 
-impl Part<'_, '_> {
+impl ReadPart<'_, '_> {
     /// Returns the index of a message in its transcript.
     pub(super) fn index(&self, at: usize) -> usize {
         self.record.indices.get(at).copied().unwrap_or(at)
@@ -100,7 +100,7 @@ pub(super) struct Contents {
 
 /// What is known of a transcript or a record without its messages.
 pub(super) struct KnownPart {
-    pub(super) origin: Origin,
+    pub(super) origin: PlaceOrigin,
     /// The conversation that a record is of.
     pub(super) source: String,
     /// The first index, and the one behind the last.
@@ -109,7 +109,7 @@ pub(super) struct KnownPart {
 }
 
 impl Contents {
-    fn add(&mut self, part: &Part<'_, '_>) {
+    fn add(&mut self, part: &ReadPart<'_, '_>) {
         let RecordMessages { source, round, original_sha256, result_sha256, messages, .. } = part.record;
         let of_round = self.parts.entry(*round).or_default();
         // A run that repairs a text writes a record of that too. The places in its digest are those of the last one.
@@ -126,10 +126,10 @@ impl Contents {
     }
 
     /// Returns the shortest name of a part.
-    fn origin(&self, round: u32, origin: Origin) -> Origin {
+    fn origin(&self, round: u32, origin: PlaceOrigin) -> PlaceOrigin {
         match self.of(round) {
-            [only] if only.origin == origin && !self.is_archive => Origin::Last,
-            [only] if only.origin == origin && round > 0 => Origin::Round(round),
+            [only] if only.origin == origin && !self.is_archive => PlaceOrigin::Last,
+            [only] if only.origin == origin && round > 0 => PlaceOrigin::Round(round),
             _ => origin,
         }
     }
@@ -151,7 +151,7 @@ impl Contents {
 }
 
 /// Takes the messages of a file part by part.
-pub(super) type Visit<'v> = &'v mut dyn FnMut(&Part<'_, '_>, &mut Masks);
+pub(super) type Visit<'v> = &'v mut dyn FnMut(&ReadPart<'_, '_>, &mut Masks);
 
 /// Masks secrets, if the user asks for it.
 pub(super) struct Masks(Option<Redactor>);
@@ -219,8 +219,8 @@ impl<'s> Lookup<'s> {
                 messages: transcript.messages.iter().map(|message| Cow::Borrowed(message.json.raw())).collect(),
                 ..RecordMessages::default()
             };
-            let line = transcript.line.map(|line| Origin::Line(line, transcript.nth_of_line));
-            self.take(&record, line.unwrap_or(Origin::Last), false, contents, visit);
+            let line = transcript.line.map(|line| PlaceOrigin::Line(line, transcript.nth_of_line));
+            self.take(&record, line.unwrap_or(PlaceOrigin::Last), false, contents, visit);
         }
         Ok(())
     }
@@ -232,7 +232,7 @@ impl<'s> Lookup<'s> {
             let is_read = if let Ok(record) = serde_json::from_str(line) {
                 let is_copy = !self.seen.insert(sha256(without_end(line.as_bytes())));
                 contents.is_archive = true;
-                self.take(&record, Origin::Line(place.line, 1), is_copy, contents, visit)
+                self.take(&record, PlaceOrigin::Line(place.line, 1), is_copy, contents, visit)
             } else {
                 let (text, lines_before) = (line.to_owned(), place.line - 1);
                 let input = Input { name: name.clone(), text, as_lines: true, lines_before, ..Input::default() };
@@ -252,7 +252,7 @@ impl<'s> Lookup<'s> {
     fn take(
         &mut self,
         record: &RecordMessages<'_>,
-        origin: Origin,
+        origin: PlaceOrigin,
         is_copy: bool,
         contents: &mut Contents,
         visit: Visit<'_>,
@@ -269,7 +269,7 @@ impl<'s> Lookup<'s> {
         list.push(']');
         let Some((format, source)) = by_name(&record.format).zip(Source::of(&list).ok()) else { return false };
         let messages = framing::messages(&source, format).unwrap_or_default();
-        let part = Part { messages: &messages, record, origin, is_copy, results: OnceCell::new() };
+        let part = ReadPart { messages: &messages, record, origin, is_copy, results: OnceCell::new() };
         let is_whole = messages.len() == record.messages.len();
         if is_whole && !is_copy {
             contents.add(&part);

@@ -8,7 +8,7 @@ use anyhow::Result;
 use regex::Regex;
 use serde_json::json;
 
-use crate::cli::places::Origin;
+use crate::cli::places::PlaceOrigin;
 use crate::events::Event;
 use crate::exit::Exit;
 use crate::files::output;
@@ -19,7 +19,7 @@ use crate::settings::{LookupSettings, Volume};
 use crate::summary::inline_data::without_data;
 
 use crate::engine::listeners::notify;
-use crate::engine::lookup::{Contents, Found, Lookup, Masks, Part, files, name};
+use crate::engine::lookup::{Contents, Found, Lookup, Masks, ReadPart, files, name};
 
 /// The most matching lines of one message that are shown.
 const MOST_LINES: usize = 20;
@@ -100,7 +100,7 @@ pub(super) fn search(settings: &LookupSettings, pattern: &Regex) -> Result<Exit>
 }
 
 impl Hits<'_> {
-    fn add(&mut self, part: &Part<'_, '_>, masks: &mut Masks) {
+    fn add(&mut self, part: &ReadPart<'_, '_>, masks: &mut Masks) {
         let messages = part.messages.iter().enumerate().filter(|_| !part.is_copy);
         for (at, message) in messages {
             let text = masks.text(message);
@@ -130,7 +130,7 @@ impl Hit {
             let lines: Vec<_> = lines.iter().map(line).collect();
             let Found { role, tool, .. } = found;
             let mut row = json!({"source": file, "index": place, "role": role, "tool": tool, "lines": lines});
-            if let (false, Origin::Line(line, _)) = (contents.is_archive, found.origin) {
+            if let (false, PlaceOrigin::Line(line, _)) = (contents.is_archive, found.origin) {
                 row["line"] = line.into();
             }
             if *more > 0 {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     fn found(tool: String) -> Found {
-        Found { round: 2, origin: Origin::Line(1, 1), index: 17, role: "tool".to_owned(), tool: Some(tool) }
+        Found { round: 2, origin: PlaceOrigin::Line(1, 1), index: 17, role: "tool".to_owned(), tool: Some(tool) }
     }
 
     /// The lines as the most generous reader splits them.

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::advice::Advice;
-use crate::cli::places::{Origin, Place};
+use crate::cli::places::{MessagePlace, PlaceOrigin};
 use crate::events::Event;
 use crate::exit::{Exit, Failure};
 use crate::files::output;
@@ -16,7 +16,7 @@ use crate::tokens::Counter;
 use crate::wording::{grouped, readable_source};
 
 use crate::engine::listeners::notify;
-use crate::engine::lookup::{Contents, Found, Lookup, Part, name, named};
+use crate::engine::lookup::{Contents, Found, Lookup, ReadPart, name, named};
 
 /// The most records or conversations that an error lists.
 const MOST_LISTED: usize = 8;
@@ -25,7 +25,7 @@ const MOST_LISTED: usize = 8;
 ///
 /// # Errors
 /// A place has no message, or several; the file cannot be read.
-pub(super) fn show(settings: &LookupSettings, places: &[Place]) -> Result<Exit> {
+pub(super) fn show(settings: &LookupSettings, places: &[MessagePlace]) -> Result<Exit> {
     let (arguments, paths) = (&settings.arguments, &settings.input.paths);
     // Beside an archive, a transcript is what was kept.
     if paths.len() > 1 + usize::from(arguments.archive.is_some()) {
@@ -68,30 +68,30 @@ pub(super) fn show(settings: &LookupSettings, places: &[Place]) -> Result<Exit> 
 }
 
 /// Whether a place can name messages of a part.
-fn may_mean(place: &Place, part: &Part<'_, '_>) -> bool {
+fn may_mean(place: &MessagePlace, part: &ReadPart<'_, '_>) -> bool {
     match place.origin {
-        Origin::Line(..) => place.origin == part.origin,
-        Origin::Round(round) => round == part.record.round && !part.is_copy,
-        Origin::Last => !part.is_copy,
+        PlaceOrigin::Line(..) => place.origin == part.origin,
+        PlaceOrigin::Round(round) => round == part.record.round && !part.is_copy,
+        PlaceOrigin::Last => !part.is_copy,
     }
 }
 
 /// Returns those of some messages that a place means.
 fn meant(
-    place: &Place,
+    place: &MessagePlace,
     mut found: Vec<(Found, String)>,
     contents: &Contents,
     name: &str,
 ) -> Result<Vec<(Found, String)>> {
     let round = match place.origin {
-        Origin::Last => Some(contents.last),
-        Origin::Round(round) if contents.is_archive => Some(round),
-        Origin::Round(_) | Origin::Line(..) => None,
+        PlaceOrigin::Last => Some(contents.last),
+        PlaceOrigin::Round(round) if contents.is_archive => Some(round),
+        PlaceOrigin::Round(_) | PlaceOrigin::Line(..) => None,
     };
     let known = round.map(|round| contents.of(round));
     let why = match known {
         Some(several @ [_, .., last]) => {
-            let one = |origin| Place { origin, ..place.clone() }.to_string();
+            let one = |origin| MessagePlace { origin, ..place.clone() }.to_string();
             let of = |source: &str| if source.is_empty() { String::new() } else { format!(" of {source}") };
             let all = several.iter().map(|part| one(part.origin) + &of(&part.source)).collect();
             let what = if contents.is_archive { "records of this round" } else { "conversations" };
@@ -101,7 +101,7 @@ fn meant(
             return Err(Failure::usage(why).about("show").try_next(advice).into());
         }
         _ if place.end <= place.first => "the range is empty, as its end is not part of it",
-        _ if matches!(place.origin, Origin::Round(_)) && !contents.is_archive => {
+        _ if matches!(place.origin, PlaceOrigin::Round(_)) && !contents.is_archive => {
             "only an archive has rounds, and --archive FILE names one"
         }
         Some([only]) => {

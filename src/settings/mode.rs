@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use regex::Regex;
 
-use crate::cli::places::{Place, Places};
+use crate::cli::places::{MessagePlace, Places};
 use crate::cli::{CliArguments, Generated, Table, When};
 use crate::presets;
 use crate::settings::layers::CommandLine;
@@ -25,7 +25,7 @@ pub(crate) enum Mode {
     /// Search archives and transcripts.
     Search(Box<LookupSettings>, Regex),
     /// Show messages of an archive or a transcript.
-    Show(Box<LookupSettings>, Vec<Place>),
+    Show(Box<LookupSettings>, Vec<MessagePlace>),
     /// Work on conversations.
     Conversations(Box<Settings>),
 }

@@ -106,7 +106,7 @@ mod tests {
             (
                 "openai-chat",
                 r#"{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,eA=="}}]}"#,
-                "[image_url, 76 bytes]\n",
+                "[image_url, 69 bytes]\n",
             ),
         ] {
             let source = format!("[{message}]");
