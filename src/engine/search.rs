@@ -249,14 +249,14 @@ mod tests {
             let drawn = hit.draw(&file, &Contents::default(), false);
             let is_content = |line: &&str| line.starts_with("  ") || line.starts_with("> ");
             let drawn = drawn.strip_suffix('\n').expect("a line end");
-            prop_assert!(lines(drawn)[1..].iter().all(|line| is_content(&line)), "{:?}", drawn);
+            prop_assert!(lines(drawn)[1..].iter().all(is_content), "{:?}", drawn);
             let json = hit.draw(&file, &Contents::default(), true);
             prop_assert_eq!(lines(&json).len(), 2, "{:?}", json);
             let shown = crate::engine::show::drawn(&hit.found, "2:17", &text, tokens);
             let shown = shown.strip_suffix('\n').expect("a line end");
             let lines = lines(shown);
             let last = usize::from(lines.last().is_some_and(|line| line.starts_with("[2:17] … ")));
-            prop_assert!(lines[1..lines.len() - last].iter().all(|line| is_content(&line)), "{:?}", shown);
+            prop_assert!(lines[1..lines.len() - last].iter().all(is_content), "{:?}", shown);
         }
     }
 
