@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use regex::{Regex, RegexBuilder};
 use unicode_width::UnicodeWidthChar;
 
 use crate::sanitize::is_control;
@@ -141,6 +142,33 @@ pub(crate) fn abbreviated<'n>(word: &str, names: impl IntoIterator<Item = &'n st
     found.next().filter(|_| found.next().is_none())
 }
 
+/// Builds a pattern that the user typed, as `build` wants it. An error points to its place.
+///
+/// # Errors
+/// It is not a regular expression.
+pub(crate) fn typed_pattern(
+    text: &str,
+    build: impl Fn(&mut RegexBuilder) -> &mut RegexBuilder,
+) -> Result<Regex, Diagnostic> {
+    build(&mut RegexBuilder::new(text)).build().map_err(|error| {
+        // The last line of the library's message says what is wrong, and one before it has carets under the place.
+        let message = error.to_string();
+        let what = message.lines().last().unwrap_or_default().trim().trim_start_matches("error: ");
+        let diagnostic = Diagnostic::new(format!("`{text}` is not a regular expression: {what}"));
+        let is_caret_line = |line: &&str| line.contains('^') && line.chars().all(|c| matches!(c, ' ' | '^'));
+        let carets = message.lines().find(is_caret_line).and_then(|line| line.get(INDENT..));
+        let Some(carets) = carets.filter(|_| !text.contains('\n')) else {
+            return diagnostic.example(regex::escape(text));
+        };
+        let place = |column: usize| text.char_indices().nth(column).map_or(text.len(), |(at, _)| at);
+        let first = carets.find('^').unwrap_or_default();
+        diagnostic.at(place(first)..place(carets.len())).example(regex::escape(text))
+    })
+}
+
+/// How far the library's message indents a pattern and the carets under it.
+const INDENT: usize = 4;
+
 /// Quotes a word for a shell.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=:,./%+@".contains(c);
@@ -201,5 +229,22 @@ mod tests {
         assert_eq!(nearest("bogus", ["messages", "tokens"]), None);
         assert_eq!(quoted("tokens:4k"), "tokens:4k");
         assert_eq!(quoted("match:a b'c"), r"'match:a b'\''c'");
+    }
+
+    #[test]
+    fn an_error_in_a_pattern_points_to_its_place() {
+        for (text, at) in [
+            ("(a", "^"),
+            ("ab[z-", "  ^"),
+            ("日本(?<x", "        ^"),
+            ("日本[z-a]", "     ^^^"),
+            ("a\n(b", "^^^^"),
+            (r"\p{Nothing}", "^^^^^^^^^^^"),
+        ] {
+            let wrong = typed_pattern(text, |builder| builder).expect_err(text);
+            assert_eq!(wrong.draw(text)[1].strip_prefix("  "), Some(at), "{text}: {wrong}");
+            assert!(wrong.corrected(text).is_some_and(|example| Regex::new(&example).is_ok()), "{text}");
+        }
+        assert!(typed_pattern("x{1000}{1000}{1000}", |builder| builder).is_err(), "it is too large");
     }
 }

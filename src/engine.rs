@@ -65,8 +65,8 @@ pub(crate) fn run(mode: &Mode) -> Result<Exit> {
         Mode::List(table) => output::print(&tables::draw(*table)).map(|()| Exit::Success),
         Mode::Generate(generated) => output::print(generated.file().1).map(|()| Exit::Success),
         Mode::Restore(settings) => restore(settings),
-        Mode::Search(lookup, search) => search::search(lookup, search),
-        Mode::Show(lookup, show) => show::show(lookup, show),
+        Mode::Search(settings, pattern) => search::search(settings, pattern),
+        Mode::Show(settings, places) => show::show(settings, places),
         Mode::Conversations(settings) => process_inputs(settings),
     }
 }

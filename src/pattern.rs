@@ -1,38 +1,12 @@
 //! The regular expressions of the program.
 
-use regex::{Regex, RegexBuilder, bytes};
-
-use crate::diagnostic::Diagnostic;
+use regex::{Regex, bytes};
 
 /// Builds a pattern of ours. One that does not compile is a bug, and code that masks or checks must not go on without
 /// it.
 pub(crate) fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a pattern of the program")
 }
-
-/// Builds a pattern that the user typed, as `build` wants it. An error points to its place.
-///
-/// # Errors
-/// It is not a regular expression.
-pub(crate) fn typed(text: &str, build: impl Fn(&mut RegexBuilder) -> &mut RegexBuilder) -> Result<Regex, Diagnostic> {
-    build(&mut RegexBuilder::new(text)).build().map_err(|error| {
-        // The last line of the library's message says what is wrong, and one before it has carets under the place.
-        let message = error.to_string();
-        let what = message.lines().last().unwrap_or_default().trim().trim_start_matches("error: ");
-        let diagnostic = Diagnostic::new(format!("`{text}` is not a regular expression: {what}"));
-        let is_caret_line = |line: &&str| line.contains('^') && line.chars().all(|c| matches!(c, ' ' | '^'));
-        let carets = message.lines().find(is_caret_line).and_then(|line| line.get(INDENT..));
-        let Some(carets) = carets.filter(|_| !text.contains('\n')) else {
-            return diagnostic.example(regex::escape(text));
-        };
-        let place = |column: usize| text.char_indices().nth(column).map_or(text.len(), |(at, _)| at);
-        let first = carets.find('^').unwrap_or_default();
-        diagnostic.at(place(first)..place(carets.len())).example(regex::escape(text))
-    })
-}
-
-/// How far the library's message indents a pattern and the carets under it.
-const INDENT: usize = 4;
 
 /// The most memory for the states of a pattern of many alternatives; with the default, its states are forgotten all the
 /// time.

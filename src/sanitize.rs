@@ -111,16 +111,8 @@ pub(crate) fn reveal(text: &str) -> String {
 /// begin another line or hide. Tabs stay, and what only joins letters or picks the form of an emoji.
 pub(crate) fn reveal_line(line: &str) -> String {
     let stays = |c: char| matches!(c, '\t' | '\u{200c}'..='\u{200d}' | '\u{fe00}'..='\u{fe0f}');
-    let mut out = String::with_capacity(line.len());
-    for c in line.chars() {
-        if is_control(c) && !stays(c) {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-        } else {
-            out.push(c);
-        }
-    }
-    out
+    let spelled = |c: char| if is_control(c) && !stays(c) { c.escape_unicode().to_string() } else { c.to_string() };
+    line.chars().map(spelled).collect()
 }
 
 /// Removes the controls from a text, and puts it on one line. A file name can have line ends, but only tcompact begins

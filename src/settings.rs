@@ -40,7 +40,7 @@ use summarizer::{
     is_preview, may_request, open_cache, summarizer, unencrypted_host, unlisted_summarizer, with_provider,
 };
 
-pub(crate) use mode::{LookupSettings, Mode, RestoreSettings, SearchSettings, ShowSettings};
+pub(crate) use mode::{LookupSettings, Mode, RestoreSettings};
 pub(crate) use policy::archive_among;
 
 /// The checked settings for work on conversations, with a part for each module that reads them.

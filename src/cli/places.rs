@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 
 /// Where indices count from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Origin {
+pub(crate) enum PlaceOrigin {
     /// The transcript, or the last round of an archive.
     Last,
     /// A round of compaction.
@@ -17,28 +17,28 @@ pub(crate) enum Origin {
     Line(usize, usize),
 }
 
-impl Origin {
+impl PlaceOrigin {
     /// Returns a place as `--search` prints it and `--show` takes it.
     pub(crate) fn place(self, index: impl fmt::Display) -> String {
         match self {
-            Origin::Last => index.to_string(),
-            Origin::Round(round) => format!("{round}:{index}"),
-            Origin::Line(line, 1) => format!("#{line}:{index}"),
-            Origin::Line(line, nth) => format!("#{line}.{nth}:{index}"),
+            PlaceOrigin::Last => index.to_string(),
+            PlaceOrigin::Round(round) => format!("{round}:{index}"),
+            PlaceOrigin::Line(line, 1) => format!("#{line}:{index}"),
+            PlaceOrigin::Line(line, nth) => format!("#{line}.{nth}:{index}"),
         }
     }
 }
 
 /// One message, or a range of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) origin: Origin,
+pub(crate) struct MessagePlace {
+    pub(crate) origin: PlaceOrigin,
     pub(crate) first: usize,
     /// The index behind the last one; it can be in front of the first, as the user typed it.
     pub(crate) end: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for MessagePlace {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.origin.place(self.first))?;
         if self.end == self.first + 1 { Ok(()) } else { write!(out, "..{}", self.end) }
@@ -47,7 +47,7 @@ impl fmt::Display for Place {
 
 /// The value of `--show`: places with commas between them, each with brackets or without.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Places(pub(crate) Vec<Place>);
+pub(crate) struct Places(pub(crate) Vec<MessagePlace>);
 
 impl FromStr for Places {
     type Err = Diagnostic;
@@ -55,14 +55,19 @@ impl FromStr for Places {
     fn from_str(text: &str) -> Result<Self, Diagnostic> {
         let (mut places, mut start) = (Vec::new(), 0);
         for part in text.split(',') {
-            places.push(place(part).map_err(|wrong| wrong.in_part(start, part.len()).example("2:17"))?);
+            let example = part
+                .replace(['[', '~', ']'], "")
+                .trim()
+                .parse()
+                .map_or("2:17".to_owned(), |index: usize| format!("#1:{index}"));
+            places.push(place(part).map_err(|wrong| wrong.in_part(start, part.len()).example(example))?);
             start += part.len() + 1;
         }
         Ok(Places(places))
     }
 }
 
-fn place(part: &str) -> Result<Place, Diagnostic> {
+fn place(part: &str) -> Result<MessagePlace, Diagnostic> {
     // An agent types a place as its digest prints it.
     let plain: String = part.chars().filter(|c| !matches!(c, '[' | ']' | ' ')).collect();
     if plain.starts_with('~') {
@@ -75,20 +80,63 @@ fn place(part: &str) -> Result<Place, Diagnostic> {
     let (origin, first) = one(first).ok_or_else(wrong)?;
     let end = match end.map(one) {
         None => first.checked_add(1),
-        Some(Some((of_end, end))) if of_end == Origin::Last || of_end == origin => Some(end),
+        Some(Some((of_end, end))) if of_end == PlaceOrigin::Last || of_end == origin => Some(end),
         Some(_) => None,
     };
-    Ok(Place { origin, first, end: end.ok_or_else(wrong)? })
+    Ok(MessagePlace { origin, first, end: end.ok_or_else(wrong)? })
 }
 
-fn one(text: &str) -> Option<(Origin, usize)> {
-    let Some((origin, index)) = text.split_once(':') else { return Some((Origin::Last, text.parse().ok()?)) };
+fn one(text: &str) -> Option<(PlaceOrigin, usize)> {
+    let Some((origin, index)) = text.split_once(':') else { return Some((PlaceOrigin::Last, text.parse().ok()?)) };
     let origin = match origin.strip_prefix('#') {
-        None => Origin::Round(origin.parse().ok()?),
+        None => PlaceOrigin::Round(origin.parse().ok()?),
         Some(line) => {
             let (line, nth) = line.split_once('.').unwrap_or((line, "1"));
-            Origin::Line(line.parse().ok()?, nth.parse().ok()?)
+            PlaceOrigin::Line(line.parse().ok()?, nth.parse().ok()?)
         }
     };
     Some((origin, index.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_read_as_they_are_printed() {
+        for (text, printed) in [
+            ("12", "12"),
+            ("[12]", "12"),
+            ("2:17", "2:17"),
+            ("[2:17]", "2:17"),
+            ("#3:4", "#3:4"),
+            ("[#3.2:4..9]", "#3.2:4..9"),
+            ("2:3..9", "2:3..9"),
+            ("[3..19], [22]", "3..19,22"),
+            ("2:3..2:9,#1:0", "2:3..9,#1:0"),
+            ("9..3", "9..3"),
+        ] {
+            let Places(places) = text.parse().unwrap_or_else(|wrong| panic!("{text}: {wrong}"));
+            assert_eq!(places.iter().map(MessagePlace::to_string).collect::<Vec<_>>().join(","), printed, "{text}");
+        }
+        for text in [
+            "",
+            "x",
+            "-1",
+            "2:",
+            ":2",
+            "#:2",
+            "#2",
+            "1:2:3",
+            "1:2..3:4",
+            "1..",
+            "..2",
+            "1,,2",
+            "[~12]",
+            "18446744073709551616",
+        ] {
+            assert!(text.parse::<Places>().is_err(), "{text}");
+        }
+        assert!(usize::MAX.to_string().parse::<Places>().is_err(), "nothing is behind it");
+    }
 }

@@ -6,8 +6,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use crate::compact::{Accept, ArchiveNote, Emit, OnError, Redaction};
-use crate::diagnostic::{Diagnostic, nearest};
-use crate::pattern::typed;
+use crate::diagnostic::{Diagnostic, nearest, typed_pattern};
 use crate::plan::size::{Size, whole};
 use crate::prune::Choice;
 use crate::rewrite::repair::Repair;
@@ -122,7 +121,7 @@ pub(super) fn results_rule(text: &str) -> Result<Choice, Diagnostic> {
 
 /// Parses `--search`: a pattern whose `^` and `$` are the ends of a line, as in other programs that search.
 pub(super) fn search_pattern(text: &str) -> Result<Regex, Diagnostic> {
-    typed(text, |builder| builder.multi_line(true).crlf(true))
+    typed_pattern(text, |builder| builder.multi_line(true).crlf(true))
 }
 
 /// The name of a tool.

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
 use anyhow::Result;
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 use crate::advice::Advice;
 use crate::exit::Failure;
@@ -117,41 +117,30 @@ fn not_a_file(missing: &Path, settings: &Settings) -> Option<Failure> {
     }
 }
 
-/// What is at a path in a directory.
-pub(super) enum Found {
-    File(PathBuf),
-    /// A link, which could lead out of the directory, or what else is not a file.
-    Other(PathBuf),
-    /// A path that cannot be searched, and why.
-    Unsearched(String, String),
-}
-
-/// Searches a directory in the order of names. Links in it are not followed.
-pub(super) fn below(root: &Path) -> impl Iterator<Item = Found> {
+/// Searches a directory in the order of names, without following links. What cannot be searched is a path and the reason.
+pub(super) fn below(root: &Path) -> impl Iterator<Item = Result<DirEntry, (String, String)>> {
     let is_own = |name: &str| name == OWN_FOLDER || is_unfinished(name);
     let found = WalkDir::new(root).sort_by_file_name().into_iter();
     let found = found.filter_entry(move |entry| entry.depth() == 0 || !is_own(&entry.file_name().to_string_lossy()));
-    found.filter_map(|entry| match entry {
-        Err(error) => {
+    found.map(|entry| {
+        entry.map_err(|error| {
             let path = error.path().unwrap_or(root).display().to_string();
-            let why = error.io_error().map_or_else(|| error.to_string(), reason);
-            Some(Found::Unsearched(path, why))
-        }
-        Ok(entry) if entry.file_type().is_dir() => None,
-        Ok(entry) if entry.file_type().is_file() => Some(Found::File(entry.into_path())),
-        Ok(entry) => Some(Found::Other(entry.into_path())),
+            (path, error.io_error().map_or_else(|| error.to_string(), reason))
+        })
     })
 }
 
 /// Adds the files of a directory.
 fn search(root: &Path, settings: &Settings, inputs: &mut Inputs) {
     let in_place = matches!(settings.output.destination, Destination::InPlace(_));
-    for found in below(root) {
-        match found {
-            Found::Unsearched(path, why) => inputs.unsearched.push((path, why)),
-            Found::Other(path) => inputs.passed_over.push(path),
-            Found::File(path) if in_place && is_copy(&path) => inputs.passed_over.push(path),
-            Found::File(path) => {
+    for entry in below(root) {
+        match entry {
+            Err(unsearched) => inputs.unsearched.push(unsearched),
+            Ok(entry) if entry.file_type().is_dir() => {}
+            Ok(entry) if !entry.file_type().is_file() => inputs.passed_over.push(entry.into_path()),
+            Ok(entry) if in_place && is_copy(entry.path()) => inputs.passed_over.push(entry.into_path()),
+            Ok(entry) => {
+                let path = entry.into_path();
                 let below = path.strip_prefix(root).unwrap_or(&path).to_owned();
                 inputs.add(&path, &below, false, settings);
             }

@@ -1,139 +1,157 @@
 //! What `--search` and `--show` read: the messages of transcripts, and those in the records of archives.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::cli::places::Origin;
+use crate::cli::places::PlaceOrigin;
+use crate::compact::CompactionPolicy;
 use crate::exit::Failure;
-use crate::files::input::{self, Input, InputPiece, LineReader, Opened, ReadOptions};
+use crate::files::input::{self, Input, LineReader, Opened, ReadOptions};
 use crate::hash::sha256;
+use crate::plan::size::Size;
 use crate::redact::Redactor;
 use crate::rewrite::restoring::without_end;
 use crate::sanitize::reveal_line;
 use crate::settings::LookupSettings;
 use crate::summary::history;
-use crate::transcript::formats::{Format, by_name};
+use crate::transcript::formats::by_name;
 use crate::transcript::framing;
 use crate::transcript::pairing::{self, PairedResult};
 use crate::transcript::source::Source;
 use crate::transcript::{Message, Role};
 use crate::wording::readable_source;
 
-use crate::engine::inputs::{Found, below};
-use crate::engine::read::{json, read_only};
-use crate::engine::records::{RecordLines, RecordMessages, UnreadableLines, is_record};
+use crate::engine::inputs::{Entry, below};
+use crate::engine::read::{json, read};
+use crate::engine::records::{RecordLines, RecordMessages, is_record};
 
 /// Messages that were read together: a transcript, or a record of an archive.
-pub(super) struct Part<'p, 'a> {
+pub(super) struct ReadPart<'p, 'a> {
     pub(super) messages: &'p [Message<'a>],
-    /// How its messages are named where nothing shorter names them.
-    pub(super) origin: Origin,
-    /// The record that holds them, in an archive.
-    pub(super) record: Option<&'p RecordMessages>,
-    /// Whether another record of the archive, or of one before it, is the same to the byte.
+    /// What holds them: a record, or a transcript as one without a round and indices.
+    pub(super) record: &'p RecordMessages<'p>,
+    /// What names them whatever else the file holds.
+    pub(super) origin: PlaceOrigin,
+    /// Whether another record, of this archive or one before it, is the same to the byte.
     pub(super) is_copy: bool,
     results: OnceCell<Vec<PairedResult>>,
 }
 
-impl Part<'_, '_> {
-    /// Returns the index of a message in the transcript that it is from.
+/// A message that was found.
+pub(super) struct Found {
+    pub(super) round: u32,
+    pub(super) origin: PlaceOrigin,
+    pub(super) index: usize,
+    pub(super) role: String,
+    pub(super) tool: Option<String>,
+}
+
+impl ReadPart<'_, '_> {
+    /// Returns the index of a message in its transcript.
     pub(super) fn index(&self, at: usize) -> usize {
-        self.record.and_then(|record| record.indices.get(at)).copied().unwrap_or(at)
+        self.record.indices.get(at).copied().unwrap_or(at)
     }
 
-    /// Returns the role of a message, `tool` for nothing but results; and the tools that it calls, or whose results it holds.
-    pub(super) fn speaker(&self, at: usize) -> (String, Option<String>) {
+    /// Describes a message: its role, which is `tool` for nothing but results, and the tools that it calls or whose results
+    /// it holds.
+    pub(super) fn found(&self, at: usize) -> Found {
         let message = &self.messages[at];
         let rest = message.rare_fields();
-        let answers = !message.results.is_empty() && message.role == Role::User && !message.is_user_turn();
+        let is_result = message.role == Role::User && !message.results.is_empty() && !message.is_user_turn();
         let role = match message.role {
-            _ if answers => "tool".into(),
-            Role::Other => rest.role_name.map_or("other".into(), |name| name.decode()),
-            role => role.openai_name().into(),
+            _ if is_result => Cow::Borrowed("tool"),
+            Role::Other => rest.role_name.map_or(Cow::Borrowed("other"), |name| name.decode()),
+            role => Cow::Borrowed(role.openai_name()),
         };
         let results = self.results.get_or_init(|| pairing::results(self.messages));
         let first = results.partition_point(|result| result.result.message < at);
         let results = results[first..].iter().take_while(|result| result.result.message == at);
-        let answered = results.filter_map(|result| result.call.map(|call| call.call_of(self.messages)));
-        let mut tools: Vec<String> = Vec::new();
-        let names = message.calls.iter().chain(answered).filter_map(|call| call.name);
+        let answered = results.filter_map(|result| Some(result.call?.call_of(self.messages)));
+        let called = message.calls.iter().chain(answered).filter_map(|call| call.name);
         let own = rest.name.filter(|_| matches!(message.role, Role::Tool | Role::Function));
-        for name in names.chain(own) {
-            let name = reveal_line(name.decode().trim());
-            if !tools.contains(&name) && (own.is_none() || tools.is_empty()) {
-                tools.push(name);
-            }
-        }
-        (reveal_line(&role), Some(tools.join(",")).filter(|tools| !tools.is_empty()))
+        let mut tools: Vec<String> = called.map(|name| reveal_line(name.decode().trim())).collect();
+        tools.dedup();
+        let tool = if tools.is_empty() { own.map(|name| reveal_line(&name.decode())) } else { Some(tools.join(",")) };
+        Found { round: self.record.round, origin: self.origin, index: self.index(at), role: reveal_line(&role), tool }
     }
 }
 
-/// The records of each round of an archive.
-#[derive(Default)]
-pub(super) struct Rounds {
-    rounds: BTreeMap<u32, Vec<RoundRecord>>,
-    /// The round of the last record.
-    pub(super) last: u32,
-}
-
-/// A record as one of those of its round.
-pub(super) struct RoundRecord {
-    pub(super) line: usize,
-    pub(super) source: String,
-    /// The first and the last index.
-    pub(super) indices: (usize, usize),
-    result: Option<String>,
-}
-
-impl Rounds {
-    fn add(&mut self, line: usize, record: &RecordMessages) {
-        let RecordMessages { source, indices, messages, original_sha256, result_sha256, round, .. } = record;
-        let last = indices.last().copied().unwrap_or(messages.len().saturating_sub(1));
-        let one = RoundRecord {
-            line,
-            source: source.clone(),
-            indices: (indices.first().copied().unwrap_or(0), last),
-            result: result_sha256.clone(),
-        };
-        let records = self.rounds.entry(*round).or_default();
-        // A run that repairs a text writes a record for that too. The places in its digest are those of the last one.
-        records.retain(|before| before.result.is_none() || before.result != *original_sha256);
-        records.push(one);
-        self.last = *round;
-    }
-
-    /// Returns the records of a round: one, unless it is ambiguous.
-    pub(super) fn of(&self, round: u32) -> &[RoundRecord] {
-        self.rounds.get(&round).map_or(&[], Vec::as_slice)
-    }
-
-    /// Returns the shortest name of a record's messages.
-    pub(super) fn origin(&self, round: u32, line: usize) -> Origin {
-        match self.of(round) {
-            [only] if round > 0 && only.line == line => Origin::Round(round),
-            _ => Origin::Line(line, 1),
-        }
-    }
-
-    /// Returns the records of all rounds, in order.
-    pub(super) fn all(&self) -> impl Iterator<Item = (u32, &RoundRecord)> {
-        self.rounds.iter().flat_map(|(round, records)| records.iter().map(|record| (*round, record)))
+impl Found {
+    /// Returns the line above the message, where its place is known.
+    pub(super) fn header(&self, place: &str) -> String {
+        let tool = self.tool.iter().map(|tool| format!(" {tool}")).collect::<String>();
+        format!("[{place}] {}{tool}", self.role)
     }
 }
 
 /// What a file holds.
-pub(super) enum FileKind {
-    Transcripts,
-    Archive(Rounds),
-    /// Neither; a directory can hold anything.
-    Other,
+#[derive(Default)]
+pub(super) struct Contents {
+    pub(super) is_archive: bool,
+    /// The records of each round without their copies; all conversations of a transcript.
+    parts: BTreeMap<u32, Vec<KnownPart>>,
+    /// The round of the last record.
+    pub(super) last: u32,
+}
+
+/// What is known of a transcript or a record without its messages.
+pub(super) struct KnownPart {
+    pub(super) origin: PlaceOrigin,
+    /// The conversation that a record is of.
+    pub(super) source: String,
+    /// The first index, and the one behind the last.
+    pub(super) indices: (usize, usize),
+    result: Option<String>,
+}
+
+impl Contents {
+    fn add(&mut self, part: &ReadPart<'_, '_>) {
+        let RecordMessages { source, round, original_sha256, result_sha256, messages, .. } = part.record;
+        let of_round = self.parts.entry(*round).or_default();
+        // A run that repairs a text writes a record of that too. The places in its digest are those of the last one.
+        of_round.retain(|before| before.result.is_none() || before.result != *original_sha256);
+        let end = messages.len().checked_sub(1).map_or(0, |last| part.index(last) + 1);
+        let (source, result) = (source.clone(), result_sha256.clone());
+        of_round.push(KnownPart { origin: part.origin, source, indices: (part.index(0), end), result });
+        self.last = *round;
+    }
+
+    /// Returns the parts of a round: one, unless it is ambiguous.
+    pub(super) fn of(&self, round: u32) -> &[KnownPart] {
+        self.parts.get(&round).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the shortest name of a part.
+    fn origin(&self, round: u32, origin: PlaceOrigin) -> PlaceOrigin {
+        match self.of(round) {
+            [only] if only.origin == origin && !self.is_archive => PlaceOrigin::Last,
+            [only] if only.origin == origin && round > 0 => PlaceOrigin::Round(round),
+            _ => origin,
+        }
+    }
+
+    /// Returns the place of a message as `--show` takes it.
+    pub(super) fn place(&self, found: &Found) -> String {
+        self.origin(found.round, found.origin).place(found.index)
+    }
+
+    /// Lists the messages of all parts.
+    pub(super) fn listing(&self) -> Vec<String> {
+        let all = self.parts.iter().flat_map(|(round, parts)| parts.iter().map(move |part| (*round, part)));
+        let one = |(round, part): (u32, &KnownPart)| {
+            let (first, end) = part.indices;
+            self.origin(round, part.origin).place(format!("{first}..{end}"))
+        };
+        all.map(one).collect()
+    }
 }
 
 /// Takes the messages of a file part by part.
-pub(super) type Visit<'v> = &'v mut dyn FnMut(&Part<'_, '_>, &mut Masks);
+pub(super) type Visit<'v> = &'v mut dyn FnMut(&ReadPart<'_, '_>, &mut Masks);
 
 /// Masks secrets, if the user asks for it.
 pub(super) struct Masks(Option<Redactor>);
@@ -155,168 +173,142 @@ pub(super) struct Lookup<'s> {
     masks: Masks,
     /// The hashes of the records so far.
     seen: HashSet<String>,
-    /// Lines that could not be read, a sentence for each file.
+    /// What could not be read, a sentence for each file.
     pub(super) damage: Vec<String>,
 }
 
 impl<'s> Lookup<'s> {
     pub(super) fn new(settings: &'s LookupSettings) -> Self {
-        let masks = Masks(settings.masks.then(Redactor::default));
+        let masks = Masks(settings.arguments.redact.is_some().then(Redactor::default));
         Lookup { settings, masks, seen: HashSet::new(), damage: Vec::new() }
     }
 
-    /// Passes the messages of a file, or of standard input, to `visit`. What is `named` must be a transcript or an archive.
+    /// Passes the messages of a file, or of standard input, to `visit`. Nothing is returned for what is neither a transcript
+    /// nor an archive, where the user did not name it.
     ///
     /// # Errors
-    /// The file cannot be read, or is neither.
-    pub(super) fn read(&mut self, path: Option<&Path>, named: bool, visit: Visit<'_>) -> Result<FileKind> {
+    /// The file cannot be read.
+    pub(super) fn read(&mut self, file: &Entry, visit: Visit<'_>) -> Result<Option<Contents>> {
         let lines = self.settings.input.lines;
-        let reading = ReadOptions { lines, may_be_other: !named, hashed: false, is_record: Some(is_record) };
-        let (opened, _) = input::open(path, reading)?;
-        if self.settings.is_archive && named && !matches!(opened, Opened::Records(_)) {
-            let path = path.unwrap_or(Path::new("-")).display();
-            let why = format!("--archive {path} is not an archive: its lines are not records as tcompact writes them");
-            return Err(Failure::unreadable(why).into());
-        }
-        match opened {
-            Opened::Other => Ok(FileKind::Other),
-            Opened::Records(lines) => self.read_records(lines, visit).map(FileKind::Archive),
-            Opened::Lines(lines) => self.read_lines(lines, visit).map(|()| FileKind::Transcripts),
-            Opened::Whole(input) => match self.read_transcripts(&input, visit) {
-                Err(error) if !named && is_of_other_file(&error) => Ok(FileKind::Other),
-                read => read.map(|()| FileKind::Transcripts),
-            },
+        let reading = ReadOptions { lines, may_be_other: !file.named, hashed: false, is_record: Some(is_record) };
+        let mut contents = Contents::default();
+        let done = match input::open(file.path.as_deref(), reading)?.0 {
+            Opened::Other => return Ok(None),
+            Opened::Lines(lines) => self.read_lines(lines, &mut contents, visit),
+            Opened::Whole(input) => self.read_transcripts(&input, &mut contents, visit),
+        };
+        let of_other =
+            |error: &anyhow::Error| error.downcast_ref::<Failure>().is_some_and(|it| it.other_file.is_some());
+        match done {
+            Err(error) if !file.named && of_other(&error) => Ok(None),
+            _ if self.settings.arguments.archive.is_some() && file.named && !contents.is_archive => {
+                let what =
+                    format!("--archive {} is not an archive: it has no record as tcompact writes them", name(file));
+                Err(Failure::unreadable(what).into())
+            }
+            done => done.map(|()| Some(contents)),
         }
     }
 
-    fn read_transcripts(&mut self, input: &Input, visit: Visit<'_>) -> Result<()> {
+    fn read_transcripts(&mut self, input: &Input, contents: &mut Contents, visit: Visit<'_>) -> Result<()> {
         let source = json(input)?;
-        let document = read_only(&self.settings.input, input, &source)?;
+        let document = read(&self.settings.input, &CompactionPolicy::keeping(Size::Nothing), input, &source)?;
         for transcript in &document.transcripts {
-            let line = transcript.line.map(|line| Origin::Line(line, transcript.nth_of_line));
-            let origin = line.unwrap_or(Origin::Last);
-            if self.masks.0.is_some() {
-                let messages = transcript.messages.iter().map(|message| message.json.raw());
-                self.with_masked(messages, transcript.format, |messages, masks| {
-                    visit(&Part { messages, origin, record: None, is_copy: false, results: OnceCell::new() }, masks);
-                });
-            } else {
-                let messages = &transcript.messages;
-                let part = Part { messages, origin, record: None, is_copy: false, results: OnceCell::new() };
-                visit(&part, &mut self.masks);
-            }
-        }
-        Ok(())
-    }
-
-    fn read_lines(&mut self, mut lines: LineReader, visit: Visit<'_>) -> Result<()> {
-        let (mut unreadable, mut buffer, name) = (UnreadableLines::default(), Vec::new(), lines.name.clone());
-        let mut number = 0;
-        while let Some(piece) = lines.next(false, std::mem::take(&mut buffer))? {
-            number += 1;
-            let InputPiece::Lines(input) = piece else {
-                unreadable.add(number);
-                continue;
+            let record = RecordMessages {
+                format: transcript.format.name().to_owned(),
+                messages: transcript.messages.iter().map(|message| Cow::Borrowed(message.json.raw())).collect(),
+                ..RecordMessages::default()
             };
-            let is_blank = input.text.trim_ascii().is_empty();
-            if !is_blank && self.read_transcripts(&input, visit).is_err() {
-                unreadable.add(input.lines_before + 1);
-            }
-            number = input.lines_before + memchr::memchr_iter(b'\n', input.text.as_bytes()).count();
-            buffer = input.text.into_bytes();
+            let line = transcript.line.map(|line| PlaceOrigin::Line(line, transcript.nth_of_line));
+            self.take(&record, line.unwrap_or(PlaceOrigin::Last), false, contents, visit);
         }
-        self.damage.extend(unreadable.sentence(readable_source(&name), "conversations"));
         Ok(())
     }
 
-    fn read_records(&mut self, lines: LineReader, visit: Visit<'_>) -> Result<Rounds> {
-        let (name, mut lines, mut rounds) = (lines.name.clone(), RecordLines::new(lines), Rounds::default());
+    /// Reads lines, each a record or a conversation.
+    fn read_lines(&mut self, lines: LineReader, contents: &mut Contents, visit: Visit<'_>) -> Result<()> {
+        let (name, mut lines) = (lines.name.clone(), RecordLines::new(lines));
         while let Some((line, place)) = lines.next_line()? {
-            let record: Option<RecordMessages> = serde_json::from_str(line).ok();
-            let format = record.as_ref().and_then(|record| by_name(&record.format));
-            let is_copy = !self.seen.insert(sha256(without_end(line.as_bytes())));
-            let is_read = record.zip(format).is_some_and(|(record, format)| {
-                let messages = record.messages.iter().map(String::as_str);
-                self.with_masked(messages, format, |messages, masks| {
-                    if messages.len() != record.messages.len() {
-                        return false;
-                    }
-                    if !is_copy {
-                        rounds.add(place.line, &record);
-                    }
-                    let (origin, record) = (Origin::Line(place.line, 1), Some(&record));
-                    visit(&Part { messages, origin, record, is_copy, results: OnceCell::new() }, masks);
-                    true
-                })
-                .unwrap_or(false)
-            });
+            let is_read = if let Ok(record) = serde_json::from_str(line) {
+                let is_copy = !self.seen.insert(sha256(without_end(line.as_bytes())));
+                contents.is_archive = true;
+                self.take(&record, PlaceOrigin::Line(place.line, 1), is_copy, contents, visit)
+            } else {
+                let (text, lines_before) = (line.to_owned(), place.line - 1);
+                let input = Input { name: name.clone(), text, as_lines: true, lines_before, ..Input::default() };
+                !contents.is_archive && self.read_transcripts(&input, contents, visit).is_ok()
+            };
             if !is_read {
                 lines.unreadable.add(place.line);
             }
         }
-        self.damage.extend(lines.unreadable.sentence(readable_source(&name), "records"));
-        Ok(rounds)
+        let what = if contents.is_archive { "records" } else { "conversations" };
+        self.damage.extend(lines.unreadable.sentence(readable_source(&name), what));
+        Ok(())
     }
 
-    /// Reads messages on their own, with their secrets masked if the user asks for it; `None` if they are not of a format.
-    fn with_masked<'m, T>(
+    /// Reads messages on their own, with their secrets masked if the user asks for it. Returns whether they are messages of
+    /// their format.
+    fn take(
         &mut self,
-        messages: impl Iterator<Item = &'m str>,
-        format: &dyn Format,
-        then: impl FnOnce(&[Message<'_>], &mut Masks) -> T,
-    ) -> Option<T> {
+        record: &RecordMessages<'_>,
+        origin: PlaceOrigin,
+        is_copy: bool,
+        contents: &mut Contents,
+        visit: Visit<'_>,
+    ) -> bool {
+        let mut masked = |message| match &mut self.masks.0 {
+            Some(redactor) => redactor.mask_strings(message),
+            None => Cow::Borrowed(message),
+        };
         let mut list = String::from("[");
-        for message in messages {
-            if list.len() > 1 {
-                list.push(',');
-            }
-            match &mut self.masks.0 {
-                Some(redactor) => list.push_str(&redactor.mask_strings(message)),
-                None => list.push_str(message),
-            }
+        for message in &record.messages {
+            list.push_str(if list.len() > 1 { "," } else { "" });
+            list.push_str(&masked(message));
         }
         list.push(']');
-        let source = Source::of(&list).ok()?;
-        let messages = framing::messages(&source, format).ok()?;
-        Some(then(&messages, &mut self.masks))
+        let Some((format, source)) = by_name(&record.format).zip(Source::of(&list).ok()) else { return false };
+        let messages = framing::messages(&source, format).unwrap_or_default();
+        let part = ReadPart { messages: &messages, record, origin, is_copy, results: OnceCell::new() };
+        let is_whole = messages.len() == record.messages.len();
+        if is_whole && !is_copy {
+            contents.add(&part);
+        }
+        if is_whole {
+            visit(&part, &mut self.masks);
+        }
+        is_whole
     }
 }
 
-fn is_of_other_file(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<Failure>().is_some_and(|failure| failure.other_file.is_some())
+/// Returns the file at a path that the user named; standard input without one.
+pub(super) fn named(path: Option<&PathBuf>) -> Entry {
+    Entry { path: path.filter(|path| path.as_os_str() != "-").cloned(), output: None, named: true }
 }
 
-/// A file of a lookup, and whether the user named it.
-pub(super) struct LookupFile {
-    pub(super) path: Option<PathBuf>,
-    pub(super) named: bool,
+/// Returns the name of a file for people and programs.
+pub(super) fn name(file: &Entry) -> String {
+    file.path.as_ref().map_or("-".to_owned(), |path| path.display().to_string())
 }
 
-impl LookupFile {
-    pub(super) fn name(&self) -> String {
-        self.path.as_ref().map_or("-".to_owned(), |path| path.display().to_string())
-    }
-}
-
-/// Returns the files of some paths, and those that cannot be searched with the reason. Nothing is standard input.
-pub(super) fn files(paths: &[PathBuf]) -> (Vec<LookupFile>, Vec<String>) {
+/// Returns the files of some paths, and the paths that cannot be searched with the reason.
+pub(super) fn files(paths: &[PathBuf]) -> (Vec<Entry>, Vec<String>) {
     let (mut files, mut unsearched) = (Vec::new(), Vec::new());
     for path in paths {
         if !path.is_dir() {
-            let path = Some(path.clone()).filter(|path| path.as_os_str() != "-");
-            files.push(LookupFile { path, named: true });
+            files.push(named(Some(path)));
             continue;
         }
-        for found in below(path) {
-            match found {
-                Found::File(path) => files.push(LookupFile { path: Some(path), named: false }),
-                Found::Other(_) => {}
-                Found::Unsearched(path, why) => unsearched.push(format!("{path} cannot be read: {why}")),
+        for entry in below(path) {
+            match entry {
+                Err((path, why)) => unsearched.push(format!("{path} cannot be read: {why}")),
+                Ok(entry) if !entry.file_type().is_file() => {}
+                Ok(entry) => files.push(Entry { path: Some(entry.into_path()), output: None, named: false }),
             }
         }
     }
     if paths.is_empty() {
-        files.push(LookupFile { path: None, named: true });
+        files.push(named(None));
     }
     (files, unsearched)
 }

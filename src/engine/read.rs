@@ -8,7 +8,7 @@ use crate::exit::Failure;
 use crate::files::input::{self, Input, NOT_UTF8};
 use crate::settings::InputSettings;
 use crate::transcript::Transcript;
-use crate::transcript::framing::{self, Document, Lines, ReadError};
+use crate::transcript::framing::{Document, Lines, ReadError};
 use crate::transcript::source::{Source, SyntaxError};
 use crate::wording::readable_source;
 
@@ -24,26 +24,9 @@ pub(super) fn read<'a>(
     input: &Input,
     source: &'a Source<'a>,
 ) -> Result<Document<'a>> {
-    numbered(settings, input, |lines| compact::read(source, settings.from, lines, policy))
-}
-
-/// Reads the conversations in the JSON of an input without deciding which messages are summaries.
-pub(super) fn read_only<'a>(settings: &InputSettings, input: &Input, source: &'a Source<'a>) -> Result<Document<'a>> {
-    numbered(settings, input, |lines| {
-        let document = framing::read(source, settings.from, lines)?;
-        framing::check_foreign(&document)?;
-        Ok(document)
-    })
-}
-
-/// Numbers the lines of what is read by those of the file.
-fn numbered<'a>(
-    settings: &InputSettings,
-    input: &Input,
-    read: impl FnOnce(Option<Lines>) -> Result<Document<'a>, ReadError>,
-) -> Result<Document<'a>> {
     let lines = input.as_lines.then_some(Lines::Conversations).or(settings.lines);
-    let mut document = read(lines).map_err(|error| unreadable(input, error))?;
+    let document = compact::read(source, settings.from, lines, policy);
+    let mut document = document.map_err(|error| unreadable(input, error))?;
     for transcript in &mut document.transcripts {
         transcript.line = transcript.line.map(|line| line + input.lines_before);
     }

@@ -1,6 +1,7 @@
 //! The records of an archive: read line by line; and found by the hashes that they name, where only the needed ones are
 //! read in full.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Display;
 use std::fs::File;
@@ -131,8 +132,8 @@ pub(super) struct RecordPlace {
 }
 
 /// The messages of a record, of any version.
-#[derive(Deserialize)]
-pub(super) struct RecordMessages {
+#[derive(Default, Deserialize)]
+pub(super) struct RecordMessages<'a> {
     pub(super) source: String,
     #[serde(default)]
     pub(super) format: String,
@@ -141,7 +142,7 @@ pub(super) struct RecordMessages {
     pub(super) round: u32,
     #[serde(default)]
     pub(super) indices: Vec<usize>,
-    pub(super) messages: Vec<String>,
+    pub(super) messages: Vec<Cow<'a, str>>,
     pub(super) original_sha256: Option<String>,
     pub(super) result_sha256: Option<String>,
 }

@@ -125,7 +125,7 @@ impl<'b> Run<'b> {
             Err(error) => return done(TaskResult::failed(error)),
         };
         match opened {
-            Opened::Other | Opened::Records(_) => {
+            Opened::Other => {
                 let other = Failure::unreadable("it does not begin as JSON does");
                 let why = "does not begin as JSON does".to_owned();
                 done(TaskResult::failed(other.of_other_file(Some(why))))

@@ -1,25 +1,25 @@
 //! `--search`: prints the messages whose text holds a pattern, the most recent first. Each file is read once, and only the
 //! lines to print are kept.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use anyhow::Result;
 use regex::Regex;
 use serde_json::json;
 
-use crate::cli::places::Origin;
+use crate::cli::places::PlaceOrigin;
 use crate::events::Event;
 use crate::exit::Exit;
 use crate::files::output;
 use crate::redact::{cut_before, cut_behind};
 use crate::report::reporter::Reporter;
 use crate::sanitize::{reveal_line, sanitize_json, sanitize_name};
-use crate::settings::{LookupSettings, SearchSettings, Volume};
+use crate::settings::{LookupSettings, Volume};
 use crate::summary::inline_data::without_data;
 
 use crate::engine::listeners::notify;
-use crate::engine::lookup::{FileKind, Lookup, LookupFile, Masks, Part, files};
+use crate::engine::lookup::{Contents, Found, Lookup, Masks, ReadPart, files, name};
 
 /// The most matching lines of one message that are shown.
 const MOST_LINES: usize = 20;
@@ -29,12 +29,7 @@ const BEFORE_MATCH: usize = 80;
 
 /// A message with a match.
 struct Hit {
-    /// Where its index counts from: a record of this round, or a transcript.
-    round: Option<u32>,
-    origin: Origin,
-    index: usize,
-    role: String,
-    tool: Option<String>,
+    found: Found,
     lines: Vec<FoundLine>,
     /// How many more lines match.
     more: usize,
@@ -63,93 +58,79 @@ struct Hits<'s> {
 ///
 /// # Errors
 /// The only file cannot be read; or standard output cannot be written.
-pub(super) fn search(settings: &LookupSettings, search: &SearchSettings) -> Result<Exit> {
-    let (files, unsearched) = files(&settings.input.paths);
-    let is_only = files.len() == 1 && files[0].named;
-    let reporter = Reporter::new(settings.volume);
-    let (mut lookup, mut failures, mut shown, mut number) = (Lookup::new(settings), unsearched, 0, 0);
+pub(super) fn search(settings: &LookupSettings, pattern: &Regex) -> Result<Exit> {
+    let arguments = &settings.arguments;
+    let (counts, limit) = (arguments.count, arguments.limit as usize);
+    let (files, mut failures) = files(&settings.input.paths);
+    let is_only = matches!(files.as_slice(), [only] if only.named);
+    let (mut lookup, mut shown, mut number) = (Lookup::new(settings), 0, 0);
     for file in &files {
-        let most = if search.counts { 0 } else { search.limit - shown };
-        let mut hits = Hits { pattern: &search.pattern, most, last: VecDeque::new(), number: 0 };
-        let kind = lookup.read(file.path.as_deref(), file.named, &mut |part, masks| hits.add(part, masks));
-        let kind = match kind {
+        let most = if counts { 0 } else { limit - shown };
+        let mut hits = Hits { pattern, most, last: VecDeque::new(), number: 0 };
+        let contents = match lookup.read(file, &mut |part, masks| hits.add(part, masks)) {
             Err(error) if is_only => return Err(error),
             Err(error) => {
                 failures.push(error.to_string());
                 continue;
             }
-            Ok(FileKind::Other) => continue,
-            Ok(kind) => kind,
+            Ok(None) => continue,
+            Ok(Some(contents)) => contents,
         };
         number += hits.number;
         shown += hits.last.len();
-        output::print(&match (search.counts, is_only) {
-            (true, true) => format!("{}\n", hits.number),
-            (true, false) => format!("{}\t{}\n", sanitize_name(&file.name()), hits.number),
-            (false, _) => hits.last.iter().rev().map(|hit| hit.draw(file, &kind, settings.json)).collect(),
+        let name = name(file);
+        output::print(&match counts {
+            true if is_only => format!("{}\n", hits.number),
+            true => format!("{}\t{}\n", sanitize_name(&name), hits.number),
+            false => hits.last.iter().rev().map(|hit| hit.draw(&name, &contents, arguments.json)).collect(),
         })?;
     }
+    let reporter = Reporter::new(settings.volume);
     failures.iter().for_each(|failure| notify(&reporter, Event::InputFailed(failure)));
     if settings.volume > Volume::Quiet {
-        lookup.damage.iter().for_each(|sentence| notify(&reporter, Event::Notice(sentence)));
-        if number > shown && !search.counts {
-            let more = number - shown;
-            notify(&reporter, Event::Notice(&format!("{more} more; --limit {number} shows them")));
-        }
+        let more = format!("{} more; --limit {number} shows them", number - shown);
+        let more = (number > shown && !counts).then_some(&more);
+        lookup.damage.iter().chain(more).for_each(|sentence| notify(&reporter, Event::Notice(sentence)));
     }
-    Ok(match (failures.is_empty(), number) {
-        (false, _) if failures.len() == files.len() => Exit::Unreadable,
-        (false, _) => Exit::SomeFailed,
-        (true, 0) => Exit::NothingCompacted,
-        (true, _) => Exit::Success,
+    Ok(match number {
+        _ if !failures.is_empty() => Exit::SomeFailed,
+        0 => Exit::NothingCompacted,
+        _ => Exit::Success,
     })
 }
 
 impl Hits<'_> {
-    fn add(&mut self, part: &Part<'_, '_>, masks: &mut Masks) {
-        if part.is_copy {
-            return;
-        }
-        for (at, message) in part.messages.iter().enumerate() {
+    fn add(&mut self, part: &ReadPart<'_, '_>, masks: &mut Masks) {
+        let messages = part.messages.iter().enumerate().filter(|_| !part.is_copy);
+        for (at, message) in messages {
             let text = masks.text(message);
             if !self.pattern.is_match(&text) {
                 continue;
             }
-            let text = without_data(&text);
-            let (lines, more) = found_lines(text.trim_end_matches('\n'), self.pattern);
+            let (lines, more) = found_lines(without_data(&text).trim_end_matches('\n'), self.pattern);
             if lines.is_empty() {
                 continue;
             }
             self.number += 1;
-            if self.most == 0 {
-                continue;
-            }
-            if self.last.len() == self.most {
+            self.last.push_back(Hit { found: part.found(at), lines, more });
+            if self.last.len() > self.most {
                 self.last.pop_front();
             }
-            let (role, tool) = part.speaker(at);
-            let (round, origin) = (part.record.map(|record| record.round), part.origin);
-            self.last.push_back(Hit { round, origin, index: part.index(at), role, tool, lines, more });
         }
     }
 }
 
 impl Hit {
     /// Returns the lines that show it.
-    fn draw(&self, file: &LookupFile, kind: &FileKind, json: bool) -> String {
-        let Hit { index, role, tool, lines, more, .. } = self;
-        let origin = match (kind, self.round, self.origin) {
-            (FileKind::Archive(rounds), Some(round), Origin::Line(line, _)) => rounds.origin(round, line),
-            _ => self.origin,
-        };
-        let place = origin.place(index);
+    fn draw(&self, file: &str, contents: &Contents, json: bool) -> String {
+        let Hit { found, lines, more } = self;
+        let place = contents.place(found);
         if json {
-            let lines: Vec<_> = lines
-                .iter()
-                .map(|line| json!({"number": line.number, "text": line.text, "match": line.matches}))
-                .collect();
-            let mut row = json!({"source": file.name(), "index": place, "role": role, "tool": tool, "lines": lines});
-            if let (None, Origin::Line(line, _)) = (self.round, self.origin) {
+            let line = |line: &FoundLine| json!({"number": line.number, "text": line.text, "match": line.matches});
+            let lines: Vec<_> = lines.iter().map(line).collect();
+            let Found { role, tool, .. } = found;
+            let mut row = json!({"source": file, "index": place, "role": role, "tool": tool, "lines": lines});
+            if let (false, PlaceOrigin::Line(line, _)) = (contents.is_archive, found.origin) {
                 row["line"] = line.into();
             }
             if *more > 0 {
@@ -157,16 +138,12 @@ impl Hit {
             }
             return sanitize_json(&row.to_string()) + "\n";
         }
-        let mut out = header(&place, role, tool.as_deref()) + &format!("  {}\n", sanitize_name(&file.name()));
-        let mut last = None;
+        let mut out = format!("{}  {}\n", found.header(&place), sanitize_name(file));
+        let mut last = usize::MAX - 1;
         for line in lines {
-            if last.is_some_and(|last| last + 1 < line.number) {
-                out.push_str("  …\n");
-            }
-            last = Some(line.number);
-            out.push_str(if line.matches { "> " } else { "  " });
-            out.push_str(&reveal_line(&line.text));
-            out.push('\n');
+            out.push_str(if last + 1 < line.number { "  …\n" } else { "" });
+            last = line.number;
+            out.push_str(&format!("{} {}\n", if line.matches { ">" } else { " " }, reveal_line(&line.text)));
         }
         if *more > 0 {
             out.push_str(&format!("  … {more} more; --show '{place}' shows all\n"));
@@ -175,64 +152,36 @@ impl Hit {
     }
 }
 
-/// Returns the line above a message.
-pub(super) fn header(place: &str, role: &str, tool: Option<&str>) -> String {
-    let tool = tool.map(|tool| format!(" {tool}")).unwrap_or_default();
-    format!("[{place}] {role}{tool}")
-}
-
 /// Returns the lines of a text that a match touches, the first ones each with a line before and behind, and how many more
 /// there are.
 fn found_lines(text: &str, pattern: &Regex) -> (Vec<FoundLine>, usize) {
-    let (mut found, mut at, mut number, mut counted, mut matches) = (Vec::new(), 0, 1, 0, 0);
-    while let Some(one) = pattern.find_at(text, at) {
-        let mut start = memchr::memrchr(b'\n', &text.as_bytes()[..one.start()]).map_or(0, |end| end + 1);
-        loop {
-            let end = memchr::memchr(b'\n', &text.as_bytes()[start..]).map_or(text.len(), |end| start + end);
-            number += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..start]).count();
-            counted = start;
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes());
+    let starts: Vec<usize> = [0].into_iter().chain(ends.map(|end| end + 1)).collect();
+    // The lines to show, each with the match in it.
+    let mut chosen: BTreeMap<usize, Option<Range<usize>>> = BTreeMap::new();
+    let (mut at, mut matches) = (Some(0), 0);
+    while let Some(one) = at.and_then(|at| pattern.find_at(text, at)) {
+        let first = starts.partition_point(|start| *start <= one.start()) - 1;
+        let behind = starts.partition_point(|start| *start < one.end()).max(first + 1);
+        for number in first..behind {
             matches += 1;
             if matches <= MOST_LINES {
-                let within = |at: usize| at.clamp(start, end) - start;
-                let line = Line { text, number, range: start..end };
-                line.add(&mut found, within(one.start())..within(one.end()));
+                let start = starts[number];
+                chosen.insert(number, Some(one.start().saturating_sub(start)..one.end() - start));
+                let beside = [number.checked_sub(1), Some(number + 1).filter(|next| *next < starts.len())];
+                for beside in beside.into_iter().flatten() {
+                    chosen.entry(beside).or_default();
+                }
             }
-            (start, at) = (end + 1, end + 1);
-            if start >= one.end() {
-                break;
-            }
         }
-        if at > text.len() {
-            break;
-        }
+        at = starts.get(behind).copied();
     }
-    (found, matches - matches.min(MOST_LINES))
-}
-
-/// A line of a text.
-struct Line<'t> {
-    text: &'t str,
-    number: usize,
-    range: Range<usize>,
-}
-
-impl Line<'_> {
-    /// Adds the line and those beside it.
-    fn add(&self, found: &mut Vec<FoundLine>, matched: Range<usize>) {
-        let Line { text, number, range } = self;
-        let shown = |line: &str, around: Range<usize>| clipped(line.strip_suffix('\r').unwrap_or(line), around);
-        // The line behind the one before may be this one, or the one before this.
-        found.pop_if(|last| last.number == *number);
-        let last = found.last().map_or(0, |last| last.number);
-        if *number > 1 && last + 1 < *number {
-            let before = text[..range.start - 1].rsplit('\n').next().unwrap_or_default();
-            found.push(FoundLine { number: number - 1, text: shown(before, 0..0), matches: false });
-        }
-        found.push(FoundLine { number: *number, text: shown(&text[range.clone()], matched), matches: true });
-        if let Some(behind) = text.get(range.end + 1..).and_then(|rest| rest.split('\n').next()) {
-            found.push(FoundLine { number: number + 1, text: shown(behind, 0..0), matches: false });
-        }
-    }
+    let line = |(number, found): (usize, Option<Range<usize>>)| {
+        let line = text[starts[number]..].split('\n').next().unwrap_or_default();
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        FoundLine { number: number + 1, matches: found.is_some(), text: clipped(line, found.unwrap_or_default()) }
+    };
+    (chosen.into_iter().map(line).collect(), matches - matches.min(MOST_LINES))
 }
 
 /// Returns the part of a long line around a range of it, with … where it is cut.
@@ -240,9 +189,105 @@ fn clipped(line: &str, around: Range<usize>) -> String {
     if line.len() <= LONGEST_LINE {
         return line.to_owned();
     }
-    let start =
-        if around.end <= LONGEST_LINE { 0 } else { cut_before(line, around.start.saturating_sub(BEFORE_MATCH)) };
+    let is_early = around.end <= LONGEST_LINE;
+    let start = if is_early { 0 } else { cut_before(line, around.start.saturating_sub(BEFORE_MATCH).min(line.len())) };
     let end = cut_behind(line, (start + LONGEST_LINE).min(line.len()));
     let (before, behind) = (if start > 0 { "…" } else { "" }, if end < line.len() { "…" } else { "" });
     format!("{before}{}{behind}", &line[start..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Texts of anything, and above all of what could end a line or look like a header.
+    fn text() -> impl Strategy<Value = String> {
+        let odd = prop::sample::select(vec![
+            "\n",
+            "\r",
+            "\r\n",
+            "\u{b}",
+            "\u{c}",
+            "\u{1c}",
+            "\u{85}",
+            "\u{2028}",
+            "\u{2029}",
+            "\u{1b}[2K",
+            "\t",
+            "\u{202e}",
+            "[2:17] tool bash  cut.jsonl",
+            "[1:0] … 3 more tokens; ",
+            "> ",
+            "  ",
+            "hit",
+            "\u{e0041}",
+            "日本",
+        ]);
+        let part = prop_oneof![4 => odd.prop_map(str::to_owned), 1 => any::<char>().prop_map(String::from)];
+        prop::collection::vec(part, 0..40).prop_map(|parts| parts.concat())
+    }
+
+    fn found(tool: String) -> Found {
+        Found { round: 2, origin: PlaceOrigin::Line(1, 1), index: 17, role: "tool".to_owned(), tool: Some(tool) }
+    }
+
+    /// The lines as the most generous reader splits them.
+    fn lines(text: &str) -> Vec<&str> {
+        text.split(|c| matches!(c, '\n'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}'..='\u{2029}')).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_of_content_looks_like_a_header(text in text(), tool in text(), file in text(), tokens in 1u64..20) {
+            let pattern = Regex::new("hit").expect("a pattern");
+            let (shown, more) = found_lines(&text, &pattern);
+            prop_assert_eq!(shown.is_empty(), !text.contains("hit"));
+            let found = found(crate::sanitize::reveal_line(&tool));
+            let hit = Hit { found, lines: shown, more };
+            let drawn = hit.draw(&file, &Contents::default(), false);
+            let is_content = |line: &&str| line.starts_with("  ") || line.starts_with("> ");
+            let drawn = drawn.strip_suffix('\n').expect("a line end");
+            prop_assert!(lines(drawn)[1..].iter().all(is_content), "{:?}", drawn);
+            let json = hit.draw(&file, &Contents::default(), true);
+            prop_assert_eq!(lines(&json).len(), 2, "{:?}", json);
+            let shown = crate::engine::show::drawn(&hit.found, "2:17", &text, tokens);
+            let shown = shown.strip_suffix('\n').expect("a line end");
+            let lines = lines(shown);
+            let last = usize::from(lines.last().is_some_and(|line| line.starts_with("[2:17] … ")));
+            prop_assert!(lines[1..lines.len() - last].iter().all(is_content), "{:?}", shown);
+        }
+    }
+
+    #[test]
+    fn matching_lines_stand_with_one_around_them() {
+        let shown = |text: &str, pattern: &str| {
+            let pattern = regex::RegexBuilder::new(pattern).multi_line(true).crlf(true).build().expect("a pattern");
+            let (lines, more) = found_lines(text, &pattern);
+            let line =
+                |line: FoundLine| format!("{}{}{}", line.number, if line.matches { ">" } else { " " }, line.text);
+            (lines.into_iter().map(line).collect::<Vec<_>>().join("|"), more)
+        };
+        let lines = "a\nb\nc\r\nd\ne\nf\ng";
+        for (pattern, expected) in [
+            ("a", "1>a|2 b"),
+            ("g", "6 f|7>g"),
+            ("^c$", "2 b|3>c|4 d"),
+            ("a|c", "1>a|2 b|3>c|4 d"),
+            ("a|f", "1>a|2 b|5 e|6>f|7 g"),
+            ("(?s)b.*d", "1 a|2>b|3>c|4>d|5 e"),
+            ("d\n", "3 c|4>d|5 e"),
+            ("z", ""),
+        ] {
+            assert_eq!(shown(lines, pattern), (expected.to_owned(), 0), "{pattern}");
+        }
+        assert_eq!(shown("", "^$").0, "1>");
+        let (many, more) = shown(&"hit\n".repeat(30), "hit");
+        assert_eq!((many.matches('>').count(), more), (20, 10));
+        let long = format!("{}hit{}", "é".repeat(500), "b".repeat(500));
+        let (clipped, _) = shown(&long, "hit");
+        assert!(clipped.starts_with("1>…é") && clipped.contains("éhitb") && clipped.ends_with("b…"), "{clipped}");
+        assert!(clipped.len() < 300, "{clipped}");
+    }
 }

@@ -68,10 +68,8 @@ impl Input {
 pub(crate) enum Opened {
     /// One document, read as a whole.
     Whole(Input),
-    /// One conversation a line, to be read line by line.
+    /// One conversation or one record of an archive a line, to be read line by line.
     Lines(LineReader),
-    /// The records of an archive, a line each.
-    Records(LineReader),
     /// No transcript: it does not begin as JSON does.
     Other,
 }
@@ -135,8 +133,8 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<ReadHash>) -> 
     let mut lines = 0;
     let mut more = true;
     let mut decided = reading.lines;
-    // The first line of an archive can be cut off in front.
-    let may_be_archive = |lines: usize| reading.is_record.is_some() && lines < 2;
+    // The first lines of an archive can be damaged.
+    let may_be_archive = |lines: usize| reading.is_record.is_some() && lines < MOST_DAMAGED;
     while more && (decided.is_none() || may_be_archive(lines)) {
         let start = head.len();
         more = read_lines(&mut reader, false, &mut head).map_err(damaged)?;
@@ -154,10 +152,11 @@ fn opened(path: Option<&Path>, reading: ReadOptions, hash: Option<ReadHash>) -> 
             Ok::<_, io::Error>(next.iter().all(u8::is_ascii_whitespace))
         };
         let line = &head[start..];
-        if reading.is_record.is_some_and(|is_record| is_record(line)) {
-            return Ok(Opened::Records(LineReader { name, compression, reader, unpacked, head, done: 0 }));
-        }
         decided = match line {
+            line if reading.is_record.is_some_and(|is_record| is_record(line)) => {
+                decided = Some(framing::Lines::Conversations);
+                break;
+            }
             _ if decided.is_some() => decided,
             line if line.trim_ascii().is_empty() || lines == 1 && is_last().map_err(damaged)? => None,
             line => str::from_utf8(line).map_or(Some(framing::Lines::Messages), framing::detect_lines),
@@ -190,8 +189,8 @@ pub(crate) fn read(path: Option<&Path>) -> Result<Input> {
         ReadOptions { lines: Some(framing::Lines::Messages), may_be_other: false, hashed: false, is_record: None };
     match open(path, reading)? {
         (Opened::Whole(input), _) => Ok(input),
-        // The reading above asks for none of these.
-        (Opened::Lines(_) | Opened::Records(_) | Opened::Other, _) => Ok(Input::default()),
+        // The reading above asks for neither.
+        (Opened::Lines(_) | Opened::Other, _) => Ok(Input::default()),
     }
 }
 
@@ -226,6 +225,9 @@ fn unpacking(
 }
 
 type Reader = BufReader<Box<dyn Read + Send>>;
+
+/// The lines in front of the first record within which a file is told to be an archive.
+const MOST_DAMAGED: usize = 16;
 
 /// The bytes that are read at once, and the length up to which short lines are passed on together.
 const AT_ONCE: usize = 1 << 16;

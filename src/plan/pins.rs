@@ -11,8 +11,7 @@ use crate::transcript::text_calls::{first_block, has_call};
 use crate::transcript::text_replies::{answered_call, is_shell_output};
 use crate::transcript::{Content, Message, Part, PartKind, Role, Transcript};
 
-use crate::diagnostic::{Diagnostic, nearest};
-use crate::pattern::typed;
+use crate::diagnostic::{Diagnostic, nearest, typed_pattern};
 
 use crate::plan::CutPolicy;
 use crate::plan::carried::is_named;
@@ -72,7 +71,7 @@ impl FromStr for Pin {
             Some(("first", count)) => count.parse().ok().filter(|count| *count > 0).map(Pin::First).ok_or_else(|| {
                 of_value(format!("`{count}` is not a number of messages from 1 up, as in first:2")).example("first:2")
             }),
-            Some(("match", pattern)) => typed(pattern, |builder| builder).map(Pin::Match).map_err(|wrong| {
+            Some(("match", pattern)) => typed_pattern(pattern, |builder| builder).map(Pin::Match).map_err(|wrong| {
                 wrong
                     .in_part(text.len() - pattern.len(), pattern.len())
                     .example(format!("match:{}", regex::escape(pattern)))

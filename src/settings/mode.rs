@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use regex::Regex;
 
-use crate::cli::places::{Place, Places};
+use crate::cli::places::{MessagePlace, Places};
 use crate::cli::{CliArguments, Generated, Table, When};
 use crate::presets;
 use crate::settings::layers::CommandLine;
@@ -23,9 +23,9 @@ pub(crate) enum Mode {
     /// Restore a text by its archive.
     Restore(RestoreSettings),
     /// Search archives and transcripts.
-    Search(LookupSettings, SearchSettings),
+    Search(Box<LookupSettings>, Regex),
     /// Show messages of an archive or a transcript.
-    Show(LookupSettings, ShowSettings),
+    Show(Box<LookupSettings>, Vec<MessagePlace>),
     /// Work on conversations.
     Conversations(Box<Settings>),
 }
@@ -45,52 +45,22 @@ pub(crate) struct RestoreSettings {
     pub(crate) volume: Volume,
 }
 
-/// The settings that `--search` and `--show` share.
-#[derive(Debug, Clone)]
+/// The settings of `--search` and `--show`.
+#[derive(Debug)]
 pub(crate) struct LookupSettings {
+    /// What the user typed: no other layer says anything of a lookup.
+    pub(crate) arguments: CliArguments,
     /// The inputs; an archive that is named by its flag is the first.
     pub(crate) input: InputSettings,
-    /// Whether the first input must be an archive.
-    pub(crate) is_archive: bool,
-    /// Whether secrets are masked.
-    pub(crate) masks: bool,
-    /// Whether to print JSON.
-    pub(crate) json: bool,
     /// How much to report.
     pub(crate) volume: Volume,
 }
 
-/// The settings of `--search`.
-#[derive(Debug, Clone)]
-pub(crate) struct SearchSettings {
-    /// The pattern.
-    pub(crate) pattern: Regex,
-    /// The most messages to print.
-    pub(crate) limit: usize,
-    /// Whether to print only their number.
-    pub(crate) counts: bool,
-}
-
-/// The settings of `--show`.
-#[derive(Debug, Clone)]
-pub(crate) struct ShowSettings {
-    /// The messages.
-    pub(crate) places: Vec<Place>,
-    /// The most tokens of each.
-    pub(crate) tokens: u64,
-}
-
 impl LookupSettings {
-    fn new(arguments: &CliArguments) -> Result<Self> {
-        let CliArguments { archive, paths, from, lines, redact, json, .. } = arguments;
-        let input = InputSettings {
-            paths: archive.iter().chain(paths).cloned().collect(),
-            from: find_format(from)?,
-            lines: *lines,
-            other_files: Vec::new(),
-        };
-        let (is_archive, masks, volume) = (archive.is_some(), redact.is_some(), volume(arguments));
-        Ok(LookupSettings { input, is_archive, masks, json: *json, volume })
+    fn new(arguments: CliArguments) -> Result<Self> {
+        let paths = arguments.archive.iter().chain(&arguments.paths).cloned().collect();
+        let (from, lines, volume) = (find_format(&arguments.from)?, arguments.lines, volume(&arguments));
+        Ok(LookupSettings { arguments, input: InputSettings { paths, from, lines, other_files: Vec::new() }, volume })
     }
 }
 
@@ -126,12 +96,10 @@ impl Mode {
             return Ok(Mode::Restore(restore));
         }
         if let Some(pattern) = arguments.search.clone() {
-            let search = SearchSettings { pattern, limit: arguments.limit as usize, counts: arguments.count };
-            return Ok(Mode::Search(LookupSettings::new(arguments)?, search));
+            return Ok(Mode::Search(LookupSettings::new(command_line.arguments)?.into(), pattern));
         }
         if let Some(Places(places)) = arguments.show.clone() {
-            let show = ShowSettings { places, tokens: arguments.limit_tokens.into() };
-            return Ok(Mode::Show(LookupSettings::new(arguments)?, show));
+            return Ok(Mode::Show(LookupSettings::new(command_line.arguments)?.into(), places));
         }
         let misspelled = command_line.misspelled(std::env::vars_os().map(|(name, _)| name));
         let mut resolved = command_line.resolve(&presets::values, &variable)?;

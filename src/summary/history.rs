@@ -39,6 +39,7 @@ pub(crate) fn readable(message: &Message<'_>) -> String {
     message.rare_fields().reasoning.into_iter().for_each(|reasoning| out.line(&plain::reasoning(reasoning)));
     (out.calls, out.results) = (&message.calls, &message.results);
     out.content(&message.content);
+    message.field("refusal").and_then(|refusal| refusal.text()).into_iter().for_each(|text| out.decoded(text));
     message.command_beside().into_iter().for_each(|command| out.line(&command.decode()));
     out.calls(out.calls.len());
     out.out

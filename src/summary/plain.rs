@@ -71,3 +71,47 @@ fn lines(value: Json<'_>, wanted: Option<&[&str]>) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::summary::history::readable;
+    use crate::transcript::formats::by_name;
+    use crate::transcript::framing::tests::read;
+
+    /// Calls, results, reasoning and refusals in their order, decoded at any depth.
+    #[test]
+    fn a_message_is_read_as_its_reader_sees_it() {
+        for (format, message, text) in [
+            (
+                "openai-chat",
+                r#"{"role":"assistant","reasoning_content":"h\u006dm","content":"a\nb","tool_calls":[{"id":"x","type":"function","function":{"name":"edit","arguments":"{\"old\":\"1\\n2\",\"all\":true,\"in\":{\"a\":[3,\"4\"],\"b\":null,\"c\":5}}"}}]}"#,
+                "hmm\na\nb\nedit\nold: 1\n2\nall: true\n3\n4\nc: 5\n",
+            ),
+            (
+                "openai-chat",
+                r#"{"role":"assistant","content":null,"tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{\"cut"}}]}"#,
+                "f\n{\"cut\n",
+            ),
+            ("openai-chat", r#"{"role":"user","content":"{\"a\": \"b\\nc\"}"}"#, "{\"a\": \"b\\nc\"}\n"),
+            (
+                "anthropic",
+                r#"{"role":"assistant","content":[{"type":"thinking","thinking":"so","signature":"eA=="},{"type":"tool_use","id":"x","name":"f","input":{"p":"q\tr"}}]}"#,
+                "so\nf\np: q\tr\n",
+            ),
+            (
+                "gemini",
+                r#"{"role":"user","parts":[{"functionResponse":{"id":"x","name":"f","response":{"a":"1\n2","b":{"c":3}}}}]}"#,
+                "a: 1\n2\nc: 3\n",
+            ),
+            (
+                "openai-chat",
+                r#"{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,eA=="}}]}"#,
+                "[image_url, 69 bytes]\n",
+            ),
+        ] {
+            let source = format!("[{message}]");
+            let document = read(&source, by_name(format), None).unwrap_or_else(|error| panic!("{error}: {message}"));
+            assert_eq!(readable(&document.transcripts[0].messages[0]), text, "{message}");
+        }
+    }
+}

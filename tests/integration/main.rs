@@ -32,6 +32,7 @@ mod layers;
 mod left_out;
 mod limits;
 mod links;
+mod lookups;
 mod no_text;
 mod outputs;
 mod pages;
