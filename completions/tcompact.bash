@@ -39,6 +39,7 @@ _tcompact() {
         --request-json) compopt +o default +o bashdefault; return ;;
         --summarizer-cmd) compopt +o default +o bashdefault; return ;;
         --prompt-file) return ;;
+        --focus) compopt +o default +o bashdefault; return ;;
         --trim-tokens) words="none" ;;
         --summary-tokens) compopt +o default +o bashdefault; return ;;
         --summary-role) words="user system assistant" ;;
@@ -59,6 +60,10 @@ _tcompact() {
         --archive-note) compopt +o default +o bashdefault; return ;;
         --restore) return ;;
         --rounds) compopt +o default +o bashdefault; return ;;
+        --search) compopt +o default +o bashdefault; return ;;
+        --limit) compopt +o default +o bashdefault; return ;;
+        --show) compopt +o default +o bashdefault; return ;;
+        --limit-tokens) compopt +o default +o bashdefault; return ;;
         --report) return ;;
         --html) return ;;
         --sort) words="size" ;;
@@ -68,7 +73,7 @@ _tcompact() {
         --progress) words="auto always never" ;;
         --list) words="formats presets providers models counters prune secrets" ;;
         --generate) words="bash zsh fish powershell elvish man" ;;
-        *) [[ $cur == -* ]] && words="--from --lines --trigger --keep --pin --pairs --for --context-window --counter --overhead-tokens --preset --config --prune --prune-except --fit --clear-tool-results --truncate-args --thinking --model -m --base-url --api-key-env --request-json --summarizer-cmd --prompt-file --trim-tokens --summary-tokens --summary-role --summary-prefix --ledger --redact --timeout --retries --rate --cache --on-error --accept --output -o --output-dir -O --in-place -i --emit --archive --archive-note --restore --rounds --report --html --count --sort --dry-run -n --explain --diff --json --check --repair --jobs -j --resume --exit-status -e --quiet -q --verbose -v --color --progress --list --generate --help -h --version -V" ;;
+        *) [[ $cur == -* ]] && words="--from --lines --trigger --keep --pin --pairs --for --context-window --counter --overhead-tokens --preset --config --prune --prune-except --fit --clear-tool-results --truncate-args --thinking --model -m --base-url --api-key-env --request-json --summarizer-cmd --prompt-file --focus --trim-tokens --summary-tokens --summary-role --summary-prefix --ledger --redact --timeout --retries --rate --cache --on-error --accept --output -o --output-dir -O --in-place -i --emit --archive --archive-note --restore --rounds --search --limit --show --limit-tokens --report --html --count --sort --dry-run -n --explain --diff --json --check --repair --jobs -j --resume --exit-status -e --quiet -q --verbose -v --color --progress --list --generate --help -h --version -V" ;;
     esac
     # Without words, readline completes the name of a file.
     [[ -n $words ]] || return

@@ -172,14 +172,13 @@ impl DigestWriter<'_, '_> {
         // What is left out is known once all else is chosen: its counts take the room of a few lines.
         let whole = with_steps(0);
         let lacking = self.tokens(&whole).saturating_sub(room);
-        let most = 2 * count + for_calls(room);
-        let few = [lacking.min(2 * count), lacking.max(2 * count)];
-        let mut tries = few.into_iter().filter(|reserved| *reserved < most).map(with_steps);
         if lacking == 0 {
-            whole
-        } else {
-            tries.find(|whole| self.tokens(whole) <= room).unwrap_or_else(|| with_steps(most))
+            return whole;
         }
+        // More room for counts can leave less or more for a line that has just room.
+        let reserves = [lacking, 2 * count, 2 * count + for_calls(room)];
+        let fitting = reserves.map(with_steps).into_iter().filter(|whole| self.tokens(whole) <= room);
+        fitting.max_by_key(|whole| self.tokens(whole)).unwrap_or(whole)
     }
 
     /// Adds the calls and the assistant's words in what is left of `room` tokens, without `reserved` ones.
