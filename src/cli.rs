@@ -363,7 +363,7 @@ pub(crate) struct CliArguments {
     /// that --show takes, role, tool, and the matching lines with one around. Most recent first; 3 is the exit code where
     /// nothing is found. Archives hold secrets as they were; --redact masks what is shown.
     #[arg(
-        long, value_name = "PATTERN", value_parser = search_pattern,
+        long, value_name = "PATTERN", value_parser = search_pattern, allow_hyphen_values = true,
         groups = [COMMAND_LINE], help_heading = "Lookup"
     )]
     pub(crate) search: Option<Regex>,

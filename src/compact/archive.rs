@@ -205,7 +205,7 @@ impl ArchivePlace {
                 let file = if file.starts_with('-') { format!("./{file}") } else { file };
                 let file = if file.chars().any(is_control) { ansi_quoted(&file) } else { quoted(&file) };
                 format!(
-                    "`{PROGRAM} --search REGEX {file}` finds what this summarizes, and with `--show 12` in place of `--search REGEX` it prints [12]."
+                    "`{PROGRAM} --search REGEX {file}` finds what this summarizes, and with `--show 12..14` in place of `--search REGEX` it prints [12] and [13]."
                 )
             }
             ArchiveNote::Text(text) => text.replace("{archive}", &self.file.display().to_string()),

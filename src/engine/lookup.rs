@@ -15,7 +15,7 @@ use crate::hash::sha256;
 use crate::plan::size::Size;
 use crate::redact::Redactor;
 use crate::rewrite::restoring::without_end;
-use crate::sanitize::reveal_line;
+use crate::sanitize::{Shown, reveal_line};
 use crate::settings::LookupSettings;
 use crate::summary::history;
 use crate::transcript::formats::by_name;
@@ -41,6 +41,9 @@ pub(super) struct ReadPart<'p, 'a> {
     results: OnceCell<Vec<PairedResult>>,
 }
 
+/// The most results among which that of a call is looked for.
+const MOST_PARALLEL: usize = 64;
+
 /// A message that was found.
 pub(super) struct Found {
     pub(super) round: u32,
@@ -48,6 +51,8 @@ pub(super) struct Found {
     pub(super) index: usize,
     pub(super) role: String,
     pub(super) tool: Option<String>,
+    /// The message of the first call that it answers or, behind an arrow, of the first result of its calls.
+    pub(super) pair: Option<(&'static str, usize)>,
 }
 
 impl ReadPart<'_, '_> {
@@ -69,6 +74,13 @@ impl ReadPart<'_, '_> {
         };
         let results = self.results.get_or_init(|| pairing::results(self.messages));
         let first = results.partition_point(|result| result.result.message < at);
+        // The results of its calls stand near.
+        let call_of = |result: &PairedResult| result.call.map(|call| call.message);
+        let pair = results[first..].iter().take(MOST_PARALLEL).find_map(|result| match call_of(result)? {
+            call if result.result.message == at && call != at => Some(("←", self.index(call))),
+            call if call == at && result.result.message != at => Some(("→", self.index(result.result.message))),
+            _ => None,
+        });
         let results = results[first..].iter().take_while(|result| result.result.message == at);
         let answered = results.filter_map(|result| Some(result.call?.call_of(self.messages)));
         let called = message.calls.iter().chain(answered).filter_map(|call| call.name);
@@ -76,15 +88,17 @@ impl ReadPart<'_, '_> {
         let mut tools: Vec<String> = called.map(|name| reveal_line(name.decode().trim())).collect();
         tools.dedup();
         let tool = if tools.is_empty() { own.map(|name| reveal_line(&name.decode())) } else { Some(tools.join(",")) };
-        Found { round: self.record.round, origin: self.origin, index: self.index(at), role: reveal_line(&role), tool }
+        let (role, index) = (reveal_line(&role), self.index(at));
+        Found { round: self.record.round, origin: self.origin, index, role, tool, pair }
     }
 }
 
 impl Found {
-    /// Returns the line above the message, where its place is known.
-    pub(super) fn header(&self, place: &str) -> String {
+    /// Returns the line above the message: its place, who speaks, and where the other message of a call is.
+    pub(super) fn header(&self, origin: PlaceOrigin) -> String {
         let tool = self.tool.iter().map(|tool| format!(" {tool}")).collect::<String>();
-        format!("[{place}] {}{tool}", self.role)
+        let pair = self.pair.map(|(arrow, index)| format!(" {arrow} [{}]", origin.place(index)));
+        format!("[{}] {}{tool}{}", origin.place(self.index), self.role, pair.unwrap_or_default())
     }
 }
 
@@ -134,17 +148,18 @@ impl Contents {
         }
     }
 
-    /// Returns the place of a message as `--show` takes it.
-    pub(super) fn place(&self, found: &Found) -> String {
-        self.origin(found.round, found.origin).place(found.index)
+    /// Returns where the index of a message counts from, as shortly as `--show` takes it.
+    pub(super) fn origin_of(&self, found: &Found) -> PlaceOrigin {
+        self.origin(found.round, found.origin)
     }
 
-    /// Lists the messages of all parts.
+    /// Lists the first and the last message of all parts.
     pub(super) fn listing(&self) -> Vec<String> {
         let all = self.parts.iter().flat_map(|(round, parts)| parts.iter().map(move |part| (*round, part)));
         let one = |(round, part): (u32, &KnownPart)| {
             let (first, end) = part.indices;
-            self.origin(round, part.origin).place(format!("{first}..{end}"))
+            let origin = self.origin(round, part.origin);
+            format!("{} to {}", origin.place(first), origin.place(end.saturating_sub(1)))
         };
         all.map(one).collect()
     }
@@ -160,6 +175,7 @@ impl Masks {
     /// Returns all that a reader sees of a message.
     pub(super) fn text(&mut self, message: &Message<'_>) -> String {
         let text = history::readable(message);
+        let text = Shown::new(&text).map_or(text, |shown| shown.text);
         match &mut self.0 {
             Some(redactor) => redactor.mask(&text).into_owned(),
             None => text,

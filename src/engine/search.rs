@@ -23,6 +23,8 @@ use crate::engine::lookup::{Contents, Found, Lookup, Masks, ReadPart, files, nam
 
 /// The most matching lines of one message that are shown.
 const MOST_LINES: usize = 20;
+/// The most hits before one that are compared with it.
+const MOST_COMPARED: usize = 20;
 /// The most bytes of a line that are shown, and of those before the match.
 const LONGEST_LINE: usize = 240;
 const BEFORE_MATCH: usize = 80;
@@ -33,6 +35,9 @@ struct Hit {
     lines: Vec<FoundLine>,
     /// How many more lines match.
     more: usize,
+    /// The number of earlier messages with the same lines, and the last ones of these.
+    earlier: usize,
+    same: VecDeque<Found>,
 }
 
 /// A line with a match, or one beside it.
@@ -49,6 +54,8 @@ struct Hits<'s> {
     pattern: &'s Regex,
     /// The most to keep.
     most: usize,
+    /// Whether one stands for all that show the same.
+    joins: bool,
     /// The last ones, in order.
     last: VecDeque<Hit>,
     number: usize,
@@ -66,7 +73,7 @@ pub(super) fn search(settings: &LookupSettings, pattern: &Regex) -> Result<Exit>
     let (mut lookup, mut shown, mut number) = (Lookup::new(settings), 0, 0);
     for file in &files {
         let most = if counts { 0 } else { limit - shown };
-        let mut hits = Hits { pattern, most, last: VecDeque::new(), number: 0 };
+        let mut hits = Hits { pattern, most, joins: !arguments.json, last: VecDeque::new(), number: 0 };
         let contents = match lookup.read(file, &mut |part, masks| hits.add(part, masks)) {
             Err(error) if is_only => return Err(error),
             Err(error) => {
@@ -77,7 +84,7 @@ pub(super) fn search(settings: &LookupSettings, pattern: &Regex) -> Result<Exit>
             Ok(Some(contents)) => contents,
         };
         number += hits.number;
-        shown += hits.last.len();
+        shown += hits.last.iter().map(|hit| 1 + hit.earlier).sum::<usize>();
         let name = name(file);
         output::print(&match counts {
             true if is_only => format!("{}\n", hits.number),
@@ -112,7 +119,14 @@ impl Hits<'_> {
                 continue;
             }
             self.number += 1;
-            self.last.push_back(Hit { found: part.found(at), lines, more });
+            let mut hit = Hit { found: part.found(at), lines, more, earlier: 0, same: VecDeque::new() };
+            // An agent reads a file again and again, and repeats what it said.
+            let same = self.last.iter().rev().take(MOST_COMPARED).position(|before| before.is_same(&hit));
+            if let Some(same) = same.filter(|_| self.joins) {
+                let before = self.last.remove(self.last.len() - 1 - same);
+                hit.join(before);
+            }
+            self.last.push_back(hit);
             if self.last.len() > self.most {
                 self.last.pop_front();
             }
@@ -121,15 +135,31 @@ impl Hits<'_> {
 }
 
 impl Hit {
+    /// Takes the place of one that shows the same text.
+    fn join(&mut self, before: Option<Hit>) {
+        if let Some(before) = before {
+            (self.earlier, self.same) = (before.earlier + 1, before.same);
+            self.same.push_front(before.found);
+            self.same.truncate(MOST_COMPARED);
+        }
+    }
+
+    /// Whether it shows the same text.
+    fn is_same(&self, other: &Hit) -> bool {
+        let texts = |hit: &Hit| hit.lines.iter().map(|line| line.text.clone()).collect::<Vec<_>>();
+        self.more == other.more && self.lines.len() == other.lines.len() && texts(self) == texts(other)
+    }
+
     /// Returns the lines that show it.
     fn draw(&self, file: &str, contents: &Contents, json: bool) -> String {
-        let Hit { found, lines, more } = self;
-        let place = contents.place(found);
+        let Hit { found, lines, more, earlier, same } = self;
+        let place = |found: &Found| contents.origin_of(found).place(found.index);
+        let same: Vec<String> = same.iter().map(place).collect();
         if json {
             let line = |line: &FoundLine| json!({"number": line.number, "text": line.text, "match": line.matches});
             let lines: Vec<_> = lines.iter().map(line).collect();
             let Found { role, tool, .. } = found;
-            let mut row = json!({"source": file, "index": place, "role": role, "tool": tool, "lines": lines});
+            let mut row = json!({"source": file, "index": place(found), "role": role, "tool": tool, "lines": lines});
             if let (false, PlaceOrigin::Line(line, _)) = (contents.is_archive, found.origin) {
                 row["line"] = line.into();
             }
@@ -138,7 +168,7 @@ impl Hit {
             }
             return sanitize_json(&row.to_string()) + "\n";
         }
-        let mut out = format!("{}  {}\n", found.header(&place), sanitize_name(file));
+        let mut out = format!("{}  {}\n", found.header(contents.origin_of(found)), sanitize_name(file));
         let mut last = usize::MAX - 1;
         for line in lines {
             out.push_str(if last + 1 < line.number { "  …\n" } else { "" });
@@ -146,7 +176,11 @@ impl Hit {
             out.push_str(&format!("{} {}\n", if line.matches { ">" } else { " " }, reveal_line(&line.text)));
         }
         if *more > 0 {
-            out.push_str(&format!("  … {more} more; --show '{place}' shows all\n"));
+            out.push_str(&format!("  … {more} more; --show '{}' shows all\n", place(found)));
+        }
+        if !same.is_empty() {
+            let others = if *earlier > same.len() { ", …" } else { "" };
+            out.push_str(&format!("  … the same in {}{others}\n", same.join(", ")));
         }
         out
     }
@@ -230,7 +264,8 @@ mod tests {
     }
 
     fn found(tool: String) -> Found {
-        Found { round: 2, origin: PlaceOrigin::Line(1, 1), index: 17, role: "tool".to_owned(), tool: Some(tool) }
+        let (origin, role) = (PlaceOrigin::Line(1, 1), "tool".to_owned());
+        Found { round: 2, origin, index: 17, role, tool: Some(tool), pair: Some(("←", 16)) }
     }
 
     /// The lines as the most generous reader splits them.
@@ -245,18 +280,18 @@ mod tests {
             let (shown, more) = found_lines(&text, &pattern);
             prop_assert_eq!(shown.is_empty(), !text.contains("hit"));
             let found = found(crate::sanitize::reveal_line(&tool));
-            let hit = Hit { found, lines: shown, more };
+            let hit = Hit { found, lines: shown, more, earlier: 0, same: VecDeque::new() };
             let drawn = hit.draw(&file, &Contents::default(), false);
             let is_content = |line: &&str| line.starts_with("  ") || line.starts_with("> ");
             let drawn = drawn.strip_suffix('\n').expect("a line end");
             prop_assert!(lines(drawn)[1..].iter().all(is_content), "{:?}", drawn);
             let json = hit.draw(&file, &Contents::default(), true);
             prop_assert_eq!(lines(&json).len(), 2, "{:?}", json);
-            let shown = crate::engine::show::drawn(&hit.found, "2:17", &text, tokens);
+            let shown = crate::engine::show::drawn(&hit.found, PlaceOrigin::Round(2), &text, tokens);
             let shown = shown.strip_suffix('\n').expect("a line end");
             let lines = lines(shown);
-            let last = usize::from(lines.last().is_some_and(|line| line.starts_with("[2:17] … ")));
-            prop_assert!(lines[1..lines.len() - last].iter().all(is_content), "{:?}", shown);
+            let ours = lines[1..].iter().filter(|line| !is_content(line)).collect::<Vec<_>>();
+            prop_assert!(ours.len() < 2 && ours.iter().all(|line| line.starts_with("[2:17] … ")), "{:?}", shown);
         }
     }
 

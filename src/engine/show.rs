@@ -7,7 +7,7 @@ use crate::cli::places::{MessagePlace, PlaceOrigin};
 use crate::events::Event;
 use crate::exit::{Exit, Failure};
 use crate::files::output;
-use crate::redact::cut_before;
+use crate::redact::{cut_before, cut_behind};
 use crate::report::reporter::Reporter;
 use crate::sanitize::reveal_line;
 use crate::settings::{LookupSettings, Volume};
@@ -46,19 +46,33 @@ pub(super) fn show(settings: &LookupSettings, places: &[MessagePlace]) -> Result
     })?;
     let (contents, name) = (contents.unwrap_or_default(), name(&file));
     let name = readable_source(&name);
-    let (mut out, mut notices) = (Vec::new(), lookup.damage);
+    let (mut out, mut failures, mut notices) = (Vec::new(), Vec::new(), lookup.damage);
     for (place, found) in places.iter().zip(found) {
-        let meant = meant(place, found, &contents, &name)?;
+        let meant = match meant(place, found, &contents, &name) {
+            Ok(meant) => meant,
+            Err(failure) => {
+                failures.push(failure);
+                continue;
+            }
+        };
         let missing = (place.end - place.first) - meant.len().min(place.end - place.first);
         if missing > 0 {
-            notices.push(format!("{name}: {missing} of the messages {place} were not cut in this round"));
+            let all = listed(contents.listing());
+            notices.push(format!("--show {place}: {missing} of these are not there; {name} has {all}"));
+        } else if place.end > place.first + 1 {
+            notices.push(format!("--show {place}: a range ends before its last index, {}", place.end));
         }
         let draw = |(found, text): (Found, String)| match arguments.json {
             true => text,
-            false => drawn(&found, &contents.place(&found), &text, u64::from(arguments.limit_tokens)),
+            false => drawn(&found, contents.origin_of(&found), &text, u64::from(arguments.limit_tokens)),
         };
         out.extend(meant.into_iter().map(draw));
     }
+    // Of several places, those that can be shown are.
+    if out.is_empty() && !failures.is_empty() {
+        return Err(failures.swap_remove(0).into());
+    }
+    notices.extend(failures.iter().map(ToString::to_string));
     output::print(&if arguments.json { format!("[{}]\n", out.join(",\n")) } else { out.concat() })?;
     if settings.volume > Volume::Quiet {
         let reporter = Reporter::new(settings.volume);
@@ -82,7 +96,7 @@ fn meant(
     mut found: Vec<(Found, String)>,
     contents: &Contents,
     name: &str,
-) -> Result<Vec<(Found, String)>> {
+) -> Result<Vec<(Found, String)>, Failure> {
     let round = match place.origin {
         PlaceOrigin::Last => Some(contents.last),
         PlaceOrigin::Round(round) if contents.is_archive => Some(round),
@@ -98,7 +112,7 @@ fn meant(
             let number = several.len();
             let why = format!("--show {place}: {name} has {number} {what}; name one by its line: {}", listed(all));
             let advice = Advice::command(["--show".to_owned(), one(last.origin)]);
-            return Err(Failure::usage(why).about("show").try_next(advice).into());
+            return Err(Failure::usage(why).about("show").try_next(advice));
         }
         _ if place.end <= place.first => "the range is empty, as its end is not part of it",
         _ if matches!(place.origin, PlaceOrigin::Round(_)) && !contents.is_archive => {
@@ -106,7 +120,7 @@ fn meant(
         }
         Some([only]) => {
             found.retain(|(found, _)| found.origin == only.origin);
-            if !found.is_empty() && (contents.is_archive || place.end <= only.indices.1) {
+            if !found.is_empty() {
                 return Ok(found);
             }
             if contents.is_archive {
@@ -115,11 +129,11 @@ fn meant(
                 "there is no such message"
             }
         }
-        None if !found.is_empty() && found.len() >= place.end - place.first => return Ok(found),
+        None if !found.is_empty() => return Ok(found),
         _ => "there is no such message",
     };
     let what = format!("--show {place}: {why}; {name} has {}", listed(contents.listing()));
-    Err(Failure::usage(what).about("show").into())
+    Err(Failure::usage(what).about("show"))
 }
 
 /// Joins names for a sentence, the first ones of many.
@@ -131,26 +145,36 @@ fn listed(names: Vec<String>) -> String {
     }
 }
 
-/// Returns the lines that show a message, of at most so many tokens.
-pub(super) fn drawn(found: &Found, place: &str, text: &str, tokens: u64) -> String {
+/// Returns the lines that show a message, of at most so many tokens: the beginning and the end of a longer text.
+pub(super) fn drawn(found: &Found, origin: PlaceOrigin, text: &str, tokens: u64) -> String {
     let text = without_data(text);
     let text = text.trim_end_matches('\n');
     let all = Counter::DEFAULT.count_text(text);
-    let shown = if all <= tokens { text } else { clipped(text, tokens) };
-    let lines = shown.split('\n').map(|line| reveal_line(line.strip_suffix('\r').unwrap_or(line)));
-    let mut out = lines.fold(found.header(place), |out, line| out + "\n  " + &line);
-    if shown.len() < text.len() {
-        let (more, enough) = (grouped(all - Counter::DEFAULT.count_text(shown)), all.next_multiple_of(1000));
-        out += &format!("\n[{place}] … {more} more tokens; --limit-tokens {enough} shows them");
+    let (head, tail) = if all <= tokens { (text, "") } else { ends(text, tokens) };
+    let indented = |text: &str| {
+        let lines = text.split('\n').map(|line| reveal_line(line.strip_suffix('\r').unwrap_or(line)));
+        lines.fold(String::new(), |out, line| out + "  " + &line + "\n")
+    };
+    let mut out = found.header(origin) + "\n" + &indented(head);
+    if head.len() < text.len() {
+        let less = all.saturating_sub([head, tail].map(|text| Counter::DEFAULT.count_text(text)).iter().sum());
+        let (place, enough) = (origin.place(found.index), all.next_multiple_of(1000));
+        out += &format!("[{place}] … {} tokens; --limit-tokens {enough} shows them\n", grouped(less));
+        out += &indented(tail);
     }
-    out + "\n"
+    out
 }
 
-/// Returns the beginning of a text of so many tokens, up to the end of a line where that is not far before.
-fn clipped(text: &str, tokens: u64) -> &str {
+/// Returns the beginning and the end of a text, together of so many tokens, each of whole lines where that is possible.
+fn ends(text: &str, tokens: u64) -> (&str, &str) {
     const CHARS_PER_TOKEN: usize = 4;
     let most = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(CHARS_PER_TOKEN);
-    let end = text.char_indices().nth(most).map_or(text.len(), |(at, _)| at);
-    let line = memchr::memrchr(b'\n', &text.as_bytes()[..end]).filter(|line| *line >= end / 2);
-    &text[..line.unwrap_or_else(|| cut_before(text, end))]
+    let char_at = |count: usize| text.char_indices().nth(count).map_or(text.len(), |(at, _)| at);
+    let head = char_at(most - most / 3);
+    let line = memchr::memrchr(b'\n', &text.as_bytes()[..head]).filter(|line| *line >= head / 2);
+    let head = line.unwrap_or_else(|| cut_before(text, head));
+    let tail = char_at(text.chars().count().saturating_sub(most / 3)).max(head);
+    let line = memchr::memchr(b'\n', &text.as_bytes()[tail..]).map(|line| tail + line + 1);
+    let tail = line.filter(|line| *line <= tail + (text.len() - tail) / 2).unwrap_or_else(|| cut_behind(text, tail));
+    (&text[..head], &text[tail..])
 }

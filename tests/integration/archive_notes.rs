@@ -11,7 +11,7 @@ use crate::program::{FIXTURES, Run, piped, run, tcompact};
 /// The note before and behind the name of the archive.
 const NOTE: [&str; 2] = [
     "Archive: `tcompact --search REGEX ",
-    "` finds what this summarizes, and with `--show 12` in place of `--search REGEX` it prints [12]",
+    "` finds what this summarizes, and with `--show 12..14` in place of `--search REGEX` it prints [12] and [13]",
 ];
 
 /// Compacts a fixture in a folder with an archive of this name. Returns the run and the text of the message in the place
