@@ -15,14 +15,15 @@ use crate::hash::sha256;
 use crate::plan::size::Size;
 use crate::redact::Redactor;
 use crate::rewrite::restoring::without_end;
-use crate::sanitize::{Shown, reveal_line};
+use crate::sanitize::Shown;
 use crate::settings::LookupSettings;
 use crate::summary::history;
+use crate::summary::plain::role_and_tools;
+use crate::transcript::Message;
 use crate::transcript::formats::by_name;
 use crate::transcript::framing;
 use crate::transcript::pairing::{self, PairedResult};
 use crate::transcript::source::Source;
-use crate::transcript::{Message, Role};
 use crate::wording::readable_source;
 
 use crate::engine::inputs::{Entry, below};
@@ -61,35 +62,18 @@ impl ReadPart<'_, '_> {
         self.record.indices.get(at).copied().unwrap_or(at)
     }
 
-    /// Describes a message: its role, which is `tool` for nothing but results, and the tools that it calls or whose results
-    /// it holds.
+    /// Describes a message.
     pub(super) fn found(&self, at: usize) -> Found {
-        let message = &self.messages[at];
-        let rest = message.rare_fields();
-        let is_result = message.role == Role::User && !message.results.is_empty() && !message.is_user_turn();
-        let role = match message.role {
-            _ if is_result => Cow::Borrowed("tool"),
-            Role::Other => rest.role_name.map_or(Cow::Borrowed("other"), |name| name.decode()),
-            role => Cow::Borrowed(role.openai_name()),
-        };
         let results = self.results.get_or_init(|| pairing::results(self.messages));
+        let (role, tool) = role_and_tools(self.messages, results, at);
         let first = results.partition_point(|result| result.result.message < at);
         // The results of its calls stand near.
-        let call_of = |result: &PairedResult| result.call.map(|call| call.message);
-        let pair = results[first..].iter().take(MOST_PARALLEL).find_map(|result| match call_of(result)? {
+        let pair = results[first..].iter().take(MOST_PARALLEL).find_map(|result| match result.call?.message {
             call if result.result.message == at && call != at => Some(("←", self.index(call))),
             call if call == at && result.result.message != at => Some(("→", self.index(result.result.message))),
             _ => None,
         });
-        let results = results[first..].iter().take_while(|result| result.result.message == at);
-        let answered = results.filter_map(|result| Some(result.call?.call_of(self.messages)));
-        let called = message.calls.iter().chain(answered).filter_map(|call| call.name);
-        let own = rest.name.filter(|_| matches!(message.role, Role::Tool | Role::Function));
-        let mut tools: Vec<String> = called.map(|name| reveal_line(name.decode().trim())).collect();
-        tools.dedup();
-        let tool = if tools.is_empty() { own.map(|name| reveal_line(&name.decode())) } else { Some(tools.join(",")) };
-        let (role, index) = (reveal_line(&role), self.index(at));
-        Found { round: self.record.round, origin: self.origin, index, role, tool, pair }
+        Found { round: self.record.round, origin: self.origin, index: self.index(at), role, tool, pair }
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn write_truncated<'m, 'a: 'm>(
 /// decoded. Media are named, and data inside texts stays: the caller removes it.
 pub(crate) fn readable(message: &Message<'_>) -> String {
     let mut out = HistoryWriter { source: Some(message.json), ..HistoryWriter::new(usize::MAX) };
-    message.rare_fields().reasoning.into_iter().for_each(|reasoning| out.line(&plain::reasoning(reasoning)));
+    message.rare_fields().reasoning.into_iter().for_each(|reasoning| out.thought(&plain::reasoning(reasoning)));
     (out.calls, out.results) = (&message.calls, &message.results);
     out.content(&message.content);
     message.field("refusal").and_then(|refusal| refusal.text()).into_iter().for_each(|text| out.decoded(text));
@@ -188,6 +188,7 @@ impl<'m, 'a> HistoryWriter<'m, 'a> {
             Content::Parts(parts) => {
                 for part in parts {
                     match &part.kind {
+                        PartKind::Reasoning(text) if self.source.is_some() => self.thought(&text.decode()),
                         PartKind::Text(text) | PartKind::Reasoning(text) | PartKind::Refusal(text) => {
                             self.decoded(*text);
                         }
@@ -213,6 +214,13 @@ impl<'m, 'a> HistoryWriter<'m, 'a> {
                     }
                 }
             }
+        }
+    }
+
+    /// Writes what the model thought, for a reader.
+    fn thought(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.line(&format!("(thought) {text}"));
         }
     }
 
@@ -244,12 +252,12 @@ impl<'m, 'a> HistoryWriter<'m, 'a> {
 }
 
 /// Returns the placeholder of a part without text: its type and size, never its bytes.
-pub(crate) fn placeholder(part: Json<'_>) -> String {
+fn placeholder(part: Json<'_>) -> String {
     let kind = part.get_text("type").map_or(Cow::Borrowed("data"), |kind| kind.decode());
     format!("[{kind}, {} bytes]", part.raw().len())
 }
 
-pub(crate) fn arguments_text<'a>(arguments: &Arguments<'a>) -> Cow<'a, str> {
+fn arguments_text<'a>(arguments: &Arguments<'a>) -> Cow<'a, str> {
     match arguments {
         Arguments::Text(text) => text.decode(),
         Arguments::Value(value) => Cow::Borrowed(value.raw()),

@@ -7,6 +7,6 @@ pub(crate) mod history;
 pub(crate) mod inline_data;
 pub(crate) mod machine_answer;
 pub(crate) mod parts;
-mod plain;
+pub(crate) mod plain;
 pub(crate) mod prompt;
 pub(crate) mod trim;

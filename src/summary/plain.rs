@@ -2,13 +2,41 @@
 
 use std::borrow::Cow;
 
-use crate::transcript::Arguments;
+use crate::sanitize::reveal_line;
 use crate::transcript::json::{Json, JsonKind, Token};
+use crate::transcript::pairing::PairedResult;
 use crate::transcript::source::Source;
 use crate::transcript::text::Text;
+use crate::transcript::{Arguments, Message, Role};
 
 /// The members of reasoning that a reader sees. The others are ids, marks and signatures.
 const REASONING: [&str; 4] = ["text", "thinking", "summary", "content"];
+
+/// Returns the role of a message, which is `tool` for nothing but results, and the tools that it calls or whose results it
+/// holds. `results` are those of all messages.
+pub(crate) fn role_and_tools(
+    messages: &[Message<'_>],
+    results: &[PairedResult],
+    at: usize,
+) -> (String, Option<String>) {
+    let message = &messages[at];
+    let rest = message.rare_fields();
+    let is_result = message.role == Role::User && !message.results.is_empty() && !message.is_user_turn();
+    let role = match message.role {
+        _ if is_result => Cow::Borrowed("tool"),
+        Role::Other => rest.role_name.map_or(Cow::Borrowed("other"), |name| name.decode()),
+        role => Cow::Borrowed(role.openai_name()),
+    };
+    let first = results.partition_point(|result| result.result.message < at);
+    let results = results[first..].iter().take_while(|result| result.result.message == at);
+    let answered = results.filter_map(|result| Some(result.call?.call_of(messages)));
+    let called = message.calls.iter().chain(answered).filter_map(|call| call.name);
+    let mut tools: Vec<String> = called.map(|name| reveal_line(name.decode().trim())).collect();
+    tools.dedup();
+    let own = rest.name.filter(|_| matches!(message.role, Role::Tool | Role::Function));
+    let own = || own.map(|name| reveal_line(&name.decode()));
+    (reveal_line(&role), if tools.is_empty() { own() } else { Some(tools.join(",")) })
+}
 
 /// Returns the arguments of a call, with the strings inside decoded.
 pub(super) fn arguments(arguments: &Arguments<'_>) -> String {
@@ -85,7 +113,7 @@ mod tests {
             (
                 "openai-chat",
                 r#"{"role":"assistant","reasoning_content":"h\u006dm","content":"a\nb","tool_calls":[{"id":"x","type":"function","function":{"name":"edit","arguments":"{\"old\":\"1\\n2\",\"all\":true,\"in\":{\"a\":[3,\"4\"],\"b\":null,\"c\":5}}"}}]}"#,
-                "hmm\na\nb\nedit\nold: 1\n2\nall: true\n3\n4\nc: 5\n",
+                "(thought) hmm\na\nb\nedit\nold: 1\n2\nall: true\n3\n4\nc: 5\n",
             ),
             (
                 "openai-chat",
@@ -96,7 +124,7 @@ mod tests {
             (
                 "anthropic",
                 r#"{"role":"assistant","content":[{"type":"thinking","thinking":"so","signature":"eA=="},{"type":"tool_use","id":"x","name":"f","input":{"p":"q\tr"}}]}"#,
-                "so\nf\np: q\tr\n",
+                "(thought) so\nf\np: q\tr\n",
             ),
             (
                 "gemini",

@@ -220,7 +220,7 @@ fn a_handoff_has_the_summary_and_then_what_is_kept() {
     let kept = ["[user]", "[assistant calls water]", "[result of water]", "[assistant]"];
     assert_eq!(headings, [&["[summary of the messages before]"][..], &kept].concat());
     assert!(out.stdout.starts_with("This is a conversation of a user with an AI agent"), "{out:?}");
-    assert!(out.stdout.contains("\n\n[user]\n  Water bed 5.\n\n[assistant calls water]\n  {}\n"), "{out:?}");
+    assert!(out.stdout.contains("\n\n[user]\n  Water bed 5.\n\n[assistant calls water]\n  water\n"), "{out:?}");
     assert!(!out.stdout.contains("You tend a garden."), "the next agent has its own instructions: {out:?}");
     let whole = handoff(&[], &session(2));
     assert_eq!(whole.stdout.matches("\n[user]\n").count(), 2, "nothing is compacted: {whole:?}");
