@@ -95,7 +95,7 @@ fn lacking() -> [String; 4] {
     [
         format!("- [0] The user: {RULE}"),
         format!("- [12] The user: {}", thanks(1, 2)),
-        "- [2] `cargo test -p billing` → failed, exit code 101: error[E0308]: mismatched types / --> src/invoice.rs:42:9; files were changed after it"
+        "- [3] `cargo test -p billing` → failed, exit code 101: error[E0308]: mismatched types / --> src/invoice.rs:42:9; files were changed after it"
             .to_owned(),
         "- Changed: src/invoice.rs [4]".to_owned(),
     ]
