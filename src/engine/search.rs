@@ -276,7 +276,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_line_of_content_looks_like_a_header(text in text(), tool in text(), file in text(), tokens in 1u64..20) {
-            let pattern = Regex::new("hit").expect("a pattern");
+            let pattern = crate::pattern::pattern("hit");
             let (shown, more) = found_lines(&text, &pattern);
             prop_assert_eq!(shown.is_empty(), !text.contains("hit"));
             let found = found(crate::sanitize::reveal_line(&tool));
