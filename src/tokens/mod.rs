@@ -9,7 +9,6 @@ pub(crate) mod bpe;
 mod categories;
 mod counter;
 pub(crate) mod models;
-mod not_printable;
 pub(crate) mod python;
 pub(crate) mod reasoning;
 pub(crate) mod scaling;

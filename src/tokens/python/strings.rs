@@ -1,6 +1,9 @@
 //! Python's notation of strings, in `repr` and in JSON.
 
-use crate::tokens::not_printable::NOT_PRINTABLE;
+use std::sync::LazyLock;
+
+use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind};
+
 use crate::transcript::text::{Text, TextPiece};
 
 /// A target of written text.
@@ -187,13 +190,21 @@ fn code_point(point: u32, quote: char, out: &mut impl TextSink) {
     }
 }
 
+/// The characters for which `str.isprintable` is false in Python 3.11, which has Unicode 14.0: controls, separators, and
+/// what that version does not know.
+static NOT_PRINTABLE: LazyLock<ClassUnicode> =
+    LazyLock::new(|| match regex_syntax::parse(r"[\p{C}\p{Z}\P{age=14.0}--\x20]").map(Hir::into_kind) {
+        Ok(HirKind::Class(Class::Unicode(class))) => class,
+        other => unreachable!("a class of characters: {other:?}"),
+    });
+
 fn is_printable(c: char) -> bool {
     if c.is_ascii() {
         return !c.is_ascii_control();
     }
-    let point = u32::from(c);
-    let run = NOT_PRINTABLE.partition_point(|(_, last)| *last < point);
-    NOT_PRINTABLE.get(run).is_none_or(|(first, _)| point < *first)
+    let runs = NOT_PRINTABLE.ranges();
+    let run = runs.partition_point(|run| run.end() < c);
+    runs.get(run).is_none_or(|run| c < run.start())
 }
 
 #[cfg(test)]
