@@ -8,7 +8,7 @@
 use crate::transcript::json::Json;
 use crate::transcript::source::Source;
 use crate::transcript::text::Text;
-use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, Role};
+use crate::transcript::{Arguments, Call, CallPlace, Content, Message, PartKind, RareFields, Role};
 
 use crate::tokens::python::{self, Chars, TextSink};
 
@@ -75,51 +75,6 @@ pub(crate) fn count(message: &Message<'_>, chars_per_token: f64, lists: Lists, w
     }
     tokens(chars, chars_per_token) + MESSAGE_TOKENS + media
 }
-
-/// Returns the bounds of [`count`] without reading any text.
-pub(crate) fn bounds(message: &Message<'_>, chars_per_token: f64, lists: Lists) -> (u64, u64) {
-    let mut media = 0;
-    let content = match &message.content {
-        Content::Text(text) => text.spelled_len(),
-        Content::Parts(parts) if lists == Lists::Repr => {
-            let most = |part: &Part<'_>| LIST_SEPARATOR + MOST_IN_REPR * part.json.raw().len();
-            LIST_BRACKETS + parts.iter().map(most).sum::<usize>()
-        }
-        Content::Parts(parts) => parts
-            .iter()
-            .map(|part| match &part.kind {
-                PartKind::Text(text) => text.spelled_len(),
-                PartKind::Image => {
-                    media += MEDIA_TOKENS;
-                    0
-                }
-                _ => MOST_IN_REPR * part.json.raw().len(),
-            })
-            .sum(),
-    };
-    let spelled = |text: Option<Text<'_>>| text.map_or(0, |text| text.spelled_len());
-    let call = |call: &Call<'_>| {
-        let arguments = match call.arguments {
-            Arguments::Text(text) => text.spelled_len(),
-            Arguments::Value(value) => value.raw().len(),
-            Arguments::Absent => 0,
-        };
-        MOST_OF_CALL + MOST_IN_REPR * (spelled(call.name) + spelled(call.id) + arguments)
-    };
-    let calls: usize = message.calls.iter().map(call).sum();
-    let RareFields { role_name, name, .. } = message.rare_fields();
-    let role = role_name.map_or(message.role.openai_name().len(), |role| role.spelled_len());
-    let answer = spelled(message.results.first().and_then(|answer| answer.id));
-    let beside: usize = reasoning_beside(message).map(|text| text.spelled_len()).sum();
-    let chars = content + calls + role + answer + spelled(name) + beside;
-    (MESSAGE_TOKENS + media, tokens(chars, chars_per_token) + MESSAGE_TOKENS + media)
-}
-
-/// The most characters of Python's `repr` for a byte of JSON: `9e15` has eighteen.
-const MOST_IN_REPR: usize = 5;
-
-/// The most characters of a call besides its name, its id and its arguments.
-const MOST_OF_CALL: usize = 80;
 
 /// Returns the tokens of a user message of so many characters.
 pub(crate) fn text_message(chars: usize, chars_per_token: f64) -> u64 {

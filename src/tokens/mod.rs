@@ -1,7 +1,7 @@
 //! The sizes of messages in tokens.
 //!
 //! A [`Counter`] counts one message. A [`Tally`] has the sizes of a conversation: it counts each message at most once,
-//! and only where bounds do not answer the question.
+//! and only where that is needed.
 
 pub(crate) mod approx;
 pub(crate) mod binding;

@@ -81,13 +81,6 @@ impl<'a> Text<'a> {
         self.raw.len()
     }
 
-    /// Returns bounds on the bytes of the decoded string, without decoding: an escape has at most six bytes and decodes
-    /// to at least one.
-    pub(crate) fn decoded_len_bounds(&self) -> Range<usize> {
-        let most = self.raw.len();
-        if self.is_escaped() { most / 6..most } else { most..most }
-    }
-
     /// Decodes the string, with lone surrogates as U+FFFD. Borrows if nothing is escaped.
     pub(crate) fn decode(&self) -> Cow<'a, str> {
         if !self.is_escaped() {

@@ -19,7 +19,6 @@ use std::cell::RefCell;
 
 use memo::{LONG, Memo};
 use merge::Merger;
-pub(crate) use table::LONGEST_TOKEN;
 use table::{SHORT, TokenTable, short_hash};
 
 /// A vocabulary of OpenAI.

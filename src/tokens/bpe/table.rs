@@ -38,7 +38,7 @@
 
 /// The longest entry of either vocabulary, in bytes. So a text of `n` bytes has at least `n / 128` tokens and at most
 /// `n`.
-pub(crate) const LONGEST_TOKEN: usize = 128;
+pub(super) const LONGEST_TOKEN: usize = 128;
 
 /// A vocabulary: byte strings and their ranks.
 pub(super) struct TokenTable {
