@@ -103,15 +103,15 @@ fn calls_length(calls: &[Call<'_>]) -> usize {
 pub(crate) fn calls_repr(calls: &[Call<'_>], out: &mut impl TextSink) {
     let mut separator = "[";
     for call in calls.iter().filter(|call| call.place == CallPlace::List) {
-        out.push_ascii(separator);
-        out.push_ascii("{'name': ");
+        out.push_str(separator);
+        out.push_str("{'name': ");
         text_or_none(call.name, out);
-        out.push_ascii(", 'args': ");
+        out.push_str(", 'args': ");
         arguments(call.arguments, out);
-        out.push_ascii(", 'id': ");
+        out.push_str(", 'id': ");
         // An empty id is none to pairs, but LangChain writes it.
         text_or_none(call.id.or_else(|| call.json.get_text("id")), out);
-        out.push_ascii(", 'type': 'tool_call'}");
+        out.push_str(", 'type': 'tool_call'}");
         separator = ", ";
     }
     if separator == ", " {
@@ -121,8 +121,8 @@ pub(crate) fn calls_repr(calls: &[Call<'_>], out: &mut impl TextSink) {
 
 fn text_or_none(text: Option<Text<'_>>, out: &mut impl TextSink) {
     match text {
-        Some(text) => out.push_repr(text),
-        None => out.push_ascii("None"),
+        Some(text) => python::string(text, out),
+        None => out.push_str("None"),
     }
 }
 
@@ -130,10 +130,10 @@ fn text_or_none(text: Option<Text<'_>>, out: &mut impl TextSink) {
 fn arguments(arguments: Arguments<'_>, out: &mut impl TextSink) {
     match arguments {
         Arguments::Value(value) => python::repr(value, out),
-        Arguments::Absent => out.push_ascii("{}"),
+        Arguments::Absent => out.push_str("{}"),
         Arguments::Text(text) => match Source::of_arguments(&text.decode_json()).as_ref().and_then(Source::first) {
             Some(value) => python::repr(value, out),
-            None => out.push_repr(text),
+            None => python::string(text, out),
         },
     }
 }
