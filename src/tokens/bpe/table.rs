@@ -27,10 +27,7 @@
 //! `o200k_base.table` and `cl100k_base.table` have:
 //! - a `u32`: the number of blocks of pairs;
 //! - a `u16` for each [`PAIRS`] pairs of bytes: their block;
-//! - the blocks: a `u32` per pair, its rank or [`NO_PAIR`];
-//! - a bit for each code point below 0x10000: whether its three bytes are an entry;
-//! - a `u16` for each byte that ends a character of several, from 0x80 on, with a bit for each byte that begins a
-//!   character of three, from 0xE0 on: whether an entry has the two side by side without all bytes of both characters.
+//! - the blocks: a `u32` per pair, its rank or [`NO_PAIR`].
 //!
 //! `cl100k_base.table` also has, for each 64 slots of the short and then the long table, a `u32`, the number of slots
 //! before them with a rank, and a `u64`, which of them have one; then the ranks, [`OTHER_RANK_BITS`] each, the lowest
@@ -43,7 +40,6 @@ pub(super) const LONGEST_TOKEN: usize = 128;
 /// A vocabulary: byte strings and their ranks.
 pub(super) struct TokenTable {
     pairs: TokenPairs,
-    characters: Characters,
     entries: TokenEntries,
     /// The ranks, where they are not those in the slots.
     ranks: Option<Ranks>,
@@ -79,19 +75,17 @@ pub(super) const BUCKETS: usize = 16;
 impl TokenTable {
     /// Returns GPT-4o's vocabulary.
     pub(super) fn o200k_base() -> Self {
-        let (pairs, rest) = TokenPairs::new(include_bytes!("o200k_base.table"));
-        let (characters, _) = Characters::new(rest);
-        TokenTable { pairs, characters, entries: TokenEntries::new(), ranks: None }
+        let (pairs, _) = TokenPairs::new(include_bytes!("o200k_base.table"));
+        TokenTable { pairs, entries: TokenEntries::new(), ranks: None }
     }
 
     /// Returns GPT-4's vocabulary.
     pub(super) fn cl100k_base() -> Self {
         let (pairs, rest) = TokenPairs::new(include_bytes!("cl100k_base.table"));
-        let (characters, rest) = Characters::new(rest);
         let entries = TokenEntries::new();
         let slots = entries.short.slots.len() + entries.long.slots.len();
         let (groups, packed) = rest.split_at(size_of::<Group>() * slots.div_ceil(64));
-        TokenTable { pairs, characters, entries, ranks: Some(Ranks { groups: groups.as_chunks().0, packed }) }
+        TokenTable { pairs, entries, ranks: Some(Ranks { groups: groups.as_chunks().0, packed }) }
     }
 
     /// Returns the rank of the first `length` bytes (two or more) of `text`, which is valid UTF-8 but can begin and end
@@ -112,21 +106,6 @@ impl TokenTable {
         let block = u16::from_le_bytes(self.pairs.block_of[pair / PAIRS]);
         i32::from_le_bytes(self.pairs.blocks[block as usize][pair % PAIRS])
     }
-
-    /// Whether a three-byte character begins at this byte of a text, and its bytes become one token before any of them
-    /// merges with another byte.
-    ///
-    /// They do if they are an entry, and no entry has only some of them beside a byte of a neighbour. Then nothing
-    /// merges with only a part of the three, and every entry that contains them has a higher rank. (A test checks this
-    /// for these vocabularies. It is not known for neighbours of one byte, for which some entries break the rule.)
-    pub(super) fn is_whole_character(&self, text: &[u8], at: usize) -> bool {
-        let Some(&bytes @ [first @ 0xE0..0xF0, 0x80..0xC0, last @ 0x80..0xC0]) = text[at..].first_chunk() else {
-            return false;
-        };
-        let whole_before = at == 0 || self.characters.stay_whole_between(text[at - 1], first);
-        let whole_behind = text.get(at + 3).is_none_or(|next| self.characters.stay_whole_between(last, *next));
-        whole_before && whole_behind && self.characters.are_entry(bytes)
-    }
 }
 
 /// The ranks of pairs of bytes.
@@ -143,37 +122,6 @@ impl TokenPairs {
         let (block_of, rest) = rest.split_at(2 * (1 << 16) / PAIRS);
         let (blocks, rest) = rest.split_at(4 * PAIRS * blocks);
         (TokenPairs { block_of: block_of.as_chunks().0, blocks: blocks.as_chunks().0.as_chunks().0 }, rest)
-    }
-}
-
-/// Facts about three-byte characters.
-struct Characters {
-    /// A bit for each code point below 0x10000: whether its three bytes are an entry.
-    entries: &'static [u8],
-    /// For each byte that ends a character, from 0x80 on, a bit for each byte that begins one of three, from 0xE0 on:
-    /// whether an entry has the two side by side without all bytes of both characters.
-    split: &'static [[u8; 2]],
-}
-
-impl Characters {
-    /// Returns the facts at the start of `file`, and the rest of the file.
-    fn new(file: &'static [u8]) -> (Self, &'static [u8]) {
-        let (entries, rest) = file.split_at((1 << 16) / 8);
-        let (split, rest) = rest.split_at(2 * 64);
-        (Characters { entries, split: split.as_chunks().0 }, rest)
-    }
-
-    fn are_entry(&self, bytes: [u8; 3]) -> bool {
-        let [a, b, c] = bytes.map(usize::from);
-        let code_point = (a & 0xF) << 12 | (b & 0x3F) << 6 | c & 0x3F;
-        self.entries[code_point / 8] >> (code_point % 8) & 1 == 1
-    }
-
-    /// Whether every entry with these two bytes side by side has all bytes of both characters. False where that is
-    /// unknown: the first byte ends no character of several, or the second begins none of three.
-    fn stay_whole_between(&self, last: u8, first: u8) -> bool {
-        let (0x80..0xC0, 0xE0..0xF0) = (last, first) else { return false };
-        u16::from_le_bytes(self.split[usize::from(last - 0x80)]) >> (first - 0xE0) & 1 == 0
     }
 }
 

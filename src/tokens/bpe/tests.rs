@@ -71,32 +71,6 @@ fn entries_are_found_and_nothing_else() {
     }
 }
 
-/// The premise of [`TokenTable::is_whole_character`].
-#[test]
-fn characters_become_tokens_before_what_they_are_in() {
-    for (table, bpe, number) in [
-        (TokenTable::o200k_base(), tiktoken_rs::o200k_base(), 199_998),
-        (TokenTable::cl100k_base(), tiktoken_rs::cl100k_base(), 100_256),
-    ] {
-        let mut characters = 0;
-        for (entry, rank) in entries(&bpe.expect("a vocabulary"), number).iter().zip(0..) {
-            for at in (0..entry.len()).filter(|at| table.is_whole_character(entry, *at)) {
-                let [a, b, c] = entry[at..].first_chunk().copied().expect("a character");
-                let first = table.pair([a, b]).min(table.pair([b, c]));
-                let whole = table.rank(&[a, b, c], 3).expect("an entry");
-                assert!(
-                    first < whole && whole <= rank,
-                    "{} in {}",
-                    entry[at..at + 3].escape_ascii(),
-                    entry.escape_ascii()
-                );
-                characters += i32::from(whole == rank);
-            }
-        }
-        assert!(characters > 900, "{characters} characters are entries");
-    }
-}
-
 fn class_numbers() -> impl Fn(u32) -> u8 {
     let mut numbers = vec![Classes::OTHER.0; 0x11_0000];
     for (class, Classes(number)) in [
@@ -155,8 +129,8 @@ fn vocabularies(o200k: &[Vec<u8>], cl100k: &[Vec<u8>]) -> [Vec<u8>; 3] {
     let other_ranks: Vec<Option<u32>> = short.iter().chain(&long).map(|(.., rank)| *rank).collect();
     [
         [header, filter, short_table, long_table, bytes].concat(),
-        [pairs(o200k), characters(o200k)].concat(),
-        [pairs(cl100k), characters(cl100k), ranks(&other_ranks)].concat(),
+        pairs(o200k),
+        [pairs(cl100k), ranks(&other_ranks)].concat(),
     ]
 }
 
@@ -172,33 +146,6 @@ fn pairs(entries: &[Vec<u8>]) -> Vec<u8> {
     let number = u32_bytes(blocks.len()).into_iter();
     let block_of = block_of.into_iter().flat_map(|block| u16::try_from(block).expect("few blocks").to_le_bytes());
     number.chain(block_of).chain(blocks.concat().iter().flat_map(|rank| rank.to_le_bytes())).collect()
-}
-
-/// Generates which three-byte characters are entries, and which adjacent bytes entries have without their whole
-/// characters.
-fn characters(entries: &[Vec<u8>]) -> Vec<u8> {
-    let mut whole = vec![0u8; (1 << 16) / 8];
-    let mut parted = [0u16; 64];
-    for entry in entries {
-        if let Ok(text) = str::from_utf8(entry)
-            && let (Some(c), 3) = (text.chars().next(), text.len())
-            && c.len_utf8() == 3
-        {
-            whole[c as usize / 8] |= 1 << (c as usize % 8);
-        }
-        let begins: Vec<usize> = (0..entry.len()).filter(|at| entry[*at] & 0xC0 != 0x80).collect();
-        for &at in begins.iter().filter(|at| **at > 0) {
-            let (0x80..0xC0, 0xE0..0xF0) = (entry[at - 1], entry[at]) else { continue };
-            let begin = begins.iter().copied().filter(|begin| *begin < at).max().unwrap_or(0);
-            let end = begins.iter().copied().find(|begin| *begin > at).unwrap_or(entry.len());
-            let is_one = |bytes: &[u8]| str::from_utf8(bytes).is_ok_and(|text| text.chars().count() == 1);
-            if !is_one(&entry[begin..at]) || !is_one(&entry[at..end]) {
-                parted[usize::from(entry[at - 1] - 0x80)] |= 1 << (entry[at] - 0xE0);
-            }
-        }
-    }
-    whole.extend(parted.iter().flat_map(|bits| bits.to_le_bytes()));
-    whole
 }
 
 /// Generates which slots have a rank, and the packed ranks.
