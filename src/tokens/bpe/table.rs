@@ -246,7 +246,7 @@ impl Ranks {
 }
 
 /// An odd multiplier without a pattern in its bits.
-pub(super) const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Returns a hash that is unique for each short text: missing bytes up to eight are filled with ones, which no text
 /// has, and each step is reversible.
