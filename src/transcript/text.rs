@@ -6,8 +6,6 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::transcript::specials::Specials;
-
 /// The text between the quotes of a string.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Text<'a> {
@@ -99,47 +97,18 @@ impl<'a> Text<'a> {
 
     /// Decodes the escapes; `write_half` writes lone surrogates.
     fn unescaped(&self, write_half: impl Fn(u32) -> String) -> String {
-        let raw = self.raw.as_bytes();
         // A value is never longer than its escape.
-        let mut out = Vec::with_capacity(raw.len());
-        let mut specials = Specials::of(raw);
-        let mut at = 0;
-        while at < raw.len() {
-            let special = specials.next(at);
-            match raw[at..].first_chunk::<STRETCH>() {
-                // Copying a fixed number of bytes and truncating needs no call for a short stretch.
-                Some(stretch) if special - at <= STRETCH => {
-                    let end = out.len() + (special - at);
-                    out.extend_from_slice(stretch);
-                    out.truncate(end);
-                }
-                _ => out.extend_from_slice(&raw[at..special]),
-            }
-            at = special;
-            match raw.get(at) {
-                None => break,
-                Some(b'\\') => {}
-                // A character that this text need not escape.
-                Some(other) => {
-                    out.push(*other);
-                    at += 1;
-                    continue;
-                }
-            }
-            if let Some(character) = raw.get(at + 1).and_then(|letter| ascii_escape(*letter)) {
-                out.push(character);
-                at += 2;
-                continue;
-            }
-            let mut points = CodePoints { rest: &self.raw[at..], escaped: true };
-            let point = points.unit_or_letter_escape();
-            at = raw.len() - points.rest.len();
-            match char::from_u32(point) {
-                Some(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-                None => out.extend_from_slice(write_half(point).as_bytes()),
+        let mut out = String::with_capacity(self.raw.len());
+        for piece in self.pieces() {
+            match piece {
+                TextPiece::Plain(plain) => out.push_str(plain),
+                TextPiece::Escape(point) => match char::from_u32(point) {
+                    Some(c) => out.push(c),
+                    None => out.push_str(&write_half(point)),
+                },
             }
         }
-        String::from_utf8(out).expect("characters are copied whole")
+        out
     }
 
     /// Returns the length in code points, as Python's `len` counts; a lone surrogate is one.
@@ -181,9 +150,6 @@ impl<'a> Text<'a> {
         CodePoints { rest: self.raw, escaped: self.is_escaped() }
     }
 }
-
-/// The most bytes of a short stretch between two escapes.
-const STRETCH: usize = 32;
 
 /// A piece of a string.
 #[derive(Clone, Copy, Debug)]
@@ -278,25 +244,15 @@ impl<'a> CodePoints<'a> {
 
 /// Returns the ASCII character that a letter after a backslash means, unless it means the letter itself.
 fn ascii_escape(letter: u8) -> Option<u8> {
-    // A table, because branches on the letter are hard to predict.
-    const ESCAPES: [u8; 256] = {
-        let mut escapes = [0; 256];
-        let mut known: &[(u8, u8)] = &[
-            (b'n', b'\n'),
-            (b't', b'\t'),
-            (b'r', b'\r'),
-            (b'b', b'\x08'),
-            (b'f', b'\x0c'),
-            (b'"', b'"'),
-            (b'\\', b'\\'),
-        ];
-        while let [(letter, stands_for), rest @ ..] = known {
-            escapes[*letter as usize] = *stands_for;
-            known = rest;
-        }
-        escapes
-    };
-    Some(ESCAPES[usize::from(letter)]).filter(|stands_for| *stands_for != 0)
+    match letter {
+        b'n' => Some(b'\n'),
+        b't' => Some(b'\t'),
+        b'r' => Some(b'\r'),
+        b'b' => Some(b'\x08'),
+        b'f' => Some(b'\x0c'),
+        b'"' | b'\\' => Some(letter),
+        _ => None,
+    }
 }
 
 /// Returns the code unit of `\uXXXX` at the start of `rest`.
@@ -335,7 +291,7 @@ mod tests {
             r"\ud83d",
             "plain text",
         ];
-        for length in (0..12).chain(STRETCH - 2..STRETCH + 3) {
+        for length in (0..12).chain(30..35) {
             for (one, other) in parts.iter().flat_map(|one| parts.iter().map(move |other| (one, other))) {
                 let [x, y, z] = [("x", length), ("y", length / 3), ("z", length * 2)].map(|(c, times)| c.repeat(times));
                 let raw = format!("{x}{one}{y}{other}{one}{z}");
