@@ -47,7 +47,7 @@ impl Merger {
     /// Merges the window, the first `length` bytes of `text`: always the pair with the lowest rank, the leftmost of
     /// equals, until no pair is in the vocabulary. (A lookup is faster where the text continues behind it.)
     fn merge(&mut self, text: &[u8], length: usize) {
-        self.start(&text[..length]);
+        self.start(text, length);
         while let Some((part, merged)) = self.lowest() {
             let end = self.ends[merged];
             self.ends[part] = end;
@@ -67,14 +67,14 @@ impl Merger {
     }
 
     /// Makes each byte of the window a part.
-    fn start(&mut self, window: &[u8]) {
+    fn start(&mut self, text: &[u8], length: usize) {
         self.ranks.clear();
-        self.ranks.extend(window.windows(2).map(|pair| self.table.pair([pair[0], pair[1]])));
+        self.ranks.extend((0..length - 1).map(|part| rank(&self.table, &text[part..], 2)));
         self.ranks.push(NO_PAIR);
         self.ends.clear();
-        self.ends.extend(1..=window.len());
+        self.ends.extend(1..=length);
         self.befores.clear();
-        self.befores.extend((0..window.len()).map(|part| part.saturating_sub(1)));
+        self.befores.extend((0..length).map(|part| part.saturating_sub(1)));
     }
 
     /// Returns the two parts of the pair with the lowest rank, the leftmost of equals.

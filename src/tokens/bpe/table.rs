@@ -7,9 +7,8 @@
 //! A slot has the rank in `o200k_base`. The ranks in `cl100k_base` are a separate list, with one bit per slot for
 //! whether it has one.
 //!
-//! Every merge begins with pairs of bytes, which have a separate table in blocks. Few pairs are entries, and those are
-//! close together, so most blocks are equal and stored once. One bit of a filter excludes most other byte strings. The
-//! filter stays in the processor's cache; the tables do not.
+//! One bit of a filter excludes most byte strings that are no entries. The filter stays in the processor's cache; the
+//! tables do not.
 //!
 //! The files hold little-endian numbers and bytes. `entries.table` has:
 //! - two `u32`s: the numbers of short and of long entries;
@@ -24,12 +23,7 @@
 //! they are 7 bits of the entry's length minus one, 20 bits of its offset in the bytes of the long entries, which can
 //! overlap, and as many bits of the hash as fit.
 //!
-//! `o200k_base.table` and `cl100k_base.table` have:
-//! - a `u32`: the number of blocks of pairs;
-//! - a `u16` for each [`PAIRS`] pairs of bytes: their block;
-//! - the blocks: a `u32` per pair, its rank or [`NO_PAIR`].
-//!
-//! `cl100k_base.table` also has, for each 64 slots of the short and then the long table, a `u32`, the number of slots
+//! `cl100k_base.table` has, for each 64 slots of the short and then the long table, a `u32`, the number of slots
 //! before them with a rank, and a `u64`, which of them have one; then the ranks, [`OTHER_RANK_BITS`] each, the lowest
 //! bits of a byte first. The test `generated_tables` generates the files from tiktoken-rs.
 
@@ -39,7 +33,6 @@ pub(super) const LONGEST_TOKEN: usize = 128;
 
 /// A vocabulary: byte strings and their ranks.
 pub(super) struct TokenTable {
-    pairs: TokenPairs,
     entries: TokenEntries,
     /// The ranks, where they are not those in the slots.
     ranks: Option<Ranks>,
@@ -48,9 +41,6 @@ pub(super) struct TokenTable {
 /// The rank of bytes that are not an entry, above all ranks. Ranks are signed, as every processor can compare several
 /// signed numbers at once.
 pub(super) const NO_PAIR: i32 = i32::MAX;
-
-/// The number of pairs in a block.
-pub(super) const PAIRS: usize = 16;
 
 /// The longest entries of the short table, in bytes.
 pub(super) const SHORT: usize = 8;
@@ -75,17 +65,16 @@ pub(super) const BUCKETS: usize = 16;
 impl TokenTable {
     /// Returns GPT-4o's vocabulary.
     pub(super) fn o200k_base() -> Self {
-        let (pairs, _) = TokenPairs::new(include_bytes!("o200k_base.table"));
-        TokenTable { pairs, entries: TokenEntries::new(), ranks: None }
+        TokenTable { entries: TokenEntries::new(), ranks: None }
     }
 
     /// Returns GPT-4's vocabulary.
     pub(super) fn cl100k_base() -> Self {
-        let (pairs, rest) = TokenPairs::new(include_bytes!("cl100k_base.table"));
+        let file = include_bytes!("cl100k_base.table");
         let entries = TokenEntries::new();
         let slots = entries.short.slots.len() + entries.long.slots.len();
-        let (groups, packed) = rest.split_at(size_of::<Group>() * slots.div_ceil(64));
-        TokenTable { pairs, entries, ranks: Some(Ranks { groups: groups.as_chunks().0, packed }) }
+        let (groups, packed) = file.split_at(size_of::<Group>() * slots.div_ceil(64));
+        TokenTable { entries, ranks: Some(Ranks { groups: groups.as_chunks().0, packed }) }
     }
 
     /// Returns the rank of the first `length` bytes (two or more) of `text`, which is valid UTF-8 but can begin and end
@@ -97,31 +86,6 @@ impl TokenTable {
             Some(ranks) => ranks.of(place)?,
         };
         (rank != NO_RANK).then_some(rank.cast_signed())
-    }
-
-    /// Returns the rank of two bytes, or [`NO_PAIR`].
-    #[inline]
-    pub(super) fn pair(&self, pair: [u8; 2]) -> i32 {
-        let pair = u16::from_be_bytes(pair) as usize;
-        let block = u16::from_le_bytes(self.pairs.block_of[pair / PAIRS]);
-        i32::from_le_bytes(self.pairs.blocks[block as usize][pair % PAIRS])
-    }
-}
-
-/// The ranks of pairs of bytes.
-struct TokenPairs {
-    /// The block of each pair, indexed by (first byte * 256 + second byte) / [`PAIRS`].
-    block_of: &'static [[u8; 2]],
-    blocks: &'static [[[u8; 4]; PAIRS]],
-}
-
-impl TokenPairs {
-    /// Returns the pairs at the start of a vocabulary's file, and the rest of the file.
-    fn new(file: &'static [u8]) -> (Self, &'static [u8]) {
-        let (blocks, rest) = split_count(file);
-        let (block_of, rest) = rest.split_at(2 * (1 << 16) / PAIRS);
-        let (blocks, rest) = rest.split_at(4 * PAIRS * blocks);
-        (TokenPairs { block_of: block_of.as_chunks().0, blocks: blocks.as_chunks().0.as_chunks().0 }, rest)
     }
 }
 

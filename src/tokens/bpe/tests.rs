@@ -7,8 +7,8 @@ use std::path::Path;
 use crate::tokens::bpe::Encoding;
 use crate::tokens::bpe::classes::{BLOCKS, Classes};
 use crate::tokens::bpe::table::{
-    BUCKETS, FILTER_BITS, LENGTH_BITS, LONG_BUCKET_BITS, NO_PAIR, NO_RANK, OFFSET_BITS, OTHER_RANK_BITS, PAIRS,
-    PLACE_BITS, RANK_BITS, SHORT, SHORT_BUCKET_BITS, TokenTable, long_hash, short_hash,
+    BUCKETS, FILTER_BITS, LENGTH_BITS, LONG_BUCKET_BITS, NO_RANK, OFFSET_BITS, OTHER_RANK_BITS, PLACE_BITS, RANK_BITS,
+    SHORT, SHORT_BUCKET_BITS, TokenTable, long_hash, short_hash,
 };
 
 #[test]
@@ -45,7 +45,7 @@ fn generated_tables() {
     let o200k = entries(&tiktoken_rs::o200k_base().expect("o200k"), 199_998);
     let cl100k = entries(&tiktoken_rs::cl100k_base().expect("cl100k"), 100_256);
     let files = vocabularies(&o200k, &cl100k);
-    for (name, file) in ["entries.table", "o200k_base.table", "cl100k_base.table"].into_iter().zip(&files) {
+    for (name, file) in ["entries.table", "cl100k_base.table"].into_iter().zip(&files) {
         check(name, file);
     }
     check("classes.table", &classes(class_numbers()));
@@ -93,9 +93,8 @@ fn class_numbers() -> impl Fn(u32) -> u8 {
     move |code| numbers[code as usize]
 }
 
-/// Generates `entries.table`, `o200k_base.table` and `cl100k_base.table` from the entries of the latter two in the
-/// order of their ranks.
-fn vocabularies(o200k: &[Vec<u8>], cl100k: &[Vec<u8>]) -> [Vec<u8>; 3] {
+/// Generates `entries.table` and `cl100k_base.table` from the entries of both vocabularies in the order of their ranks.
+fn vocabularies(o200k: &[Vec<u8>], cl100k: &[Vec<u8>]) -> [Vec<u8>; 2] {
     assert!(o200k.len() < NO_RANK as usize && cl100k.len() <= 1 << OTHER_RANK_BITS, "the ranks have room");
     let other_ranks: HashMap<&Vec<u8>, u32> = cl100k.iter().zip(0..).collect();
     let in_o200k: HashSet<&Vec<u8>> = o200k.iter().collect();
@@ -127,25 +126,7 @@ fn vocabularies(o200k: &[Vec<u8>], cl100k: &[Vec<u8>]) -> [Vec<u8>; 3] {
     let header = [short.len(), long.len()].map(u32_bytes).concat();
     let (short_table, long_table) = (table(&short, SHORT_BUCKET_BITS), table(&long, LONG_BUCKET_BITS));
     let other_ranks: Vec<Option<u32>> = short.iter().chain(&long).map(|(.., rank)| *rank).collect();
-    [
-        [header, filter, short_table, long_table, bytes].concat(),
-        pairs(o200k),
-        [pairs(cl100k), ranks(&other_ranks)].concat(),
-    ]
-}
-
-/// Generates the number of blocks of pairs, the block of each pair, and the blocks.
-fn pairs(entries: &[Vec<u8>]) -> Vec<u8> {
-    let mut pairs = vec![NO_PAIR; 1 << 16];
-    for (rank, entry) in (0..).zip(entries) {
-        if let [a, b] = entry[..] {
-            pairs[u16::from_be_bytes([a, b]) as usize] = rank;
-        }
-    }
-    let (block_of, blocks) = blocks(&pairs, PAIRS);
-    let number = u32_bytes(blocks.len()).into_iter();
-    let block_of = block_of.into_iter().flat_map(|block| u16::try_from(block).expect("few blocks").to_le_bytes());
-    number.chain(block_of).chain(blocks.concat().iter().flat_map(|rank| rank.to_le_bytes())).collect()
+    [[header, filter, short_table, long_table, bytes].concat(), ranks(&other_ranks)]
 }
 
 /// Generates which slots have a rank, and the packed ranks.
