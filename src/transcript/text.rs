@@ -19,12 +19,11 @@ pub(crate) struct Text<'a> {
 impl<'a> Text<'a> {
     /// Creates one from the inside of a JSON string, with its escapes.
     pub(crate) fn escaped(raw: &'a str) -> Self {
-        let mut points = CodePoints { rest: raw, escaped: true };
-        let mut excess = 0;
-        while points.plain_before_escape().is_some() {
-            let before = points.rest.len();
-            points.next();
-            excess += before - points.rest.len() - 1;
+        let mut pieces = Pieces { rest: raw, escaped: true };
+        let (mut excess, mut left) = (0, raw.len());
+        while let Some(piece) = pieces.next() {
+            let passed = std::mem::replace(&mut left, pieces.rest.len()) - pieces.rest.len();
+            excess += if matches!(piece, TextPiece::Escape(_)) { passed - 1 } else { 0 };
         }
         // The excess of a huge text may not fit; the text has escapes nonetheless.
         Text::spelled(raw, u32::try_from(excess).unwrap_or(UNKNOWN))
@@ -142,12 +141,18 @@ impl<'a> Text<'a> {
 
     /// Iterates over plain text and the values of escapes.
     pub(crate) fn pieces(&self) -> Pieces<'a> {
-        Pieces { points: self.code_points() }
+        Pieces { rest: self.raw, escaped: self.is_escaped() }
     }
 
     /// Iterates over the code points, including lone surrogates.
-    pub(crate) fn code_points(&self) -> CodePoints<'a> {
-        CodePoints { rest: self.raw, escaped: self.is_escaped() }
+    pub(crate) fn code_points(&self) -> impl Iterator<Item = u32> + use<'a> {
+        self.pieces().flat_map(|piece| {
+            let (plain, escape) = match piece {
+                TextPiece::Plain(plain) => (plain, None),
+                TextPiece::Escape(point) => ("", Some(point)),
+            };
+            plain.chars().map(u32::from).chain(escape)
+        })
     }
 }
 
@@ -160,98 +165,54 @@ pub(crate) enum TextPiece<'a> {
     Escape(u32),
 }
 
+/// The text has escapes, but their excess is unknown.
+const UNKNOWN: u32 = u32::MAX;
+
 /// Iterates over the pieces of a [`Text`].
 pub(crate) struct Pieces<'a> {
-    points: CodePoints<'a>,
+    rest: &'a str,
+    escaped: bool,
 }
 
 impl<'a> Iterator for Pieces<'a> {
     type Item = TextPiece<'a>;
 
     fn next(&mut self) -> Option<TextPiece<'a>> {
-        let plain = self.points.plain_before_escape().unwrap_or_else(|| std::mem::take(&mut self.points.rest));
-        match plain {
-            "" => self.points.next().map(TextPiece::Escape),
-            plain => Some(TextPiece::Plain(plain)),
+        let escape = if self.escaped { memchr::memchr(b'\\', self.rest.as_bytes()) } else { None };
+        let (plain, rest) = self.rest.split_at(escape.unwrap_or(self.rest.len()));
+        if plain.is_empty() {
+            return escape.map(|_| TextPiece::Escape(self.escape()));
         }
-    }
-}
-
-/// The text has escapes, but their excess is unknown.
-const UNKNOWN: u32 = u32::MAX;
-
-/// Iterates over the code points of a [`Text`].
-pub(crate) struct CodePoints<'a> {
-    rest: &'a str,
-    escaped: bool,
-}
-
-impl Iterator for CodePoints<'_> {
-    type Item = u32;
-
-    fn next(&mut self) -> Option<u32> {
-        if self.escaped && self.rest.as_bytes().first() == Some(&b'\\') {
-            return Some(self.escape());
-        }
-        let mut rest = self.rest.chars();
-        let first = rest.next()?;
-        self.rest = rest.as_str();
-        Some(u32::from(first))
-    }
-}
-
-impl<'a> CodePoints<'a> {
-    /// Consumes the text before the next escape; `None` if there is none.
-    fn plain_before_escape(&mut self) -> Option<&'a str> {
-        if !self.escaped {
-            return None;
-        }
-        let (plain, rest) = self.rest.split_at(memchr::memchr(b'\\', self.rest.as_bytes())?);
         self.rest = rest;
-        Some(plain)
+        Some(TextPiece::Plain(plain))
     }
+}
 
+impl Pieces<'_> {
     /// Consumes the escape at the start.
     fn escape(&mut self) -> u32 {
-        match self.rest.as_bytes().get(1).and_then(|letter| ascii_escape(*letter)) {
-            Some(character) => {
-                self.rest = &self.rest[2..];
-                u32::from(character)
-            }
-            None => self.unit_or_letter_escape(),
-        }
-    }
-
-    /// Consumes an escape for a code unit, or for the letter itself.
-    fn unit_or_letter_escape(&mut self) -> u32 {
-        let Some(high) = unit(self.rest) else {
-            let mut rest = self.rest.chars();
-            rest.next();
-            let letter = rest.next().unwrap_or('\\');
-            self.rest = rest.as_str();
-            return u32::from(letter);
-        };
-        self.rest = &self.rest[6..];
-        if (0xD800..0xDC00).contains(&high)
-            && let Some(low @ 0xDC00..=0xDFFF) = unit(self.rest)
-        {
+        if let Some(high) = unit(self.rest) {
             self.rest = &self.rest[6..];
-            return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+            if (0xD800..0xDC00).contains(&high)
+                && let Some(low @ 0xDC00..=0xDFFF) = unit(self.rest)
+            {
+                self.rest = &self.rest[6..];
+                return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+            }
+            return high;
         }
-        high
-    }
-}
-
-/// Returns the ASCII character that a letter after a backslash means, unless it means the letter itself.
-fn ascii_escape(letter: u8) -> Option<u8> {
-    match letter {
-        b'n' => Some(b'\n'),
-        b't' => Some(b'\t'),
-        b'r' => Some(b'\r'),
-        b'b' => Some(b'\x08'),
-        b'f' => Some(b'\x0c'),
-        b'"' | b'\\' => Some(letter),
-        _ => None,
+        let mut rest = self.rest.chars();
+        rest.next();
+        let letter = rest.next().unwrap_or('\\');
+        self.rest = rest.as_str();
+        u32::from(match letter {
+            'n' => '\n',
+            't' => '\t',
+            'r' => '\r',
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            letter => letter,
+        })
     }
 }
 
