@@ -4,16 +4,10 @@
 //! and one for longer ones. (Single bytes are entries too, but their ranks are never needed.) Both tables are sorted by
 //! a hash of the entry, and a directory has the start of each bucket of hashes. The hash of a short entry is
 //! reversible, so an equal hash is an equal entry; the bucket holds the bits of the hash that do not fit into its slot.
-//! A slot has the rank in `o200k_base`. The ranks in `cl100k_base` are a separate list, with one bit per slot for
-//! whether it has one.
-//!
-//! One bit of a filter excludes most byte strings that are no entries. The filter stays in the processor's cache; the
-//! tables do not.
+//! A slot has the rank in `o200k_base`. The ranks in `cl100k_base` are a list of their own.
 //!
 //! The files hold little-endian numbers and bytes. `entries.table` has:
 //! - two `u32`s: the numbers of short and of long entries;
-//! - the filter: for each value of the first [`FILTER_BITS`] of a hash, a bit for whether an entry has it, the lowest
-//!   bit of a byte first;
 //! - the two tables;
 //! - the bytes of the long entries.
 //!
@@ -23,9 +17,8 @@
 //! they are 7 bits of the entry's length minus one, 20 bits of its offset in the bytes of the long entries, which can
 //! overlap, and as many bits of the hash as fit.
 //!
-//! `cl100k_base.table` has, for each 64 slots of the short and then the long table, a `u32`, the number of slots
-//! before them with a rank, and a `u64`, which of them have one; then the ranks, [`OTHER_RANK_BITS`] each, the lowest
-//! bits of a byte first. The test `generated_tables` generates the files from tiktoken-rs.
+//! `cl100k_base.table` has the rank of each slot of the short and then the long table in three bytes, or [`NO_RANK`]. The
+//! test `generated_tables` generates the files from tiktoken-rs.
 
 /// The longest entry of either vocabulary, in bytes. So a text of `n` bytes has at least `n / 128` tokens and at most
 /// `n`.
@@ -35,7 +28,7 @@ pub(super) const LONGEST_TOKEN: usize = 128;
 pub(super) struct TokenTable {
     entries: TokenEntries,
     /// The ranks, where they are not those in the slots.
-    ranks: Option<Ranks>,
+    ranks: Option<&'static [[u8; 3]]>,
 }
 
 /// The rank of bytes that are not an entry, above all ranks. Ranks are signed, as every processor can compare several
@@ -44,13 +37,9 @@ pub(super) const NO_PAIR: i32 = i32::MAX;
 
 /// The longest entries of the short table, in bytes.
 pub(super) const SHORT: usize = 8;
-/// The upper bits of a hash that index the filter.
-pub(super) const FILTER_BITS: u32 = 20;
 pub(super) const RANK_BITS: u32 = 18;
 /// The rank in the slot of an entry that only `cl100k_base` has.
 pub(super) const NO_RANK: u32 = (1 << RANK_BITS) - 1;
-/// The bits of a rank in `cl100k_base`.
-pub(super) const OTHER_RANK_BITS: u32 = 17;
 pub(super) const LENGTH_BITS: u32 = 7;
 pub(super) const OFFSET_BITS: u32 = 20;
 /// The lower bits of a slot of the long table that are not part of its hash.
@@ -70,20 +59,16 @@ impl TokenTable {
 
     /// Returns GPT-4's vocabulary.
     pub(super) fn cl100k_base() -> Self {
-        let file = include_bytes!("cl100k_base.table");
-        let entries = TokenEntries::new();
-        let slots = entries.short.slots.len() + entries.long.slots.len();
-        let (groups, packed) = file.split_at(size_of::<Group>() * slots.div_ceil(64));
-        TokenTable { entries, ranks: Some(Ranks { groups: groups.as_chunks().0, packed }) }
+        TokenTable { entries: TokenEntries::new(), ranks: Some(include_bytes!("cl100k_base.table").as_chunks().0) }
     }
 
     /// Returns the rank of the first `length` bytes (two or more) of `text`, which is valid UTF-8 but can begin and end
     /// inside characters.
     pub(super) fn rank(&self, text: &[u8], length: usize) -> Option<i32> {
         let (place, slot) = self.entries.find(text, length)?;
-        let rank = match &self.ranks {
+        let rank = match self.ranks {
             None => (slot & u64::from(NO_RANK)) as u32,
-            Some(ranks) => ranks.of(place)?,
+            Some(ranks) => ranks[place].iter().rev().fold(0, |rank, byte| rank << 8 | u32::from(*byte)),
         };
         (rank != NO_RANK).then_some(rank.cast_signed())
     }
@@ -104,7 +89,6 @@ fn split_count(file: &'static [u8]) -> (usize, &'static [u8]) {
 
 /// The entries of both vocabularies.
 struct TokenEntries {
-    filter: &'static [u8],
     short: Buckets,
     long: Buckets,
     long_bytes: &'static [u8],
@@ -114,10 +98,9 @@ impl TokenEntries {
     fn new() -> Self {
         let (short, rest) = split_count(include_bytes!("entries.table"));
         let (long, rest) = split_count(rest);
-        let (filter, rest) = rest.split_at(1 << (FILTER_BITS - 3));
         let (short, rest) = Buckets::new(SHORT_BUCKET_BITS, short, rest);
         let (long, long_bytes) = Buckets::new(LONG_BUCKET_BITS, long, rest);
-        TokenEntries { filter, short, long, long_bytes }
+        TokenEntries { short, long, long_bytes }
     }
 
     /// Returns the slot of the first `length` bytes of `text`, and its number. The long table is numbered after the
@@ -126,20 +109,14 @@ impl TokenEntries {
         if length <= SHORT {
             let hash = short_hash(text, length);
             let has_hash = |slot: u64| (slot ^ (hash << SHORT_BUCKET_BITS)) >> RANK_BITS == 0;
-            return if self.may_have(hash) { self.short.find(hash, has_hash) } else { None };
+            return self.short.find(hash, has_hash);
         }
         let entry = &text[..length];
         let hash = long_hash(entry);
         let has_hash = |slot: u64| (slot ^ (hash << LONG_BUCKET_BITS)) >> PLACE_BITS == 0;
         let is_it = |slot: u64| has_hash(slot) && self.long_entry(slot) == entry;
-        let (place, slot) = if self.may_have(hash) { self.long.find(hash, is_it)? } else { return None };
+        let (place, slot) = self.long.find(hash, is_it)?;
         Some((self.short.slots.len() + place, slot))
-    }
-
-    #[inline]
-    fn may_have(&self, hash: u64) -> bool {
-        let bit = hash >> (64 - FILTER_BITS);
-        self.filter[(bit >> 3) as usize] >> (bit & 7) & 1 == 1
     }
 
     /// Returns the bytes of the entry in a slot of the long table.
@@ -185,28 +162,6 @@ fn sum_of_fours(bits: u64) -> usize {
     const EVERY_OTHER: u64 = 0x0F0F_0F0F_0F0F_0F0F;
     let in_bytes = (bits & EVERY_OTHER) + (bits >> 4 & EVERY_OTHER);
     (in_bytes.wrapping_mul(0x0101_0101_0101_0101) >> 56) as usize
-}
-
-/// The ranks of `cl100k_base`.
-struct Ranks {
-    /// For each 64 slots, the number of slots before them with a rank, and a bit for each that has one.
-    groups: &'static [Group],
-    /// The ranks of those slots, [`OTHER_RANK_BITS`] each.
-    packed: &'static [u8],
-}
-
-impl Ranks {
-    /// Returns the rank of the entry in the slot with this number.
-    fn of(&self, place: usize) -> Option<u32> {
-        let (before, has) = numbers(&self.groups[place / 64]);
-        let bit = 1 << (place % 64);
-        let number = before + (has & (bit - 1)).count_ones() as usize;
-        let at = number * OTHER_RANK_BITS as usize;
-        // A rank can begin at any of the eight bits of a byte, and still fits into four bytes.
-        const { assert!(OTHER_RANK_BITS + 7 <= u32::BITS) };
-        let word = self.packed.get(at / 8..)?.first_chunk()?;
-        (has & bit != 0).then_some(u32::from_le_bytes(*word) >> (at % 8) & ((1 << OTHER_RANK_BITS) - 1))
-    }
 }
 
 /// An odd multiplier without a pattern in its bits.

@@ -7,8 +7,8 @@ use std::path::Path;
 use crate::tokens::bpe::Encoding;
 use crate::tokens::bpe::classes::{BLOCKS, Classes};
 use crate::tokens::bpe::table::{
-    BUCKETS, FILTER_BITS, LENGTH_BITS, LONG_BUCKET_BITS, NO_RANK, OFFSET_BITS, OTHER_RANK_BITS, PLACE_BITS, RANK_BITS,
-    SHORT, SHORT_BUCKET_BITS, TokenTable, long_hash, short_hash,
+    BUCKETS, LENGTH_BITS, LONG_BUCKET_BITS, NO_RANK, OFFSET_BITS, PLACE_BITS, RANK_BITS, SHORT, SHORT_BUCKET_BITS,
+    TokenTable, long_hash, short_hash,
 };
 
 #[test]
@@ -95,7 +95,7 @@ fn class_numbers() -> impl Fn(u32) -> u8 {
 
 /// Generates `entries.table` and `cl100k_base.table` from the entries of both vocabularies in the order of their ranks.
 fn vocabularies(o200k: &[Vec<u8>], cl100k: &[Vec<u8>]) -> [Vec<u8>; 2] {
-    assert!(o200k.len() < NO_RANK as usize && cl100k.len() <= 1 << OTHER_RANK_BITS, "the ranks have room");
+    assert!(o200k.len() < NO_RANK as usize && cl100k.len() < NO_RANK as usize, "the ranks have room");
     let other_ranks: HashMap<&Vec<u8>, u32> = cl100k.iter().zip(0..).collect();
     let in_o200k: HashSet<&Vec<u8>> = o200k.iter().collect();
     let others = cl100k.iter().filter(|entry| !in_o200k.contains(entry)).map(|entry| (entry, NO_RANK));
@@ -105,12 +105,9 @@ fn vocabularies(o200k: &[Vec<u8>], cl100k: &[Vec<u8>]) -> [Vec<u8>; 2] {
     assert!(bytes.len() < 1 << OFFSET_BITS, "the offsets have room");
 
     let (mut short, mut long) = (Vec::new(), Vec::new());
-    let mut filter = vec![0u8; 1 << (FILTER_BITS - 3)];
     for (entry, rank) in ranked {
         assert!(entry.len() <= 1 << LENGTH_BITS, "the lengths have room");
         let hash = if entry.len() <= SHORT { short_hash(entry, entry.len()) } else { long_hash(entry) };
-        let bit = hash >> (64 - FILTER_BITS);
-        filter[(bit >> 3) as usize] |= 1 << (bit & 7);
         let other_rank = other_ranks.get(entry).copied();
         if entry.len() <= SHORT {
             assert!(!entry.contains(&0xFF), "no text has this byte");
@@ -125,27 +122,9 @@ fn vocabularies(o200k: &[Vec<u8>], cl100k: &[Vec<u8>]) -> [Vec<u8>; 2] {
     long.sort_unstable();
     let header = [short.len(), long.len()].map(u32_bytes).concat();
     let (short_table, long_table) = (table(&short, SHORT_BUCKET_BITS), table(&long, LONG_BUCKET_BITS));
-    let other_ranks: Vec<Option<u32>> = short.iter().chain(&long).map(|(.., rank)| *rank).collect();
-    [[header, filter, short_table, long_table, bytes].concat(), ranks(&other_ranks)]
-}
-
-/// Generates which slots have a rank, and the packed ranks.
-fn ranks(of_slots: &[Option<u32>]) -> Vec<u8> {
-    let (mut groups, mut before) = (Vec::new(), 0);
-    for slots in of_slots.chunks(64) {
-        let has = (0..).zip(slots).fold(0u64, |has, (bit, rank)| has | u64::from(rank.is_some()) << bit);
-        groups.extend(u32_bytes(before));
-        groups.extend(has.to_le_bytes());
-        before += has.count_ones() as usize;
-    }
-    // The last one is also read as four bytes.
-    let mut packed = vec![0; (before * OTHER_RANK_BITS as usize).div_ceil(8) + 3];
-    for (at, rank) in (0..).step_by(OTHER_RANK_BITS as usize).zip(of_slots.iter().flatten()) {
-        let bits = (rank << (at % 8)).to_le_bytes();
-        packed[at / 8..].iter_mut().zip(bits).for_each(|(byte, bits)| *byte |= bits);
-    }
-    groups.extend(packed);
-    groups
+    let ranks = short.iter().chain(&long).map(|(.., rank)| rank.unwrap_or(NO_RANK));
+    let other_ranks = ranks.flat_map(|rank| rank.to_le_bytes().into_iter().take(3)).collect();
+    [[header, short_table, long_table, bytes].concat(), other_ranks]
 }
 
 /// Returns for each `size` values the number of their block, and the distinct blocks.
