@@ -8,7 +8,7 @@
 use crate::transcript::json::Json;
 use crate::transcript::source::Source;
 use crate::transcript::text::Text;
-use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, Role};
+use crate::transcript::{Arguments, Call, CallPlace, Content, Message, PartKind, RareFields, Role};
 
 use crate::tokens::python::{self, Chars, TextSink};
 
@@ -76,51 +76,6 @@ pub(crate) fn count(message: &Message<'_>, chars_per_token: f64, lists: Lists, w
     tokens(chars, chars_per_token) + MESSAGE_TOKENS + media
 }
 
-/// Returns the bounds of [`count`] without reading any text.
-pub(crate) fn bounds(message: &Message<'_>, chars_per_token: f64, lists: Lists) -> (u64, u64) {
-    let mut media = 0;
-    let content = match &message.content {
-        Content::Text(text) => text.spelled_len(),
-        Content::Parts(parts) if lists == Lists::Repr => {
-            let most = |part: &Part<'_>| LIST_SEPARATOR + MOST_IN_REPR * part.json.raw().len();
-            LIST_BRACKETS + parts.iter().map(most).sum::<usize>()
-        }
-        Content::Parts(parts) => parts
-            .iter()
-            .map(|part| match &part.kind {
-                PartKind::Text(text) => text.spelled_len(),
-                PartKind::Image => {
-                    media += MEDIA_TOKENS;
-                    0
-                }
-                _ => MOST_IN_REPR * part.json.raw().len(),
-            })
-            .sum(),
-    };
-    let spelled = |text: Option<Text<'_>>| text.map_or(0, |text| text.spelled_len());
-    let call = |call: &Call<'_>| {
-        let arguments = match call.arguments {
-            Arguments::Text(text) => text.spelled_len(),
-            Arguments::Value(value) => value.raw().len(),
-            Arguments::Absent => 0,
-        };
-        MOST_OF_CALL + MOST_IN_REPR * (spelled(call.name) + spelled(call.id) + arguments)
-    };
-    let calls: usize = message.calls.iter().map(call).sum();
-    let RareFields { role_name, name, .. } = message.rare_fields();
-    let role = role_name.map_or(message.role.openai_name().len(), |role| role.spelled_len());
-    let answer = spelled(message.results.first().and_then(|answer| answer.id));
-    let beside: usize = reasoning_beside(message).map(|text| text.spelled_len()).sum();
-    let chars = content + calls + role + answer + spelled(name) + beside;
-    (MESSAGE_TOKENS + media, tokens(chars, chars_per_token) + MESSAGE_TOKENS + media)
-}
-
-/// The most characters of Python's `repr` for a byte of JSON: `9e15` has eighteen.
-const MOST_IN_REPR: usize = 5;
-
-/// The most characters of a call besides its name, its id and its arguments.
-const MOST_OF_CALL: usize = 80;
-
 /// Returns the tokens of a user message of so many characters.
 pub(crate) fn text_message(chars: usize, chars_per_token: f64) -> u64 {
     tokens(chars + Role::User.openai_name().len(), chars_per_token) + MESSAGE_TOKENS
@@ -148,15 +103,15 @@ fn calls_length(calls: &[Call<'_>]) -> usize {
 pub(crate) fn calls_repr(calls: &[Call<'_>], out: &mut impl TextSink) {
     let mut separator = "[";
     for call in calls.iter().filter(|call| call.place == CallPlace::List) {
-        out.push_ascii(separator);
-        out.push_ascii("{'name': ");
+        out.push_str(separator);
+        out.push_str("{'name': ");
         text_or_none(call.name, out);
-        out.push_ascii(", 'args': ");
+        out.push_str(", 'args': ");
         arguments(call.arguments, out);
-        out.push_ascii(", 'id': ");
+        out.push_str(", 'id': ");
         // An empty id is none to pairs, but LangChain writes it.
         text_or_none(call.id.or_else(|| call.json.get_text("id")), out);
-        out.push_ascii(", 'type': 'tool_call'}");
+        out.push_str(", 'type': 'tool_call'}");
         separator = ", ";
     }
     if separator == ", " {
@@ -166,8 +121,8 @@ pub(crate) fn calls_repr(calls: &[Call<'_>], out: &mut impl TextSink) {
 
 fn text_or_none(text: Option<Text<'_>>, out: &mut impl TextSink) {
     match text {
-        Some(text) => out.push_repr(text),
-        None => out.push_ascii("None"),
+        Some(text) => python::string(text, out),
+        None => out.push_str("None"),
     }
 }
 
@@ -175,10 +130,10 @@ fn text_or_none(text: Option<Text<'_>>, out: &mut impl TextSink) {
 fn arguments(arguments: Arguments<'_>, out: &mut impl TextSink) {
     match arguments {
         Arguments::Value(value) => python::repr(value, out),
-        Arguments::Absent => out.push_ascii("{}"),
+        Arguments::Absent => out.push_str("{}"),
         Arguments::Text(text) => match Source::of_arguments(&text.decode_json()).as_ref().and_then(Source::first) {
             Some(value) => python::repr(value, out),
-            None => out.push_repr(text),
+            None => python::string(text, out),
         },
     }
 }

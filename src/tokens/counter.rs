@@ -1,14 +1,12 @@
 //! The counters of tokens.
 
 use std::fmt;
-use std::ops::Range;
 use std::str::FromStr;
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::tokens::approx::{self, Lists, MEDIA_TOKENS, reasoning_beside};
-use crate::tokens::bpe::{self, Encoding};
+use crate::tokens::bpe::Encoding;
 use crate::transcript::compaction::ProviderCompaction;
-use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, Content, Message, Part, PartKind};
 
@@ -41,11 +39,7 @@ impl Counter {
             Counter::Approx(chars_per_token) => approx::count(message, chars_per_token, Lists::ByPart, true),
             Counter::ApproxContent(chars_per_token) => approx::count(message, chars_per_token, Lists::ByPart, false),
             Counter::ApproxRepr(chars_per_token) => approx::count(message, chars_per_token, Lists::Repr, false),
-            Counter::Exact(encoding) => exact(message, |piece| match piece {
-                CountedPiece::Text(text) => encoding.count(&text.decode()),
-                CountedPiece::Json(value) => encoding.count(value.raw()),
-                CountedPiece::Fixed(tokens) => tokens,
-            }),
+            Counter::Exact(encoding) => exact(message, encoding),
             Counter::Bytes(per_token) => content_bytes(&message.content) / per_token,
         }
     }
@@ -76,27 +70,6 @@ impl Counter {
             | Counter::ApproxRepr(chars_per_token) => approx::text_message(text.chars().count(), chars_per_token),
             Counter::Exact(_) => self.count_text(text) + EXACT_OVERHEAD,
             Counter::Bytes(_) => self.count_text(text),
-        }
-    }
-
-    /// Returns the bounds of [`Counter::count`] without counting; nothing where counting is as cheap.
-    pub(crate) fn bounds(self, message: &Message<'_>) -> Option<(u64, u64)> {
-        match self {
-            Counter::Approx(chars_per_token) | Counter::ApproxContent(chars_per_token) => {
-                Some(approx::bounds(message, chars_per_token, Lists::ByPart))
-            }
-            Counter::ApproxRepr(chars_per_token) => Some(approx::bounds(message, chars_per_token, Lists::Repr)),
-            Counter::Exact(_) => {
-                let size = |piece: CountedPiece<'_>, bytes: fn(Range<usize>) -> usize| match piece {
-                    CountedPiece::Text(text) => bytes(text.decoded_len_bounds()) as u64,
-                    CountedPiece::Json(value) => bytes(value.raw().len()..value.raw().len()) as u64,
-                    CountedPiece::Fixed(tokens) => tokens,
-                };
-                let least = exact(message, |piece| size(piece, |bytes| bytes.start.div_ceil(bpe::LONGEST_TOKEN)));
-                let most = exact(message, |piece| size(piece, |bytes| bytes.end));
-                Some((least, most))
-            }
-            Counter::Bytes(_) => None,
         }
     }
 }
@@ -164,46 +137,37 @@ impl FromStr for Counter {
     }
 }
 
-/// A piece of a message that the exact counters count.
-enum CountedPiece<'a> {
-    /// A string, decoded before it is counted.
-    Text(Text<'a>),
-    /// JSON, counted as it is spelled.
-    Json(Json<'a>),
-    /// A piece of a fixed size, in tokens.
-    Fixed(u64),
+/// Sums the parts of a message: each text by itself, calls by name and arguments, media at a flat rate.
+fn exact(message: &Message<'_>, encoding: Encoding) -> u64 {
+    let of_text = |text: Text<'_>| encoding.count(&text.decode());
+    let name = message.rare_fields().name.map_or(0, |name| of_text(name) + 1);
+    let calls: u64 = message.calls.iter().map(|call| exact_call(call, encoding)).sum();
+    let beside: u64 = reasoning_beside(message).map(of_text).sum();
+    EXACT_OVERHEAD + name + calls + beside + exact_content(&message.content, encoding)
 }
 
-/// Sums the pieces of a message: each text by itself, calls by name and arguments, media at a flat rate.
-fn exact(message: &Message<'_>, size: impl Fn(CountedPiece<'_>) -> u64 + Copy) -> u64 {
-    let name = message.rare_fields().name.map_or(0, |name| size(CountedPiece::Text(name)) + 1);
-    let calls: u64 = message.calls.iter().map(|call| exact_call(call, size)).sum();
-    let beside: u64 = reasoning_beside(message).map(|text| size(CountedPiece::Text(text))).sum();
-    size(CountedPiece::Fixed(EXACT_OVERHEAD)) + name + calls + beside + exact_content(&message.content, size)
-}
-
-fn exact_call(call: &Call<'_>, size: impl Fn(CountedPiece<'_>) -> u64) -> u64 {
-    let name = call.name.map_or(0, |name| size(CountedPiece::Text(name)));
+fn exact_call(call: &Call<'_>, encoding: Encoding) -> u64 {
+    let name = call.name.map_or(0, |name| encoding.count(&name.decode()));
     let arguments = match call.arguments {
-        Arguments::Text(text) => size(CountedPiece::Text(text)),
-        Arguments::Value(value) => size(CountedPiece::Json(value)),
+        Arguments::Text(text) => encoding.count(&text.decode()),
+        Arguments::Value(value) => encoding.count(value.raw()),
         Arguments::Absent => 0,
     };
     name + arguments
 }
 
-fn exact_content(content: &Content<'_>, size: impl Fn(CountedPiece<'_>) -> u64 + Copy) -> u64 {
+fn exact_content(content: &Content<'_>, encoding: Encoding) -> u64 {
     let part = |part: &Part<'_>| match &part.kind {
-        PartKind::Text(text) | PartKind::Reasoning(text) | PartKind::Refusal(text) => size(CountedPiece::Text(*text)),
-        PartKind::Result(inner) => exact_content(inner, size),
-        PartKind::Image | PartKind::Media => size(CountedPiece::Fixed(MEDIA_TOKENS)),
+        PartKind::Text(text) | PartKind::Reasoning(text) | PartKind::Refusal(text) => encoding.count(&text.decode()),
+        PartKind::Result(inner) => exact_content(inner, encoding),
+        PartKind::Image | PartKind::Media => MEDIA_TOKENS,
         // Counted with the message's calls.
         PartKind::Call => 0,
-        PartKind::Compaction(ProviderCompaction::Readable(text)) => size(CountedPiece::Text(*text)),
-        PartKind::Compaction(_) | PartKind::Other | PartKind::Foreign(_) => size(CountedPiece::Json(part.json)),
+        PartKind::Compaction(ProviderCompaction::Readable(text)) => encoding.count(&text.decode()),
+        PartKind::Compaction(_) | PartKind::Other | PartKind::Foreign(_) => encoding.count(part.json.raw()),
     };
     match content {
-        Content::Text(text) => size(CountedPiece::Text(*text)),
+        Content::Text(text) => encoding.count(&text.decode()),
         Content::Parts(parts) => parts.iter().map(part).sum(),
     }
 }

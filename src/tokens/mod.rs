@@ -1,7 +1,7 @@
 //! The sizes of messages in tokens.
 //!
 //! A [`Counter`] counts one message. A [`Tally`] has the sizes of a conversation: it counts each message at most once,
-//! and only where bounds do not answer the question.
+//! and only where that is needed.
 
 pub(crate) mod approx;
 pub(crate) mod binding;
@@ -9,7 +9,6 @@ pub(crate) mod bpe;
 mod categories;
 mod counter;
 pub(crate) mod models;
-mod not_printable;
 pub(crate) mod python;
 pub(crate) mod reasoning;
 pub(crate) mod scaling;

@@ -37,25 +37,12 @@ pub(crate) fn json(value: Json<'_>, out: &mut impl TextSink) {
 }
 
 fn write(value: Json<'_>, dialect: Dialect, out: &mut impl TextSink) {
-    // Most values are arguments, and most arguments have few members.
-    if let Some(members) = few_scalars(value) {
-        let mut before = "{";
-        for (key, value) in members.into_iter().flatten() {
-            out.push_ascii(before);
-            dialect.key(key, out);
-            dialect.scalar(value, out);
-            before = ", ";
-        }
-        return out.push_ascii(if before == "{" { "{}" } else { "}" });
-    }
-    let mut tokens: Vec<Token<'_>> = Vec::with_capacity(4 * FEW);
-    tokens.extend(value.tokens());
+    let tokens: Vec<Token<'_>> = value.tokens().collect();
     let ends = ends(&tokens);
-    let mut todo = Vec::with_capacity(4 * FEW);
-    todo.push(WritingStep::Value(0));
+    let mut todo = vec![WritingStep::Value(0)];
     while let Some(step) = todo.pop() {
         match step {
-            WritingStep::Text(text) => out.push_ascii(text),
+            WritingStep::Text(text) => out.push_str(text),
             WritingStep::Key(key) => dialect.key(key, out),
             WritingStep::Value(at) => match tokens[at] {
                 Token::Scalar(value) => dialect.scalar(value, out),
@@ -81,23 +68,6 @@ fn write(value: Json<'_>, dialect: Dialect, out: &mut impl TextSink) {
     }
 }
 
-/// Returns the members of an object with few members, all scalars with distinct names; nothing for another value.
-fn few_scalars(value: Json<'_>) -> Option<[Option<(Text<'_>, Json<'_>)>; FEW]> {
-    if value.kind() != JsonKind::Object {
-        return None;
-    }
-    let mut members: [Option<(Text<'_>, Json<'_>)>; FEW] = [None; FEW];
-    for (at, (key, value)) in value.entries().enumerate() {
-        let name = key.decode();
-        let is_taken = members.iter().flatten().any(|(other, _)| other.is(&name));
-        if matches!(value.kind(), JsonKind::Object | JsonKind::Array) || is_taken {
-            return None;
-        }
-        *members.get_mut(at)? = Some((key, value));
-    }
-    Some(members)
-}
-
 /// A step of writing. The next one is the last of the stack.
 enum WritingStep<'a> {
     Text(&'static str),
@@ -109,7 +79,7 @@ enum WritingStep<'a> {
 /// Returns for each token the one after the value that begins with it.
 fn ends(tokens: &[Token<'_>]) -> Vec<usize> {
     let mut ends: Vec<usize> = (1..=tokens.len()).collect();
-    let mut open = Vec::with_capacity(FEW);
+    let mut open = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         match token {
             Token::Open(_) => open.push(at),
@@ -127,7 +97,7 @@ fn ends(tokens: &[Token<'_>]) -> Vec<usize> {
 /// Returns the first tokens of a list's elements.
 fn items(ends: &[usize], open: usize) -> Vec<usize> {
     let close = ends[open] - 1;
-    let mut items = Vec::with_capacity(2 * FEW);
+    let mut items = Vec::new();
     let mut at = open + 1;
     while at < close {
         items.push(at);
@@ -135,9 +105,6 @@ fn items(ends: &[usize], open: usize) -> Vec<usize> {
     }
     items
 }
-
-/// The number of members up to which a linear search is faster than a map.
-const FEW: usize = 8;
 
 /// Returns the keys of an object and the first tokens of their values. A repeated key keeps its first place and its
 /// last value.
@@ -148,16 +115,6 @@ fn members<'a>(tokens: &[Token<'a>], ends: &[usize], open: usize) -> Vec<(Text<'
         _ => None,
     });
     let mut members: Vec<(Text<'a>, usize)> = Vec::with_capacity(items.len() / 2);
-    if items.len() <= 2 * FEW {
-        for (name, value) in named {
-            let decoded = name.decode();
-            match members.iter_mut().find(|(known, _)| known.is(&decoded)) {
-                Some(known) => known.1 = value,
-                None => members.push((name, value)),
-            }
-        }
-        return members;
-    }
     let mut places: HashMap<Cow<'a, str>, usize> = HashMap::new();
     for (name, value) in named {
         match places.entry(name.decode()) {
@@ -175,15 +132,15 @@ impl Dialect {
     /// Appends a key and its colon.
     fn key(self, key: Text<'_>, out: &mut impl TextSink) {
         self.string(key, out);
-        out.push_ascii(": ");
+        out.push_str(": ");
     }
 
     /// Appends a number, a string, a boolean or null.
     fn scalar(self, value: Json<'_>, out: &mut impl TextSink) {
         match (value.kind(), self) {
-            (JsonKind::Null, Dialect::Repr) => out.push_ascii("None"),
-            (JsonKind::Bool, Dialect::Repr) => out.push_ascii(if value.raw() == "true" { "True" } else { "False" }),
-            (JsonKind::Null | JsonKind::Bool, Dialect::Json) => out.push_ascii(value.raw()),
+            (JsonKind::Null, Dialect::Repr) => out.push_str("None"),
+            (JsonKind::Bool, Dialect::Repr) => out.push_str(if value.raw() == "true" { "True" } else { "False" }),
+            (JsonKind::Null | JsonKind::Bool, Dialect::Json) => out.push_str(value.raw()),
             (JsonKind::Number, _) => self.number(value.raw(), out),
             _ => {
                 if let Some(text) = value.text() {
@@ -195,7 +152,7 @@ impl Dialect {
 
     fn string(self, text: Text<'_>, out: &mut impl TextSink) {
         match self {
-            Dialect::Repr => out.push_repr(text),
+            Dialect::Repr => string(text, out),
             Dialect::Json => json_string(text, out),
         }
     }
@@ -212,7 +169,7 @@ impl Dialect {
                 out.push_str(infinity);
             }
             _ if raw.contains(['.', 'e', 'E']) => float(raw.parse().unwrap_or_default(), infinity, out),
-            _ => out.push_ascii(raw),
+            _ => out.push_str(raw),
         }
     }
 }

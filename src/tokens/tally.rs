@@ -6,7 +6,7 @@ use crate::transcript::Message;
 
 use crate::tokens::counter::Counter;
 
-/// The tokens of a conversation's messages. "At least so many?" is cheaper to answer than "how many?".
+/// The tokens of a conversation's messages. "At least so many?" can be cheaper to answer than "how many?".
 pub(crate) struct Tally<'m, 'a> {
     counter: Counter,
     messages: &'m [Message<'a>],
@@ -56,35 +56,8 @@ impl<'m, 'a> Tally<'m, 'a> {
     }
 
     /// Whether some messages together have at least `limit` tokens. It counts from the last message, as the cutoff
-    /// needs those counts again, until the answer is certain; and none where bounds are enough.
+    /// needs those counts again, and stops as soon as the answer is certain.
     pub(crate) fn reaches(&self, indices: &[usize], limit: u64) -> bool {
-        let mut most = 0;
-        let can_be_more = |&index: &usize| {
-            most += self.bounds(index).map_or(limit, |(_, at_most)| at_most);
-            most >= limit
-        };
-        if limit > 0 && !indices.iter().rev().any(can_be_more) {
-            return false;
-        }
-        if !matches!(self.counter, Counter::Exact(_)) {
-            return self.counts_to(indices, limit);
-        }
-        let bounds: Vec<(u64, u64)> = indices.iter().filter_map(|&index| self.bounds(index)).collect();
-        let mut least: u64 = bounds.iter().map(|(least, _)| least).sum();
-        let mut most: u64 = bounds.iter().map(|(_, most)| most).sum();
-        for (&index, (at_least, at_most)) in indices.iter().zip(&bounds).rev() {
-            if least >= limit || most < limit {
-                break;
-            }
-            let count = self.message(index);
-            least += count - at_least;
-            most -= at_most - count;
-        }
-        least >= limit
-    }
-
-    /// [`Tally::reaches`] for counters that are as cheap as their bounds.
-    fn counts_to(&self, indices: &[usize], limit: u64) -> bool {
         let mut sum = 0;
         let reached = |&index: &usize| {
             sum += self.message(index);
@@ -96,52 +69,18 @@ impl<'m, 'a> Tally<'m, 'a> {
     /// Returns the first index from which on the messages have at most `limit` tokens together; the number of messages
     /// where even the last one has more.
     pub(crate) fn suffix_within(&self, limit: u64) -> usize {
-        let mut left = limit;
-        let mut start = self.messages.len();
-        while start > 0 {
-            // Messages that fit by their bounds are counted in forward order, which is the fastest to read.
-            let sure = self.sure_to_fit(start, left);
-            let sum = (sure..start).map(|index| self.message(index)).sum();
-            let is_checked = cfg!(any(test, feature = "laws"));
-            assert!(!is_checked || sum <= left, "no message has more than its bounds say");
-            left = left.saturating_sub(sum);
-            start = sure;
-            let Some(index) = start.checked_sub(1) else { break };
-            // A message that is too large by its bounds need not be counted.
-            let too_large = self.bounds(index).is_some_and(|(least, _)| least > left);
-            match left.checked_sub(if too_large { u64::MAX } else { self.message(index) }) {
-                Some(rest) => left = rest,
-                None => return start,
-            }
-            start = index;
-        }
-        0
-    }
-
-    /// Returns the first index from which on the messages before `end` have at most `limit` tokens by their bounds.
-    fn sure_to_fit(&self, end: usize, limit: u64) -> usize {
-        let mut most = 0u64;
+        let mut sum = 0;
         let fits = |index: &usize| {
-            most = most.saturating_add(self.bounds(*index).map_or(u64::MAX, |(_, at_most)| at_most));
-            most <= limit
+            sum += self.message(*index);
+            sum <= limit
         };
-        (0..end).rev().take_while(fits).last().unwrap_or(end)
+        (0..self.messages.len()).rev().take_while(fits).last().unwrap_or(self.messages.len())
     }
 
     /// Returns the number of messages counted so far.
     #[cfg(test)]
     fn counted(&self) -> usize {
         self.known.iter().filter(|known| known.get() != UNKNOWN).count()
-    }
-
-    fn bounds(&self, index: usize) -> Option<(u64, u64)> {
-        match self.known[index].get() {
-            UNKNOWN => {
-                let encrypted = self.encrypted_thinking(index);
-                self.counter.bounds(&self.messages[index]).map(|(least, most)| (least + encrypted, most + encrypted))
-            }
-            known => Some((known, known)),
-        }
     }
 }
 
@@ -159,15 +98,6 @@ mod tests {
     const THREE: &str = r#"[{"role":"user","content":"one two three"},{"role":"assistant","content":"four five"},
         {"role":"user","content":"six"}]"#;
 
-    #[test]
-    fn bounds_alone_decide_what_they_can() {
-        with_exact_tally(THREE, |tally| {
-            assert!(tally.reaches(&[0, 1, 2], 15), "three messages have five tokens each at least");
-            assert!(!tally.reaches(&[0, 1, 2], 1_000), "and no more than they have bytes");
-            assert_eq!(tally.counted(), 0);
-        });
-    }
-
     /// A provider reads its own thinking again until the user goes on.
     #[test]
     fn thinking_that_only_the_provider_reads_counts_behind_the_last_message_of_the_user() {
@@ -180,7 +110,7 @@ mod tests {
         for counter in [Counter::DEFAULT, Counter::Exact(Encoding::O200kBase)] {
             let tally = Tally::new(counter, messages);
             let frame = counter.count(&messages[1]);
-            assert!(tally.reaches(&[4], 1_000) && !tally.reaches(&[1], 1_000), "{counter}, by bounds");
+            assert!(tally.reaches(&[4], 1_000) && !tally.reaches(&[1], 1_000), "{counter}");
             assert_eq!((tally.message(1), tally.message(4)), (frame, frame + 1_000), "{counter}");
         }
         assert_eq!(Tally::new(Counter::Bytes(1), messages).message(4), 0, "only text of the content counts");
@@ -193,8 +123,8 @@ mod tests {
             assert_eq!(all, 7 + 6 + 5);
         });
         with_exact_tally(THREE, |tally| {
-            assert!(tally.reaches(&[0, 1, 2], 16));
-            assert_eq!(tally.counted(), 2, "the last message has 5, the one before 6, and the first at least 5");
+            assert!(tally.reaches(&[0, 1, 2], 11));
+            assert_eq!(tally.counted(), 2, "the last message has 5, and the one before 6");
             assert!(tally.reaches(&[0, 1, 2], 18));
             assert!(!tally.reaches(&[0, 1, 2], 19));
         });
@@ -204,14 +134,14 @@ mod tests {
     fn only_the_suffix_that_is_asked_for_is_counted() {
         with_exact_tally(THREE, |tally| {
             assert_eq!(tally.suffix_within(5), 2);
-            assert_eq!(tally.counted(), 1);
+            assert_eq!(tally.counted(), 2);
             assert_eq!(tally.suffix_within(4), 3);
             assert_eq!(tally.suffix_within(11), 1);
             assert_eq!(tally.suffix_within(100), 0);
         });
     }
 
-    /// For every limit that matters, with messages whose bounds are close and others whose bounds are far.
+    /// For every limit that matters, with messages of several kinds.
     #[test]
     fn a_suffix_is_what_adding_up_from_the_end_gives() {
         let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"a\": 1e5}"}}]}"#;

@@ -27,7 +27,6 @@ mod read_error;
 pub(crate) mod reset;
 pub(crate) mod source;
 pub(crate) mod speaker;
-mod specials;
 pub(crate) mod status;
 pub(crate) mod summarization_event;
 pub(crate) mod text;

@@ -6,8 +6,6 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::transcript::specials::Specials;
-
 /// The text between the quotes of a string.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Text<'a> {
@@ -21,12 +19,11 @@ pub(crate) struct Text<'a> {
 impl<'a> Text<'a> {
     /// Creates one from the inside of a JSON string, with its escapes.
     pub(crate) fn escaped(raw: &'a str) -> Self {
-        let mut points = CodePoints { rest: raw, escaped: true };
-        let mut excess = 0;
-        while points.plain_before_escape().is_some() {
-            let before = points.rest.len();
-            points.next();
-            excess += before - points.rest.len() - 1;
+        let mut pieces = Pieces { rest: raw, escaped: true };
+        let (mut excess, mut left) = (0, raw.len());
+        while let Some(piece) = pieces.next() {
+            let passed = std::mem::replace(&mut left, pieces.rest.len()) - pieces.rest.len();
+            excess += if matches!(piece, TextPiece::Escape(_)) { passed - 1 } else { 0 };
         }
         // The excess of a huge text may not fit; the text has escapes nonetheless.
         Text::spelled(raw, u32::try_from(excess).unwrap_or(UNKNOWN))
@@ -81,13 +78,6 @@ impl<'a> Text<'a> {
         self.raw.len()
     }
 
-    /// Returns bounds on the bytes of the decoded string, without decoding: an escape has at most six bytes and decodes
-    /// to at least one.
-    pub(crate) fn decoded_len_bounds(&self) -> Range<usize> {
-        let most = self.raw.len();
-        if self.is_escaped() { most / 6..most } else { most..most }
-    }
-
     /// Decodes the string, with lone surrogates as U+FFFD. Borrows if nothing is escaped.
     pub(crate) fn decode(&self) -> Cow<'a, str> {
         if !self.is_escaped() {
@@ -106,47 +96,18 @@ impl<'a> Text<'a> {
 
     /// Decodes the escapes; `write_half` writes lone surrogates.
     fn unescaped(&self, write_half: impl Fn(u32) -> String) -> String {
-        let raw = self.raw.as_bytes();
         // A value is never longer than its escape.
-        let mut out = Vec::with_capacity(raw.len());
-        let mut specials = Specials::of(raw);
-        let mut at = 0;
-        while at < raw.len() {
-            let special = specials.next(at);
-            match raw[at..].first_chunk::<STRETCH>() {
-                // Copying a fixed number of bytes and truncating needs no call for a short stretch.
-                Some(stretch) if special - at <= STRETCH => {
-                    let end = out.len() + (special - at);
-                    out.extend_from_slice(stretch);
-                    out.truncate(end);
-                }
-                _ => out.extend_from_slice(&raw[at..special]),
-            }
-            at = special;
-            match raw.get(at) {
-                None => break,
-                Some(b'\\') => {}
-                // A character that this text need not escape.
-                Some(other) => {
-                    out.push(*other);
-                    at += 1;
-                    continue;
-                }
-            }
-            if let Some(character) = raw.get(at + 1).and_then(|letter| ascii_escape(*letter)) {
-                out.push(character);
-                at += 2;
-                continue;
-            }
-            let mut points = CodePoints { rest: &self.raw[at..], escaped: true };
-            let point = points.unit_or_letter_escape();
-            at = raw.len() - points.rest.len();
-            match char::from_u32(point) {
-                Some(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-                None => out.extend_from_slice(write_half(point).as_bytes()),
+        let mut out = String::with_capacity(self.raw.len());
+        for piece in self.pieces() {
+            match piece {
+                TextPiece::Plain(plain) => out.push_str(plain),
+                TextPiece::Escape(point) => match char::from_u32(point) {
+                    Some(c) => out.push(c),
+                    None => out.push_str(&write_half(point)),
+                },
             }
         }
-        String::from_utf8(out).expect("characters are copied whole")
+        out
     }
 
     /// Returns the length in code points, as Python's `len` counts; a lone surrogate is one.
@@ -180,17 +141,20 @@ impl<'a> Text<'a> {
 
     /// Iterates over plain text and the values of escapes.
     pub(crate) fn pieces(&self) -> Pieces<'a> {
-        Pieces { points: self.code_points() }
+        Pieces { rest: self.raw, escaped: self.is_escaped() }
     }
 
     /// Iterates over the code points, including lone surrogates.
-    pub(crate) fn code_points(&self) -> CodePoints<'a> {
-        CodePoints { rest: self.raw, escaped: self.is_escaped() }
+    pub(crate) fn code_points(&self) -> impl Iterator<Item = u32> + use<'a> {
+        self.pieces().flat_map(|piece| {
+            let (plain, escape) = match piece {
+                TextPiece::Plain(plain) => (plain, None),
+                TextPiece::Escape(point) => ("", Some(point)),
+            };
+            plain.chars().map(u32::from).chain(escape)
+        })
     }
 }
-
-/// The most bytes of a short stretch between two escapes.
-const STRETCH: usize = 32;
 
 /// A piece of a string.
 #[derive(Clone, Copy, Debug)]
@@ -201,109 +165,55 @@ pub(crate) enum TextPiece<'a> {
     Escape(u32),
 }
 
+/// The text has escapes, but their excess is unknown.
+const UNKNOWN: u32 = u32::MAX;
+
 /// Iterates over the pieces of a [`Text`].
 pub(crate) struct Pieces<'a> {
-    points: CodePoints<'a>,
+    rest: &'a str,
+    escaped: bool,
 }
 
 impl<'a> Iterator for Pieces<'a> {
     type Item = TextPiece<'a>;
 
     fn next(&mut self) -> Option<TextPiece<'a>> {
-        let plain = self.points.plain_before_escape().unwrap_or_else(|| std::mem::take(&mut self.points.rest));
-        match plain {
-            "" => self.points.next().map(TextPiece::Escape),
-            plain => Some(TextPiece::Plain(plain)),
+        let escape = if self.escaped { memchr::memchr(b'\\', self.rest.as_bytes()) } else { None };
+        let (plain, rest) = self.rest.split_at(escape.unwrap_or(self.rest.len()));
+        if plain.is_empty() {
+            return escape.map(|_| TextPiece::Escape(self.escape()));
         }
-    }
-}
-
-/// The text has escapes, but their excess is unknown.
-const UNKNOWN: u32 = u32::MAX;
-
-/// Iterates over the code points of a [`Text`].
-pub(crate) struct CodePoints<'a> {
-    rest: &'a str,
-    escaped: bool,
-}
-
-impl Iterator for CodePoints<'_> {
-    type Item = u32;
-
-    fn next(&mut self) -> Option<u32> {
-        if self.escaped && self.rest.as_bytes().first() == Some(&b'\\') {
-            return Some(self.escape());
-        }
-        let mut rest = self.rest.chars();
-        let first = rest.next()?;
-        self.rest = rest.as_str();
-        Some(u32::from(first))
-    }
-}
-
-impl<'a> CodePoints<'a> {
-    /// Consumes the text before the next escape; `None` if there is none.
-    fn plain_before_escape(&mut self) -> Option<&'a str> {
-        if !self.escaped {
-            return None;
-        }
-        let (plain, rest) = self.rest.split_at(memchr::memchr(b'\\', self.rest.as_bytes())?);
         self.rest = rest;
-        Some(plain)
+        Some(TextPiece::Plain(plain))
     }
+}
 
+impl Pieces<'_> {
     /// Consumes the escape at the start.
     fn escape(&mut self) -> u32 {
-        match self.rest.as_bytes().get(1).and_then(|letter| ascii_escape(*letter)) {
-            Some(character) => {
-                self.rest = &self.rest[2..];
-                u32::from(character)
-            }
-            None => self.unit_or_letter_escape(),
-        }
-    }
-
-    /// Consumes an escape for a code unit, or for the letter itself.
-    fn unit_or_letter_escape(&mut self) -> u32 {
-        let Some(high) = unit(self.rest) else {
-            let mut rest = self.rest.chars();
-            rest.next();
-            let letter = rest.next().unwrap_or('\\');
-            self.rest = rest.as_str();
-            return u32::from(letter);
-        };
-        self.rest = &self.rest[6..];
-        if (0xD800..0xDC00).contains(&high)
-            && let Some(low @ 0xDC00..=0xDFFF) = unit(self.rest)
-        {
+        if let Some(high) = unit(self.rest) {
             self.rest = &self.rest[6..];
-            return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+            if (0xD800..0xDC00).contains(&high)
+                && let Some(low @ 0xDC00..=0xDFFF) = unit(self.rest)
+            {
+                self.rest = &self.rest[6..];
+                return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+            }
+            return high;
         }
-        high
+        let mut rest = self.rest.chars();
+        rest.next();
+        let letter = rest.next().unwrap_or('\\');
+        self.rest = rest.as_str();
+        u32::from(match letter {
+            'n' => '\n',
+            't' => '\t',
+            'r' => '\r',
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            letter => letter,
+        })
     }
-}
-
-/// Returns the ASCII character that a letter after a backslash means, unless it means the letter itself.
-fn ascii_escape(letter: u8) -> Option<u8> {
-    // A table, because branches on the letter are hard to predict.
-    const ESCAPES: [u8; 256] = {
-        let mut escapes = [0; 256];
-        let mut known: &[(u8, u8)] = &[
-            (b'n', b'\n'),
-            (b't', b'\t'),
-            (b'r', b'\r'),
-            (b'b', b'\x08'),
-            (b'f', b'\x0c'),
-            (b'"', b'"'),
-            (b'\\', b'\\'),
-        ];
-        while let [(letter, stands_for), rest @ ..] = known {
-            escapes[*letter as usize] = *stands_for;
-            known = rest;
-        }
-        escapes
-    };
-    Some(ESCAPES[usize::from(letter)]).filter(|stands_for| *stands_for != 0)
 }
 
 /// Returns the code unit of `\uXXXX` at the start of `rest`.
@@ -342,7 +252,7 @@ mod tests {
             r"\ud83d",
             "plain text",
         ];
-        for length in (0..12).chain(STRETCH - 2..STRETCH + 3) {
+        for length in (0..12).chain(30..35) {
             for (one, other) in parts.iter().flat_map(|one| parts.iter().map(move |other| (one, other))) {
                 let [x, y, z] = [("x", length), ("y", length / 3), ("z", length * 2)].map(|(c, times)| c.repeat(times));
                 let raw = format!("{x}{one}{y}{other}{one}{z}");

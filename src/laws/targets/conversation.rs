@@ -75,8 +75,7 @@ fn check_positions(transcript: &Transcript<'_>, counter: Counter) {
         assert!(end <= span.start && span.start < span.end, "in order");
         assert_eq!(transcript.source.get(span.clone()), Some(message.json.raw()));
         end = span.end;
-        let (counted, bounds) = (counter.count(message), counter.bounds(message));
-        assert!(bounds.is_none_or(|(least, most)| least <= counted && counted <= most), "{bounds:?} {counted}");
+        counter.count(message);
     }
     for note in &transcript.notes {
         assert!(note.before <= transcript.messages.len());

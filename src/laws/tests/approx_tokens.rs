@@ -27,8 +27,6 @@ fn every_message_counts_as_langchain_counts_it() {
             for (message, expected) in document.transcripts[0].messages.iter().zip(expected) {
                 let found = Counter::Approx(chars).count(message);
                 assert_eq!(found, expected, "line {}, {key}: {}", number + 1, message.json.raw());
-                let (least, most) = Counter::Approx(chars).bounds(message).expect("bounds");
-                assert!((least..=most).contains(&found), "{least} {found} {most}: {}", message.json.raw());
                 messages += 1;
             }
         }

@@ -1,14 +1,13 @@
 //! Exact token counts in OpenAI's `o200k_base` and `cl100k_base`, the same as Python's tiktoken with `encode_ordinary`.
 //!
 //! Text is split into pieces (`split`) by the classes of its characters (`classes`). Most pieces are entries of the
-//! vocabulary (`table`) or were counted recently (`memo`). The others are merged pair by pair (`merge`). The tables are
-//! used in place in the program, so nothing is loaded or built at run time. Names of special tokens, such as
-//! `<|endoftext|>`, are plain text here: a transcript is data.
+//! vocabulary (`table`). The others are merged pair by pair (`merge`). The tables are used in place in the program, so
+//! nothing is loaded or built at run time. Names of special tokens, such as `<|endoftext|>`, are plain text here: a
+//! transcript is data.
 //!
 //! What is deliberately absent: the tokens themselves. Only their number is needed.
 
 mod classes;
-mod memo;
 mod merge;
 mod split;
 mod table;
@@ -17,10 +16,8 @@ mod tests;
 
 use std::cell::RefCell;
 
-use memo::{LONG, Memo};
 use merge::Merger;
-pub(crate) use table::LONGEST_TOKEN;
-use table::{SHORT, TokenTable, short_hash};
+use table::TokenTable;
 
 /// A vocabulary of OpenAI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,46 +39,27 @@ impl Encoding {
 
     /// Returns the number of tokens in `text`.
     pub fn count(self, text: &str) -> u64 {
-        // The counters keep their memory between texts, as a conversation is many short ones.
+        // The mergers keep their memory between texts, as a conversation is many short ones.
         thread_local! {
-            static O200K_BASE: RefCell<PieceCounter> = RefCell::new(PieceCounter::new(TokenTable::o200k_base()));
-            static CL100K_BASE: RefCell<PieceCounter> = RefCell::new(PieceCounter::new(TokenTable::cl100k_base()));
+            static O200K_BASE: RefCell<Merger> = RefCell::new(Merger::new(TokenTable::o200k_base()));
+            static CL100K_BASE: RefCell<Merger> = RefCell::new(Merger::new(TokenTable::cl100k_base()));
         }
         match self {
-            Encoding::O200kBase => O200K_BASE.with_borrow_mut(|counter| counter.count(text.as_bytes(), split::o200k)),
-            Encoding::Cl100kBase => {
-                CL100K_BASE.with_borrow_mut(|counter| counter.count(text.as_bytes(), split::cl100k))
-            }
+            Encoding::O200kBase => O200K_BASE.with_borrow_mut(|merger| count(merger, text.as_bytes(), split::o200k)),
+            Encoding::Cl100kBase => CL100K_BASE.with_borrow_mut(|merger| count(merger, text.as_bytes(), split::cl100k)),
         }
     }
 }
 
-/// The state with which a thread counts in one vocabulary.
-struct PieceCounter {
-    memo: Memo,
-    merger: Merger,
-}
-
-impl PieceCounter {
-    fn new(table: TokenTable) -> Self {
-        PieceCounter { memo: Memo::new(), merger: Merger::new(table) }
+/// Returns the number of tokens in `text`. `next` returns the length of the first piece of a text.
+#[inline]
+fn count(merger: &mut Merger, text: &[u8], next: impl Fn(&[u8]) -> usize) -> u64 {
+    let mut tokens = 0;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let length = next(rest);
+        tokens += if length == 1 { 1 } else { merger.count(rest, length) };
+        rest = &rest[length..];
     }
-
-    /// Returns the number of tokens in `text`. `next` returns the length of the first piece of a text.
-    #[inline]
-    fn count(&mut self, text: &[u8], next: impl Fn(&[u8]) -> usize) -> u64 {
-        let mut tokens = 0;
-        let mut rest = text;
-        while !rest.is_empty() {
-            let length = next(rest);
-            tokens += match length {
-                1 => 1,
-                2..=SHORT => self.memo.tokens(short_hash(rest, length), || self.merger.count(rest, length)),
-                ..=LONG => self.memo.tokens_of_long(&rest[..length], || self.merger.count(rest, length)),
-                _ => self.merger.count(rest, length),
-            };
-            rest = &rest[length..];
-        }
-        tokens
-    }
+    tokens
 }

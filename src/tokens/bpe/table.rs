@@ -4,17 +4,10 @@
 //! and one for longer ones. (Single bytes are entries too, but their ranks are never needed.) Both tables are sorted by
 //! a hash of the entry, and a directory has the start of each bucket of hashes. The hash of a short entry is
 //! reversible, so an equal hash is an equal entry; the bucket holds the bits of the hash that do not fit into its slot.
-//! A slot has the rank in `o200k_base`. The ranks in `cl100k_base` are a separate list, with one bit per slot for
-//! whether it has one.
-//!
-//! Every merge begins with pairs of bytes, which have a separate table in blocks. Few pairs are entries, and those are
-//! close together, so most blocks are equal and stored once. One bit of a filter excludes most other byte strings. The
-//! filter stays in the processor's cache; the tables do not.
+//! A slot has the rank in `o200k_base`. The ranks in `cl100k_base` are a list of their own.
 //!
 //! The files hold little-endian numbers and bytes. `entries.table` has:
 //! - two `u32`s: the numbers of short and of long entries;
-//! - the filter: for each value of the first [`FILTER_BITS`] of a hash, a bit for whether an entry has it, the lowest
-//!   bit of a byte first;
 //! - the two tables;
 //! - the bytes of the long entries.
 //!
@@ -24,47 +17,29 @@
 //! they are 7 bits of the entry's length minus one, 20 bits of its offset in the bytes of the long entries, which can
 //! overlap, and as many bits of the hash as fit.
 //!
-//! `o200k_base.table` and `cl100k_base.table` have:
-//! - a `u32`: the number of blocks of pairs;
-//! - a `u16` for each [`PAIRS`] pairs of bytes: their block;
-//! - the blocks: a `u32` per pair, its rank or [`NO_PAIR`];
-//! - a bit for each code point below 0x10000: whether its three bytes are an entry;
-//! - a `u16` for each byte that ends a character of several, from 0x80 on, with a bit for each byte that begins a
-//!   character of three, from 0xE0 on: whether an entry has the two side by side without all bytes of both characters.
-//!
-//! `cl100k_base.table` also has, for each 64 slots of the short and then the long table, a `u32`, the number of slots
-//! before them with a rank, and a `u64`, which of them have one; then the ranks, [`OTHER_RANK_BITS`] each, the lowest
-//! bits of a byte first. The test `generated_tables` generates the files from tiktoken-rs.
+//! `cl100k_base.table` has the rank of each slot of the short and then the long table in three bytes, or [`NO_RANK`]. The
+//! test `generated_tables` generates the files from tiktoken-rs.
 
 /// The longest entry of either vocabulary, in bytes. So a text of `n` bytes has at least `n / 128` tokens and at most
 /// `n`.
-pub(crate) const LONGEST_TOKEN: usize = 128;
+pub(super) const LONGEST_TOKEN: usize = 128;
 
 /// A vocabulary: byte strings and their ranks.
 pub(super) struct TokenTable {
-    pairs: TokenPairs,
-    characters: Characters,
     entries: TokenEntries,
     /// The ranks, where they are not those in the slots.
-    ranks: Option<Ranks>,
+    ranks: Option<&'static [[u8; 3]]>,
 }
 
 /// The rank of bytes that are not an entry, above all ranks. Ranks are signed, as every processor can compare several
 /// signed numbers at once.
 pub(super) const NO_PAIR: i32 = i32::MAX;
 
-/// The number of pairs in a block.
-pub(super) const PAIRS: usize = 16;
-
 /// The longest entries of the short table, in bytes.
 pub(super) const SHORT: usize = 8;
-/// The upper bits of a hash that index the filter.
-pub(super) const FILTER_BITS: u32 = 20;
 pub(super) const RANK_BITS: u32 = 18;
 /// The rank in the slot of an entry that only `cl100k_base` has.
 pub(super) const NO_RANK: u32 = (1 << RANK_BITS) - 1;
-/// The bits of a rank in `cl100k_base`.
-pub(super) const OTHER_RANK_BITS: u32 = 17;
 pub(super) const LENGTH_BITS: u32 = 7;
 pub(super) const OFFSET_BITS: u32 = 20;
 /// The lower bits of a slot of the long table that are not part of its hash.
@@ -79,101 +54,23 @@ pub(super) const BUCKETS: usize = 16;
 impl TokenTable {
     /// Returns GPT-4o's vocabulary.
     pub(super) fn o200k_base() -> Self {
-        let (pairs, rest) = TokenPairs::new(include_bytes!("o200k_base.table"));
-        let (characters, _) = Characters::new(rest);
-        TokenTable { pairs, characters, entries: TokenEntries::new(), ranks: None }
+        TokenTable { entries: TokenEntries::new(), ranks: None }
     }
 
     /// Returns GPT-4's vocabulary.
     pub(super) fn cl100k_base() -> Self {
-        let (pairs, rest) = TokenPairs::new(include_bytes!("cl100k_base.table"));
-        let (characters, rest) = Characters::new(rest);
-        let entries = TokenEntries::new();
-        let slots = entries.short.slots.len() + entries.long.slots.len();
-        let (groups, packed) = rest.split_at(size_of::<Group>() * slots.div_ceil(64));
-        TokenTable { pairs, characters, entries, ranks: Some(Ranks { groups: groups.as_chunks().0, packed }) }
+        TokenTable { entries: TokenEntries::new(), ranks: Some(include_bytes!("cl100k_base.table").as_chunks().0) }
     }
 
     /// Returns the rank of the first `length` bytes (two or more) of `text`, which is valid UTF-8 but can begin and end
     /// inside characters.
     pub(super) fn rank(&self, text: &[u8], length: usize) -> Option<i32> {
         let (place, slot) = self.entries.find(text, length)?;
-        let rank = match &self.ranks {
+        let rank = match self.ranks {
             None => (slot & u64::from(NO_RANK)) as u32,
-            Some(ranks) => ranks.of(place)?,
+            Some(ranks) => ranks[place].iter().rev().fold(0, |rank, byte| rank << 8 | u32::from(*byte)),
         };
         (rank != NO_RANK).then_some(rank.cast_signed())
-    }
-
-    /// Returns the rank of two bytes, or [`NO_PAIR`].
-    #[inline]
-    pub(super) fn pair(&self, pair: [u8; 2]) -> i32 {
-        let pair = u16::from_be_bytes(pair) as usize;
-        let block = u16::from_le_bytes(self.pairs.block_of[pair / PAIRS]);
-        i32::from_le_bytes(self.pairs.blocks[block as usize][pair % PAIRS])
-    }
-
-    /// Whether a three-byte character begins at this byte of a text, and its bytes become one token before any of them
-    /// merges with another byte.
-    ///
-    /// They do if they are an entry, and no entry has only some of them beside a byte of a neighbour. Then nothing
-    /// merges with only a part of the three, and every entry that contains them has a higher rank. (A test checks this
-    /// for these vocabularies. It is not known for neighbours of one byte, for which some entries break the rule.)
-    pub(super) fn is_whole_character(&self, text: &[u8], at: usize) -> bool {
-        let Some(&bytes @ [first @ 0xE0..0xF0, 0x80..0xC0, last @ 0x80..0xC0]) = text[at..].first_chunk() else {
-            return false;
-        };
-        let whole_before = at == 0 || self.characters.stay_whole_between(text[at - 1], first);
-        let whole_behind = text.get(at + 3).is_none_or(|next| self.characters.stay_whole_between(last, *next));
-        whole_before && whole_behind && self.characters.are_entry(bytes)
-    }
-}
-
-/// The ranks of pairs of bytes.
-struct TokenPairs {
-    /// The block of each pair, indexed by (first byte * 256 + second byte) / [`PAIRS`].
-    block_of: &'static [[u8; 2]],
-    blocks: &'static [[[u8; 4]; PAIRS]],
-}
-
-impl TokenPairs {
-    /// Returns the pairs at the start of a vocabulary's file, and the rest of the file.
-    fn new(file: &'static [u8]) -> (Self, &'static [u8]) {
-        let (blocks, rest) = split_count(file);
-        let (block_of, rest) = rest.split_at(2 * (1 << 16) / PAIRS);
-        let (blocks, rest) = rest.split_at(4 * PAIRS * blocks);
-        (TokenPairs { block_of: block_of.as_chunks().0, blocks: blocks.as_chunks().0.as_chunks().0 }, rest)
-    }
-}
-
-/// Facts about three-byte characters.
-struct Characters {
-    /// A bit for each code point below 0x10000: whether its three bytes are an entry.
-    entries: &'static [u8],
-    /// For each byte that ends a character, from 0x80 on, a bit for each byte that begins one of three, from 0xE0 on:
-    /// whether an entry has the two side by side without all bytes of both characters.
-    split: &'static [[u8; 2]],
-}
-
-impl Characters {
-    /// Returns the facts at the start of `file`, and the rest of the file.
-    fn new(file: &'static [u8]) -> (Self, &'static [u8]) {
-        let (entries, rest) = file.split_at((1 << 16) / 8);
-        let (split, rest) = rest.split_at(2 * 64);
-        (Characters { entries, split: split.as_chunks().0 }, rest)
-    }
-
-    fn are_entry(&self, bytes: [u8; 3]) -> bool {
-        let [a, b, c] = bytes.map(usize::from);
-        let code_point = (a & 0xF) << 12 | (b & 0x3F) << 6 | c & 0x3F;
-        self.entries[code_point / 8] >> (code_point % 8) & 1 == 1
-    }
-
-    /// Whether every entry with these two bytes side by side has all bytes of both characters. False where that is
-    /// unknown: the first byte ends no character of several, or the second begins none of three.
-    fn stay_whole_between(&self, last: u8, first: u8) -> bool {
-        let (0x80..0xC0, 0xE0..0xF0) = (last, first) else { return false };
-        u16::from_le_bytes(self.split[usize::from(last - 0x80)]) >> (first - 0xE0) & 1 == 0
     }
 }
 
@@ -192,7 +89,6 @@ fn split_count(file: &'static [u8]) -> (usize, &'static [u8]) {
 
 /// The entries of both vocabularies.
 struct TokenEntries {
-    filter: &'static [u8],
     short: Buckets,
     long: Buckets,
     long_bytes: &'static [u8],
@@ -202,10 +98,9 @@ impl TokenEntries {
     fn new() -> Self {
         let (short, rest) = split_count(include_bytes!("entries.table"));
         let (long, rest) = split_count(rest);
-        let (filter, rest) = rest.split_at(1 << (FILTER_BITS - 3));
         let (short, rest) = Buckets::new(SHORT_BUCKET_BITS, short, rest);
         let (long, long_bytes) = Buckets::new(LONG_BUCKET_BITS, long, rest);
-        TokenEntries { filter, short, long, long_bytes }
+        TokenEntries { short, long, long_bytes }
     }
 
     /// Returns the slot of the first `length` bytes of `text`, and its number. The long table is numbered after the
@@ -214,20 +109,14 @@ impl TokenEntries {
         if length <= SHORT {
             let hash = short_hash(text, length);
             let has_hash = |slot: u64| (slot ^ (hash << SHORT_BUCKET_BITS)) >> RANK_BITS == 0;
-            return if self.may_have(hash) { self.short.find(hash, has_hash) } else { None };
+            return self.short.find(hash, has_hash);
         }
         let entry = &text[..length];
         let hash = long_hash(entry);
         let has_hash = |slot: u64| (slot ^ (hash << LONG_BUCKET_BITS)) >> PLACE_BITS == 0;
         let is_it = |slot: u64| has_hash(slot) && self.long_entry(slot) == entry;
-        let (place, slot) = if self.may_have(hash) { self.long.find(hash, is_it)? } else { return None };
+        let (place, slot) = self.long.find(hash, is_it)?;
         Some((self.short.slots.len() + place, slot))
-    }
-
-    #[inline]
-    fn may_have(&self, hash: u64) -> bool {
-        let bit = hash >> (64 - FILTER_BITS);
-        self.filter[(bit >> 3) as usize] >> (bit & 7) & 1 == 1
     }
 
     /// Returns the bytes of the entry in a slot of the long table.
@@ -275,30 +164,8 @@ fn sum_of_fours(bits: u64) -> usize {
     (in_bytes.wrapping_mul(0x0101_0101_0101_0101) >> 56) as usize
 }
 
-/// The ranks of `cl100k_base`.
-struct Ranks {
-    /// For each 64 slots, the number of slots before them with a rank, and a bit for each that has one.
-    groups: &'static [Group],
-    /// The ranks of those slots, [`OTHER_RANK_BITS`] each.
-    packed: &'static [u8],
-}
-
-impl Ranks {
-    /// Returns the rank of the entry in the slot with this number.
-    fn of(&self, place: usize) -> Option<u32> {
-        let (before, has) = numbers(&self.groups[place / 64]);
-        let bit = 1 << (place % 64);
-        let number = before + (has & (bit - 1)).count_ones() as usize;
-        let at = number * OTHER_RANK_BITS as usize;
-        // A rank can begin at any of the eight bits of a byte, and still fits into four bytes.
-        const { assert!(OTHER_RANK_BITS + 7 <= u32::BITS) };
-        let word = self.packed.get(at / 8..)?.first_chunk()?;
-        (has & bit != 0).then_some(u32::from_le_bytes(*word) >> (at % 8) & ((1 << OTHER_RANK_BITS) - 1))
-    }
-}
-
 /// An odd multiplier without a pattern in its bits.
-pub(super) const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Returns a hash that is unique for each short text: missing bytes up to eight are filled with ones, which no text
 /// has, and each step is reversible.

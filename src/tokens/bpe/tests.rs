@@ -7,8 +7,8 @@ use std::path::Path;
 use crate::tokens::bpe::Encoding;
 use crate::tokens::bpe::classes::{BLOCKS, Classes};
 use crate::tokens::bpe::table::{
-    BUCKETS, FILTER_BITS, LENGTH_BITS, LONG_BUCKET_BITS, NO_PAIR, NO_RANK, OFFSET_BITS, OTHER_RANK_BITS, PAIRS,
-    PLACE_BITS, RANK_BITS, SHORT, SHORT_BUCKET_BITS, TokenTable, long_hash, short_hash,
+    BUCKETS, LENGTH_BITS, LONG_BUCKET_BITS, NO_RANK, OFFSET_BITS, PLACE_BITS, RANK_BITS, SHORT, SHORT_BUCKET_BITS,
+    TokenTable, long_hash, short_hash,
 };
 
 #[test]
@@ -45,7 +45,7 @@ fn generated_tables() {
     let o200k = entries(&tiktoken_rs::o200k_base().expect("o200k"), 199_998);
     let cl100k = entries(&tiktoken_rs::cl100k_base().expect("cl100k"), 100_256);
     let files = vocabularies(&o200k, &cl100k);
-    for (name, file) in ["entries.table", "o200k_base.table", "cl100k_base.table"].into_iter().zip(&files) {
+    for (name, file) in ["entries.table", "cl100k_base.table"].into_iter().zip(&files) {
         check(name, file);
     }
     check("classes.table", &classes(class_numbers()));
@@ -71,32 +71,6 @@ fn entries_are_found_and_nothing_else() {
     }
 }
 
-/// The premise of [`TokenTable::is_whole_character`].
-#[test]
-fn characters_become_tokens_before_what_they_are_in() {
-    for (table, bpe, number) in [
-        (TokenTable::o200k_base(), tiktoken_rs::o200k_base(), 199_998),
-        (TokenTable::cl100k_base(), tiktoken_rs::cl100k_base(), 100_256),
-    ] {
-        let mut characters = 0;
-        for (entry, rank) in entries(&bpe.expect("a vocabulary"), number).iter().zip(0..) {
-            for at in (0..entry.len()).filter(|at| table.is_whole_character(entry, *at)) {
-                let [a, b, c] = entry[at..].first_chunk().copied().expect("a character");
-                let first = table.pair([a, b]).min(table.pair([b, c]));
-                let whole = table.rank(&[a, b, c], 3).expect("an entry");
-                assert!(
-                    first < whole && whole <= rank,
-                    "{} in {}",
-                    entry[at..at + 3].escape_ascii(),
-                    entry.escape_ascii()
-                );
-                characters += i32::from(whole == rank);
-            }
-        }
-        assert!(characters > 900, "{characters} characters are entries");
-    }
-}
-
 fn class_numbers() -> impl Fn(u32) -> u8 {
     let mut numbers = vec![Classes::OTHER.0; 0x11_0000];
     for (class, Classes(number)) in [
@@ -119,10 +93,9 @@ fn class_numbers() -> impl Fn(u32) -> u8 {
     move |code| numbers[code as usize]
 }
 
-/// Generates `entries.table`, `o200k_base.table` and `cl100k_base.table` from the entries of the latter two in the
-/// order of their ranks.
-fn vocabularies(o200k: &[Vec<u8>], cl100k: &[Vec<u8>]) -> [Vec<u8>; 3] {
-    assert!(o200k.len() < NO_RANK as usize && cl100k.len() <= 1 << OTHER_RANK_BITS, "the ranks have room");
+/// Generates `entries.table` and `cl100k_base.table` from the entries of both vocabularies in the order of their ranks.
+fn vocabularies(o200k: &[Vec<u8>], cl100k: &[Vec<u8>]) -> [Vec<u8>; 2] {
+    assert!(o200k.len() < NO_RANK as usize && cl100k.len() < NO_RANK as usize, "the ranks have room");
     let other_ranks: HashMap<&Vec<u8>, u32> = cl100k.iter().zip(0..).collect();
     let in_o200k: HashSet<&Vec<u8>> = o200k.iter().collect();
     let others = cl100k.iter().filter(|entry| !in_o200k.contains(entry)).map(|entry| (entry, NO_RANK));
@@ -132,12 +105,9 @@ fn vocabularies(o200k: &[Vec<u8>], cl100k: &[Vec<u8>]) -> [Vec<u8>; 3] {
     assert!(bytes.len() < 1 << OFFSET_BITS, "the offsets have room");
 
     let (mut short, mut long) = (Vec::new(), Vec::new());
-    let mut filter = vec![0u8; 1 << (FILTER_BITS - 3)];
     for (entry, rank) in ranked {
         assert!(entry.len() <= 1 << LENGTH_BITS, "the lengths have room");
         let hash = if entry.len() <= SHORT { short_hash(entry, entry.len()) } else { long_hash(entry) };
-        let bit = hash >> (64 - FILTER_BITS);
-        filter[(bit >> 3) as usize] |= 1 << (bit & 7);
         let other_rank = other_ranks.get(entry).copied();
         if entry.len() <= SHORT {
             assert!(!entry.contains(&0xFF), "no text has this byte");
@@ -152,72 +122,9 @@ fn vocabularies(o200k: &[Vec<u8>], cl100k: &[Vec<u8>]) -> [Vec<u8>; 3] {
     long.sort_unstable();
     let header = [short.len(), long.len()].map(u32_bytes).concat();
     let (short_table, long_table) = (table(&short, SHORT_BUCKET_BITS), table(&long, LONG_BUCKET_BITS));
-    let other_ranks: Vec<Option<u32>> = short.iter().chain(&long).map(|(.., rank)| *rank).collect();
-    [
-        [header, filter, short_table, long_table, bytes].concat(),
-        [pairs(o200k), characters(o200k)].concat(),
-        [pairs(cl100k), characters(cl100k), ranks(&other_ranks)].concat(),
-    ]
-}
-
-/// Generates the number of blocks of pairs, the block of each pair, and the blocks.
-fn pairs(entries: &[Vec<u8>]) -> Vec<u8> {
-    let mut pairs = vec![NO_PAIR; 1 << 16];
-    for (rank, entry) in (0..).zip(entries) {
-        if let [a, b] = entry[..] {
-            pairs[u16::from_be_bytes([a, b]) as usize] = rank;
-        }
-    }
-    let (block_of, blocks) = blocks(&pairs, PAIRS);
-    let number = u32_bytes(blocks.len()).into_iter();
-    let block_of = block_of.into_iter().flat_map(|block| u16::try_from(block).expect("few blocks").to_le_bytes());
-    number.chain(block_of).chain(blocks.concat().iter().flat_map(|rank| rank.to_le_bytes())).collect()
-}
-
-/// Generates which three-byte characters are entries, and which adjacent bytes entries have without their whole
-/// characters.
-fn characters(entries: &[Vec<u8>]) -> Vec<u8> {
-    let mut whole = vec![0u8; (1 << 16) / 8];
-    let mut parted = [0u16; 64];
-    for entry in entries {
-        if let Ok(text) = str::from_utf8(entry)
-            && let (Some(c), 3) = (text.chars().next(), text.len())
-            && c.len_utf8() == 3
-        {
-            whole[c as usize / 8] |= 1 << (c as usize % 8);
-        }
-        let begins: Vec<usize> = (0..entry.len()).filter(|at| entry[*at] & 0xC0 != 0x80).collect();
-        for &at in begins.iter().filter(|at| **at > 0) {
-            let (0x80..0xC0, 0xE0..0xF0) = (entry[at - 1], entry[at]) else { continue };
-            let begin = begins.iter().copied().filter(|begin| *begin < at).max().unwrap_or(0);
-            let end = begins.iter().copied().find(|begin| *begin > at).unwrap_or(entry.len());
-            let is_one = |bytes: &[u8]| str::from_utf8(bytes).is_ok_and(|text| text.chars().count() == 1);
-            if !is_one(&entry[begin..at]) || !is_one(&entry[at..end]) {
-                parted[usize::from(entry[at - 1] - 0x80)] |= 1 << (entry[at] - 0xE0);
-            }
-        }
-    }
-    whole.extend(parted.iter().flat_map(|bits| bits.to_le_bytes()));
-    whole
-}
-
-/// Generates which slots have a rank, and the packed ranks.
-fn ranks(of_slots: &[Option<u32>]) -> Vec<u8> {
-    let (mut groups, mut before) = (Vec::new(), 0);
-    for slots in of_slots.chunks(64) {
-        let has = (0..).zip(slots).fold(0u64, |has, (bit, rank)| has | u64::from(rank.is_some()) << bit);
-        groups.extend(u32_bytes(before));
-        groups.extend(has.to_le_bytes());
-        before += has.count_ones() as usize;
-    }
-    // The last one is also read as four bytes.
-    let mut packed = vec![0; (before * OTHER_RANK_BITS as usize).div_ceil(8) + 3];
-    for (at, rank) in (0..).step_by(OTHER_RANK_BITS as usize).zip(of_slots.iter().flatten()) {
-        let bits = (rank << (at % 8)).to_le_bytes();
-        packed[at / 8..].iter_mut().zip(bits).for_each(|(byte, bits)| *byte |= bits);
-    }
-    groups.extend(packed);
-    groups
+    let ranks = short.iter().chain(&long).map(|(.., rank)| rank.unwrap_or(NO_RANK));
+    let other_ranks = ranks.flat_map(|rank| rank.to_le_bytes().into_iter().take(3)).collect();
+    [[header, short_table, long_table, bytes].concat(), other_ranks]
 }
 
 /// Returns for each `size` values the number of their block, and the distinct blocks.

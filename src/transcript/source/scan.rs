@@ -4,7 +4,6 @@
 use std::ops::Range;
 
 use crate::transcript::source::{LongValue, ScanError};
-use crate::transcript::specials::Specials;
 use crate::transcript::text::Text;
 
 /// A value counts as long from this many bytes on. In a short text every value is indexed; in others shorter values are
@@ -45,7 +44,6 @@ pub(super) struct Scan<'t> {
     deepest: usize,
     /// The fewest bytes of an indexed value.
     least: usize,
-    specials: Specials<'t>,
 }
 
 type Scanned = Result<(), ScanError>;
@@ -56,8 +54,7 @@ impl<'t> Scan<'t> {
         let least = if text.len() < LARGE { 0 } else { LONG };
         // Tool arguments are many short texts.
         let (open, places, long) = (Vec::with_capacity(8), Vec::with_capacity(8), Vec::with_capacity(16));
-        let specials = Specials::of(text.as_bytes());
-        Scan { text, bytes: text.as_bytes(), at: from, controls, open, places, long, deepest, least, specials }
+        Scan { text, bytes: text.as_bytes(), at: from, controls, open, places, long, deepest, least }
     }
 
     /// Scans a text from byte `from` on. Returns its long values, and the spans of lines with several values.
@@ -247,7 +244,7 @@ impl<'t> Scan<'t> {
         let (mut excess, mut surrogates) = (0, false);
         self.at += 1;
         loop {
-            self.at = self.specials.next(self.at);
+            self.at = self.end_of_plain();
             match self.byte() {
                 Some(b'"') => break,
                 Some(b'\\') => {
@@ -255,7 +252,6 @@ impl<'t> Scan<'t> {
                     surrogates |= self.escape(start)?;
                     excess += self.at - escape - 1;
                 }
-                Some(_) if self.controls == Controls::Allowed => self.at += 1,
                 Some(b'\n') | None => return self.unclosed_string(start),
                 Some(_) => return self.wrong("a control character in a string"),
             }
@@ -268,6 +264,20 @@ impl<'t> Scan<'t> {
             self.long.push(LongValue { start: start as u32, end: self.at as u32, more });
         }
         Ok(())
+    }
+
+    /// Returns the offset of the next byte that a string cannot hold as it is.
+    fn end_of_plain(&self) -> usize {
+        let rest = &self.bytes[self.at..];
+        let plain = &rest[..memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len())];
+        // Testing for any control character is faster than searching for the first.
+        let has_control = plain.iter().fold(false, |any, byte| any | (*byte < b' '));
+        let control = if has_control && self.controls == Controls::Refused {
+            plain.iter().position(|byte| *byte < b' ')
+        } else {
+            None
+        };
+        self.at + control.unwrap_or(plain.len())
     }
 
     /// Skips an escape in the string that begins at `string`. Returns whether it is a surrogate, half of a character.

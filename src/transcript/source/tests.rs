@@ -7,7 +7,6 @@ use crate::transcript::json::Json;
 use crate::transcript::json::Token;
 use crate::transcript::source::scan::LARGE;
 use crate::transcript::source::*;
-use crate::transcript::specials::Specials;
 
 fn raw(text: &str) -> Vec<String> {
     Source::of(text).expect("valid").values().map(|value| value.raw().to_owned()).collect()
@@ -18,15 +17,14 @@ fn error(text: &str) -> SyntaxError {
 }
 
 #[test]
-fn what_is_special_is_found_wherever_it_stands() {
-    let every: Vec<u8> = (0..=255).cycle().take(3 * 256 + 7).collect();
-    let is_special = |byte: u8| matches!(byte, b'"' | b'\\' | 0..0x20);
-    for from in 0..every.len() {
-        let mut specials = Specials::of(&every);
-        let known = (from..every.len()).find(|at| is_special(every[*at])).unwrap_or(every.len());
-        assert_eq!(specials.next(from), known, "from {from}");
-        let behind = (known + 1..every.len()).find(|at| is_special(every[*at])).unwrap_or(every.len());
-        assert_eq!(specials.next(known + 1), behind, "from {from}, behind {known}");
+fn a_control_character_in_a_string_is_an_error_wherever_it_stands() {
+    for byte in 0..b' ' {
+        for before in [0, 1, 7, 31, 64, 65, 200] {
+            let text = format!("\"{}{}é\\n\"", "x".repeat(before), char::from(byte));
+            let column = if byte == b'\n' { 1 } else { before + 2 };
+            assert_eq!(error(&text).column, column, "{text:?}");
+            assert!(Source::of_arguments(&text).is_some(), "{text:?}");
+        }
     }
 }
 

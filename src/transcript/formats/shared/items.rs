@@ -246,7 +246,7 @@ fn reasoning(json: Json<'_>) -> Content<'_> {
 fn encrypted_thinking(json: Json<'_>) -> u64 {
     const FRAME_CHARS: usize = 1_000;
     const CHARS_PER_TEN_TOKENS: usize = 63;
-    let sealed = json.get_text("encrypted_content").map_or(0, |sealed| sealed.decoded_len_bounds().end);
+    let sealed = json.get_text("encrypted_content").map_or(0, |sealed| sealed.spelled_len());
     (sealed.saturating_sub(FRAME_CHARS) * 10 / CHARS_PER_TEN_TOKENS) as u64
 }
 
