@@ -7,7 +7,7 @@ use crate::program::piped;
 /// Returns how a digest tells a call whose result, in some format, holds something.
 fn told(messages: &Value) -> String {
     let run = piped(&["--keep", "messages:2", "--emit", "summary"], &messages.to_string());
-    let mut lines = run.stdout.lines().filter_map(|line| line.strip_prefix("- [1] look(at=hall) → "));
+    let mut lines = run.stdout.lines().filter_map(|line| Some(line.split_once("] look(at=hall) → ")?.1));
     lines.next_back().unwrap_or_else(|| panic!("{run:?}")).to_owned()
 }
 
