@@ -360,7 +360,7 @@ pub(crate) struct CliArguments {
     pub(crate) rounds: Option<u32>,
 
     /// Search archives and transcripts for messages whose text holds a regular expression (`(?i)` ignores case): the place
-    /// that --show takes, role, tool, and the matching lines with one around. Most recent first; 3 is the exit code where
+    /// that --show takes, role, tool, and the matching lines with one around. The newest of each file first; 3 is the exit code where
     /// nothing is found. Archives hold secrets as they were; --redact masks what is shown.
     #[arg(
         long, value_name = "PATTERN", value_parser = search_pattern, allow_hyphen_values = true,
@@ -371,7 +371,7 @@ pub(crate) struct CliArguments {
     /// With --search: the most messages to show.
     #[arg(
         long, value_name = "N", default_value_t = 20, value_parser = number::<1, 1_000_000>, allow_negative_numbers = true,
-        requires = "search", groups = [COMMAND_LINE, BESIDE_LOOKUP], help_heading = "Lookup"
+        requires = "search", conflicts_with = "show", groups = [COMMAND_LINE, BESIDE_LOOKUP], help_heading = "Lookup"
     )]
     pub(crate) limit: u32,
 
@@ -386,7 +386,7 @@ pub(crate) struct CliArguments {
     /// With --show: the most tokens of each message.
     #[arg(
         long, value_name = "N", default_value_t = 2000, value_parser = number::<1, { u32::MAX }>, allow_negative_numbers = true,
-        requires = "show", groups = [COMMAND_LINE, BESIDE_LOOKUP], help_heading = "Lookup"
+        requires = "show", conflicts_with = "search", groups = [COMMAND_LINE, BESIDE_LOOKUP], help_heading = "Lookup"
     )]
     pub(crate) limit_tokens: u32,
 

@@ -17,6 +17,7 @@ Usage: tcompact [OPTIONS] [PATH]...    (files, directories; none or -: stdin)
   -o, --output FILE           instead of standard output; -i replaces the files
   -O, --output-dir DIR        for directories and several files
       --report FILE           the result and cost of each conversation
+      --archive FILE.jsonl    keep what is removed; --search and --show find it
       --check                 only look for calls and results out of order
   -v, -q                      report decisions; report only errors
 SIZE: messages:20, tokens:8k, fraction:0.8 (of the context window), turns:3
@@ -24,8 +25,7 @@ SIZE: messages:20, tokens:8k, fraction:0.8 (of the context window), turns:3
   tcompact --keep messages:10 chat.json > short.json
   tcompact -m openai:gpt-4o-mini -O compacted/ logs/
 
-All flags, more examples, exit codes: --help. Tables: --list models (or formats,
-presets, providers, counters, prune, secrets).
+All flags, examples, exit codes: --help. Tables: --list models, formats, presets.
 ";
 
 #[cfg(test)]

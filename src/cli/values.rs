@@ -325,5 +325,5 @@ values_of! { Emit:
     Emit::Messages => "messages", "The transcript in its own format";
     Emit::Update => "update", "`{\"messages\": [remove-all, summary, kept…]}`, or null";
     Emit::Summary => "summary", "Only the text of the summary; with --json an object, or null";
-    Emit::Handoff => "handoff", "Plain text for a paste elsewhere, within --fit: the summary, and the messages that stay without system prompts and thoughts";
+    Emit::Handoff => "handoff", "Plain text for a paste elsewhere, within --fit: the summary, and the messages that stay, without system prompts";
 }

@@ -45,6 +45,8 @@ pub(super) struct ArchivePlace {
     wraps: bool,
     /// What messages say of it.
     note: ArchiveNote,
+    /// Whether secrets are masked in what a reader is shown.
+    masks: bool,
     /// The line of the conversation and its number on that line, where its source has one per line.
     line: Option<(usize, usize)>,
 }
@@ -200,13 +202,19 @@ impl ArchivePlace {
         let remark = match &self.note {
             ArchiveNote::Off => return None,
             ArchiveNote::Place => return Some(format!("{kept}{}.", self.shown())),
-            ArchiveNote::Commands => {
+            ArchiveNote::Commands { is_shared } => {
                 let file = self.file.display().to_string();
                 let file = if file.starts_with('-') { format!("./{file}") } else { file };
                 let file = if file.chars().any(is_control) { ansi_quoted(&file) } else { quoted(&file) };
-                format!(
-                    "`{PROGRAM} --search REGEX {file}` finds what this summarizes, and with `--show 12..14` in place of `--search REGEX` it prints [12] and [13]."
-                )
+                // An archive holds secrets as they were.
+                let masked = if self.masks { " --redact" } else { "" };
+                // Several conversations have the same round.
+                let shown = if *is_shared || self.line.is_some() {
+                    "`--show PLACE` in place of `--search REGEX` prints a message by the place that it names"
+                } else {
+                    "`--show N` in place of `--search REGEX` prints [N], `--show A..B` from [A] up to [B] without it"
+                };
+                format!("`{PROGRAM} --search REGEX {file}{masked}` finds what this summarizes; {shown}.")
             }
             ArchiveNote::Text(text) => text.replace("{archive}", &self.file.display().to_string()),
         };
@@ -227,7 +235,13 @@ fn ansi_quoted(word: &str) -> String {
 pub(super) fn place(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Option<ArchivePlace> {
     let line = transcript.line.map(|line| (line, transcript.nth_of_line));
     let note = policy.archive_note.clone();
-    policy.archive.clone().map(|file| ArchivePlace { file, wraps: policy.habits.files, note, line })
+    policy.archive.clone().map(|file| ArchivePlace {
+        file,
+        wraps: policy.habits.files,
+        note,
+        masks: policy.redact.is_on(),
+        line,
+    })
 }
 
 /// Returns the edits that move media out of some messages, and the files with it. `DeepAgents` does so before it

@@ -67,7 +67,7 @@ pub(super) fn note(
     mut tokens: impl FnMut(usize) -> u64,
 ) -> String {
     let archive = archive::place(policy, transcript).and_then(|place| place.remark("they are kept in "));
-    let archive = archive.map(|remark| remark.trim_end_matches('.').to_owned());
+    let archive = archive.map(|remark| remark.trim_end_matches('.').replacen('A', "a", 1));
     let mut note = RemovalNote { messages: 0, tokens: 0, rounds: transcript.this_round(), archive };
     for &index in removed {
         let message = &transcript.messages[index];

@@ -245,7 +245,10 @@ pub(crate) enum ArchiveNote {
     /// Where it is.
     Place,
     /// How to search it, and how to show its messages.
-    Commands,
+    Commands {
+        /// Whether it is of several conversations.
+        is_shared: bool,
+    },
     /// A text of the user, in which `{archive}` is its path.
     Text(String),
 }

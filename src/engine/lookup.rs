@@ -14,7 +14,6 @@ use crate::files::input::{self, Input, LineReader, Opened, ReadOptions};
 use crate::hash::sha256;
 use crate::plan::size::Size;
 use crate::redact::Redactor;
-use crate::rewrite::restoring::without_end;
 use crate::sanitize::Shown;
 use crate::settings::LookupSettings;
 use crate::summary::history;
@@ -37,7 +36,7 @@ pub(super) struct ReadPart<'p, 'a> {
     pub(super) record: &'p RecordMessages<'p>,
     /// What names them whatever else the file holds.
     pub(super) origin: PlaceOrigin,
-    /// Whether another record, of this archive or one before it, is the same to the byte.
+    /// Whether another record, of this archive or one before it, has the same messages: it was copied, or the run repeated.
     pub(super) is_copy: bool,
     results: OnceCell<Vec<PairedResult>>,
 }
@@ -94,6 +93,8 @@ pub(super) struct Contents {
     parts: BTreeMap<u32, Vec<KnownPart>>,
     /// The round of the last record.
     pub(super) last: u32,
+    /// The hashes of the texts that the compactions of records read, with their rounds.
+    read: HashSet<(u32, String)>,
 }
 
 /// What is known of a transcript or a record without its messages.
@@ -109,13 +110,21 @@ pub(super) struct KnownPart {
 impl Contents {
     fn add(&mut self, part: &ReadPart<'_, '_>) {
         let RecordMessages { source, round, original_sha256, result_sha256, messages, .. } = part.record;
-        let of_round = self.parts.entry(*round).or_default();
-        // A run that repairs a text writes a record of that too. The places in its digest are those of the last one.
-        of_round.retain(|before| before.result.is_none() || before.result != *original_sha256);
+        self.read.extend(original_sha256.clone().map(|hash| (*round, hash)));
         let end = messages.len().checked_sub(1).map_or(0, |last| part.index(last) + 1);
         let (source, result) = (source.clone(), result_sha256.clone());
-        of_round.push(KnownPart { origin: part.origin, source, indices: (part.index(0), end), result });
+        let known = KnownPart { origin: part.origin, source, indices: (part.index(0), end), result };
+        self.parts.entry(*round).or_default().push(known);
         self.last = *round;
+    }
+
+    /// Leaves out what a run wrote that repaired a text before it compacted it. The places in its digest are those of the
+    /// last record of the round.
+    fn settle(&mut self) {
+        let read = &self.read;
+        self.parts.iter_mut().for_each(|(round, parts)| {
+            parts.retain(|part| !part.result.clone().is_some_and(|result| read.contains(&(*round, result))));
+        });
     }
 
     /// Returns the parts of a round: one, unless it is ambiguous.
@@ -206,7 +215,10 @@ impl<'s> Lookup<'s> {
                     format!("--archive {} is not an archive: it has no record as tcompact writes them", name(file));
                 Err(Failure::unreadable(what).into())
             }
-            done => done.map(|()| Some(contents)),
+            done => done.map(|()| {
+                contents.settle();
+                Some(contents)
+            }),
         }
     }
 
@@ -230,7 +242,8 @@ impl<'s> Lookup<'s> {
         let (name, mut lines) = (lines.name.clone(), RecordLines::new(lines));
         while let Some((line, place)) = lines.next_line()? {
             let is_read = if let Ok(record) = serde_json::from_str(line) {
-                let is_copy = !self.seen.insert(sha256(without_end(line.as_bytes())));
+                let record: RecordMessages<'_> = record;
+                let is_copy = !self.seen.insert(sha256(record.cut().as_bytes()));
                 contents.is_archive = true;
                 self.take(&record, PlaceOrigin::Line(place.line, 1), is_copy, contents, visit)
             } else {
@@ -270,7 +283,7 @@ impl<'s> Lookup<'s> {
         let Some((format, source)) = by_name(&record.format).zip(Source::of(&list).ok()) else { return false };
         let messages = framing::messages(&source, format).unwrap_or_default();
         let part = ReadPart { messages: &messages, record, origin, is_copy, results: OnceCell::new() };
-        let is_whole = messages.len() == record.messages.len();
+        let is_whole = messages.len() == record.messages.len() && !record.indices.contains(&usize::MAX);
         if is_whole && !is_copy {
             contents.add(&part);
         }

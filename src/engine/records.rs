@@ -147,6 +147,14 @@ pub(super) struct RecordMessages<'a> {
     pub(super) result_sha256: Option<String>,
 }
 
+impl RecordMessages<'_> {
+    /// Returns what was cut, as one text: a run that is repeated writes the same again.
+    pub(super) fn cut(&self) -> String {
+        let RecordMessages { round, indices, messages, source, .. } = self;
+        format!("{round} {source} {indices:?} {messages:?}")
+    }
+}
+
 /// Whether a line is the record of an archive.
 pub(super) fn is_record(line: &[u8]) -> bool {
     line.starts_with(b"{") && serde_json::from_slice::<RecordMessages>(line).is_ok()

@@ -1,5 +1,7 @@
 //! `--show`: prints messages of a transcript, or of what an archive holds.
 
+use std::io::{self, IsTerminal};
+
 use anyhow::Result;
 
 use crate::advice::Advice;
@@ -9,7 +11,7 @@ use crate::exit::{Exit, Failure};
 use crate::files::output;
 use crate::redact::{cut_before, cut_behind};
 use crate::report::reporter::Reporter;
-use crate::sanitize::reveal_line;
+use crate::sanitize::{reveal_line, sanitize_json};
 use crate::settings::{LookupSettings, Volume};
 use crate::summary::inline_data::without_data;
 use crate::tokens::Counter;
@@ -55,10 +57,13 @@ pub(super) fn show(settings: &LookupSettings, places: &[MessagePlace]) -> Result
                 continue;
             }
         };
-        let missing = (place.end - place.first) - meant.len().min(place.end - place.first);
-        if missing > 0 {
+        if meant.len() < place.end - place.first {
             let all = listed(contents.listing());
-            notices.push(format!("--show {place}: {missing} of these are not there; {name} has {all}"));
+            let why = format!("--show {place}: not all of these are there; {name} has {all}");
+            if arguments.json {
+                return Err(Failure::usage(why).about("show").into());
+            }
+            notices.push(why);
         } else if place.end > place.first + 1 {
             notices.push(format!("--show {place}: a range ends before its last index, {}", place.end));
         }
@@ -68,17 +73,22 @@ pub(super) fn show(settings: &LookupSettings, places: &[MessagePlace]) -> Result
         };
         out.extend(meant.into_iter().map(draw));
     }
-    // Of several places, those that can be shown are.
-    if out.is_empty() && !failures.is_empty() {
+    // A person is shown those of several places that are there, and a program all or none.
+    if !failures.is_empty() && (out.is_empty() || arguments.json) {
         return Err(failures.swap_remove(0).into());
     }
     notices.extend(failures.iter().map(ToString::to_string));
-    output::print(&if arguments.json { format!("[{}]\n", out.join(",\n")) } else { out.concat() })?;
+    let list = || format!("[{}]\n", out.join(",\n"));
+    output::print(&match arguments.json {
+        true if io::stdout().is_terminal() => sanitize_json(&list()),
+        true => list(),
+        false => out.concat(),
+    })?;
     if settings.volume > Volume::Quiet {
         let reporter = Reporter::new(settings.volume);
         notices.iter().for_each(|sentence| notify(&reporter, Event::Notice(sentence)));
     }
-    Ok(Exit::Success)
+    Ok(if failures.is_empty() { Exit::Success } else { Exit::SomeFailed })
 }
 
 /// Whether a place can name messages of a part.

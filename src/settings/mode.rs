@@ -48,7 +48,7 @@ pub(crate) struct RestoreSettings {
 /// The settings of `--search` and `--show`.
 #[derive(Debug)]
 pub(crate) struct LookupSettings {
-    /// What the user typed: no other layer says anything of a lookup.
+    /// What the user typed, and whether another layer masks secrets.
     pub(crate) arguments: CliArguments,
     /// The inputs; an archive that is named by its flag is the first.
     pub(crate) input: InputSettings,
@@ -57,7 +57,10 @@ pub(crate) struct LookupSettings {
 }
 
 impl LookupSettings {
-    fn new(arguments: CliArguments) -> Result<Self> {
+    fn new(mut arguments: CliArguments, variable: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
+        // No other layer says anything of a lookup, but what protects counts wherever it is said.
+        let others = CommandLine::parse(["tcompact".into()])?.resolve(&presets::values, variable)?;
+        arguments.redact = arguments.redact.or(others.arguments.redact);
         let paths = arguments.archive.iter().chain(&arguments.paths).cloned().collect();
         let (from, lines, volume) = (find_format(&arguments.from)?, arguments.lines, volume(&arguments));
         Ok(LookupSettings { arguments, input: InputSettings { paths, from, lines, other_files: Vec::new() }, volume })
@@ -96,10 +99,10 @@ impl Mode {
             return Ok(Mode::Restore(restore));
         }
         if let Some(pattern) = arguments.search.clone() {
-            return Ok(Mode::Search(LookupSettings::new(command_line.arguments)?.into(), pattern));
+            return Ok(Mode::Search(LookupSettings::new(command_line.arguments, variable)?.into(), pattern));
         }
         if let Some(Places(places)) = arguments.show.clone() {
-            return Ok(Mode::Show(LookupSettings::new(command_line.arguments)?.into(), places));
+            return Ok(Mode::Show(LookupSettings::new(command_line.arguments, variable)?.into(), places));
         }
         let misspelled = command_line.misspelled(std::env::vars_os().map(|(name, _)| name));
         let mut resolved = command_line.resolve(&presets::values, &variable)?;

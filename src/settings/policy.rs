@@ -226,7 +226,10 @@ fn archive_note(arguments: &CliArguments, preset: &Preset) -> Result<ArchiveNote
             Err(Failure::usage(message).about("archive-note").into())
         }
         Some(note) => Ok(note.clone()),
-        None if is_own && arguments.archive.as_deref().is_some_and(is_lines) => Ok(ArchiveNote::Commands),
+        None if is_own && arguments.archive.as_deref().is_some_and(is_lines) => {
+            let is_shared = arguments.paths.len() > 1 || first_path(arguments).is_some_and(Path::is_dir);
+            Ok(ArchiveNote::Commands { is_shared })
+        }
         None => Ok(ArchiveNote::Place),
     }
 }
@@ -265,6 +268,7 @@ fn check_fractions(
     });
     let fraction = of_trigger.chain(others).chain(of_pins).find(|(_, size)| matches!(size, Size::Fraction(_)));
     match (fraction, context_window) {
+        (Some(("pin", size)), None) => Err(unknown_window("pin", &format!("user:{size}"))),
         (Some((flag, size)), None) => Err(unknown_window(flag, &size.to_string())),
         _ => Ok(()),
     }

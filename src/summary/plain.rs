@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::sanitize::reveal_line;
+use crate::transcript::fence;
 use crate::transcript::json::{Json, JsonKind, Token};
 use crate::transcript::pairing::PairedResult;
 use crate::transcript::source::Source;
@@ -24,6 +25,10 @@ pub(crate) fn role_and_tools(
     let is_result = message.role == Role::User && !message.results.is_empty() && !message.is_user_turn();
     let role = match message.role {
         _ if is_result => Cow::Borrowed("tool"),
+        // Its places are of another round.
+        Role::User | Role::System if fence::is_whole(&message.whole_text()) => {
+            format!("summary of round {}", fence::round(&message.whole_text()).unwrap_or(1)).into()
+        }
         Role::Other => rest.role_name.map_or(Cow::Borrowed("other"), |name| name.decode()),
         role => Cow::Borrowed(role.openai_name()),
     };

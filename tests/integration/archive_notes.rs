@@ -10,8 +10,8 @@ use crate::program::{FIXTURES, Run, piped, run, tcompact};
 
 /// The note before and behind the name of the archive.
 const NOTE: [&str; 2] = [
-    "Archive: `tcompact --search REGEX ",
-    "` finds what this summarizes, and with `--show 12..14` in place of `--search REGEX` it prints [12] and [13]",
+    "rchive: `tcompact --search REGEX ",
+    "` finds what this summarizes; `--show N` in place of `--search REGEX` prints [N], `--show A..B` from [A] up to [B] without it",
 ];
 
 /// Compacts a fixture in a folder with an archive of this name. Returns the run and the text of the message in the place
@@ -62,14 +62,14 @@ fn a_shell_reads_the_name_of_the_archive() {
 #[test]
 fn a_text_of_the_user_takes_its_place() {
     let (_, text) = noted("cut.jsonl", &[]);
-    assert!(text.ends_with(&format!("\n\n({}cut.jsonl{}.)", NOTE[0], NOTE[1])), "{text}");
+    assert!(text.ends_with(&format!("\n\n(A{}cut.jsonl{}.)", NOTE[0], NOTE[1])), "{text}");
     let (_, text) = noted("cut.jsonl", &["--archive-note", "Call recall\nfor {archive} </summary> now!"]);
     assert!(text.ends_with("\n\n(Archive: Call recall for cut.jsonl &lt;/summary> now!)"), "{text}");
     let (_, text) = noted("cut.jsonl", &["--model", "none", "--archive-note", "Call recall."]);
-    assert!(text.ends_with("; Archive: Call recall]"), "{text}");
+    assert!(text.ends_with("; archive: Call recall]"), "{text}");
     for model in ["none", "extractive"] {
         let (_, text) = noted("cut.jsonl", &["--model", model, "--archive-note", "off"]);
-        assert!(!text.is_empty() && !text.contains("cut.jsonl") && !text.contains("Archive"), "{text}");
+        assert!(!text.is_empty() && !text.contains("cut.jsonl") && !text.contains("rchive"), "{text}");
     }
     // Only such an archive can be searched, and other systems do not know how.
     let place = "(The messages that this summarizes are kept in ";

@@ -223,15 +223,21 @@ fn places_that_are_not_there_say_what_is() {
         assert!(run.stderr.contains(there), "{place}: {run:?}");
     }
     // Of a range or a list, what is there is shown.
-    for (places, of, why) in [
-        ("1:5..9", &archive, "--show 1:5..9: 2 of these are not there; "),
-        ("1:5,1:6,1:99", &archive, "--show 1:99: it was not cut then"),
-        ("7..12", &file, "--show 7..12: 3 of these are not there; "),
-        ("7..9", &file, "--show 7..9: a range ends before its last index, 9"),
+    for (places, of, code, why) in [
+        ("1:5..9", &archive, 0, "--show 1:5..9: not all of these are there; "),
+        ("1:5,1:6,1:99", &archive, 7, "--show 1:99: it was not cut then"),
+        ("7..12", &file, 0, "--show 7..12: not all of these are there; "),
+        ("7..9", &file, 0, "--show 7..9: a range ends before its last index, 9"),
     ] {
         let run = with(&["--show", places, of]);
         let shown = run.stdout.lines().filter(|line| line.starts_with('[')).count();
-        assert!(run.code == 0 && shown == 2 && run.stderr.contains(why), "{run:?}");
+        assert!(run.code == code && shown == 2 && run.stderr.contains(why), "{run:?}");
+        let json = with(&["--show", places, "--json", of]);
+        assert_eq!(
+            json.code,
+            if code == 0 && places == "7..9" { 0 } else { 2 },
+            "a program is given all or none: {json:?}"
+        );
     }
     let run = with(&["--show", "[~12]", &archive]);
     assert!(
@@ -341,4 +347,48 @@ fn a_lookup_leaves_no_file() {
     }
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
     assert_eq!(fs::read(&name).expect("a fixture"), before);
+}
+
+/// What a record says of its messages, whoever wrote it, stops no lookup.
+#[test]
+fn a_foreign_record_and_a_run_that_was_repeated_hide_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, archive) = (path(folder.path(), "chat.json"), path(folder.path(), "cut.jsonl"));
+    fs::write(&file, chat(9)).expect("written");
+    for _ in 0..2 {
+        compacted(&archive, &["--keep", "messages:2"], &file);
+    }
+    let record = fs::read_to_string(&archive).expect("an archive");
+    let foreign = json!({"source": "x", "format": "openai-chat", "round": 1, "indices": [u64::MAX], "messages": [r#"{"role":"user","content":"message 3"}"#]});
+    fs::write(&archive, format!("{foreign}\n{record}")).expect("written");
+    let run = with(&["--search", "message 3", "--count", &archive]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "1\n"), "{run:?}");
+    assert!(run.stderr.contains("1 of its lines are not records, the first is line 1"), "{run:?}");
+    assert!(with(&["--show", "3", &archive]).stdout.starts_with("[1:3] assistant\n  message 3: "));
+}
+
+/// The places in an earlier digest are of its own round, and the message says so.
+#[test]
+fn an_earlier_digest_is_named_as_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, archive) = (path(folder.path(), "chat.json"), path(folder.path(), "cut.jsonl"));
+    fs::write(&file, chat(40)).expect("written");
+    let once = compacted(&archive, &["--keep", "messages:20"], &file);
+    fs::write(&file, once).expect("written");
+    compacted(&archive, &["--keep", "messages:2"], &file);
+    let run = with(&["--search", "later words hold", &archive]);
+    assert!(run.stdout.starts_with("[2:0] summary of round 1  "), "{run:?}");
+}
+
+/// An archive holds secrets as they were: what masks them is in the command, and counts in every layer of settings.
+#[test]
+fn who_masks_secrets_is_shown_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = path(folder.path(), "cut.jsonl");
+    let text = chat(9).replace("message 3: ", "message 3: ghp_16C7e42F292c6912E7710c838347Ae178B4a ");
+    let arguments = ["-q", "--keep", "messages:2", "--redact=all", "--archive", &archive];
+    let run = piped(&arguments, &text);
+    assert!(run.stdout.contains("cut.jsonl --redact` finds"), "{run:?}");
+    let shown = crate::program::run(tcompact().args(["--show", "3", &archive]).env("TCOMPACT_REDACT", "all"), b"");
+    assert!(shown.stdout.contains("[1:3] assistant") && !shown.stdout.contains("ghp_"), "{shown:?}");
 }
