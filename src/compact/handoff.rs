@@ -86,20 +86,6 @@ fn write(texts: &[(String, String)], most: usize) -> String {
             out.push_str(&if line.is_empty() { "\n".to_owned() } else { format!("  {line}\n") });
         }
     }
-    without_fences(&out)
-}
-
-/// Escapes every third and later mark of those that open and close a fence, so that none is closed or opened.
-fn without_fences(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let (mut last, mut run) = (' ', 0);
-    for c in text.chars() {
-        run = if c == last { run + 1 } else { 1 };
-        last = c;
-        if matches!(c, '`' | '~') && run > 2 {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
+    // No run of three marks is left that could open or close a fence.
+    out.replace("``", "`\\`").replace("~~", "~\\~")
 }
