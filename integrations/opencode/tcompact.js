@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 
 // When to cut, what stays unchanged, and how long the summary may be. Other settings come from tcompact's config file.
 const FLAGS = ["--trigger", "tokens:100k", "--keep", "tokens:20k", "--summary-tokens", "3072"];
@@ -15,6 +15,13 @@ export const Tcompact = async ({ client }) => {
   const cuts = new Map();
   /** The question of each session during which tcompact failed: it is not asked again before the next one. @type {Map<string, string>} */
   const failures = new Map();
+  /** The sessions whose archive could not be written: the user is told so once. @type {Set<string>} */
+  const unarchived = new Set();
+  const warn = async (line) => {
+    const message = `tcompact: ${line}`;
+    await client.app.log({ body: { service: "tcompact", level: "warn", message } });
+    await client.tui.showToast({ body: { message, variant: "warning" } });
+  };
   return {
     "experimental.chat.messages.transform": async (_input, { messages }) => {
       const question = messages.findLast(({ info }) => info.role === "user")?.info;
@@ -28,11 +35,14 @@ export const Tcompact = async ({ client }) => {
       if (failures.get(session) === question.id) return;
       try {
         const { history, sources } = chat(messages);
-        const archive = stands ? known.archive : archiveOf(session, question.id);
-        const flags = ["--from", "openai-chat", "--emit", "summary", "--json", ...FLAGS, ...(archive ? ["--archive", archive] : [])];
-        const summary = JSON.parse(await tcompact(JSON.stringify(history), flags));
+        const place = unarchived.has(session) ? undefined : stands ? known.archive : archiveOf(session, question.id);
+        const { output, archive, why } = await archived(JSON.stringify(history), place);
+        if (why) {
+          unarchived.add(session);
+          await warn(`${why}; it goes on without an archive`);
+        }
+        const summary = JSON.parse(output);
         if (summary === null) return; // No trigger is reached.
-        if (archive && existsSync(archive)) chmodSync(archive, 0o600);
         const start = sources[summary.cutoff];
         if (!summary.message || !start) throw new Error("an answer without a summary");
         const text = summary.message;
@@ -41,27 +51,40 @@ export const Tcompact = async ({ client }) => {
         replace(messages, start, text);
       } catch (error) {
         failures.set(session, question.id);
-        const reason = String(/** @type {Error} */ (error).message).trim().split("\n")[0].replace(/^tcompact: /, "");
-        const message = `tcompact: ${reason}; opencode compacts the session itself`;
-        await client.app.log({ body: { service: "tcompact", level: "warn", message } });
-        await client.tui.showToast({ body: { message, variant: "warning" } });
+        await warn(`${reasonOf(error)}; opencode compacts the session itself`);
       }
     },
   };
 };
 
 /**
- * A file for what is cut away, which only you can read: the summary says how to find it there. A session that is cut from
- * its first message again, as after a start of opencode, has a new one, so that no place in it means two messages.
+ * A file for what is cut away: the summary says how to find it there. A session that is cut from its first message again,
+ * as after a start of opencode, has a new one, so that no place in it means two messages.
  */
 function archiveOf(session, question) {
   if (process.env.TCOMPACT_NO_ARCHIVE) return undefined;
   const state = process.env.XDG_STATE_HOME ?? "";
   const folder = join(isAbsolute(state) ? state : join(homedir(), ".local/state"), "tcompact/opencode");
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  chmodSync(folder, 0o700);
   return join(folder, `${session}.${question}.jsonl`.replace(/[^\w.-]/g, "_"));
 }
+
+/** What tcompact prints, with an archive that only you can read; where that cannot be written, without it, and why. */
+async function archived(input, archive) {
+  const flags = ["--from", "openai-chat", "--emit", "summary", "--json", ...FLAGS];
+  if (!archive) return { output: await tcompact(input, flags) };
+  try {
+    mkdirSync(dirname(archive), { recursive: true, mode: 0o700 });
+    chmodSync(dirname(archive), 0o700);
+    const output = await tcompact(input, [...flags, "--archive", archive]);
+    if (existsSync(archive)) chmodSync(archive, 0o600);
+    return { output, archive };
+  } catch (error) {
+    if (error.code !== 1 && error.syscall !== "mkdir" && error.syscall !== "chmod") throw error;
+    return { output: await tcompact(input, flags), why: reasonOf(error).replace(/; --archive .*/, "") };
+  }
+}
+
+const reasonOf = (error) => String(error.message).trim().split("\n")[0].replace(/^tcompact: /, "");
 
 /** Puts `text` in the place of the first `count` messages. opencode reads the array that it handed over. */
 function replace(messages, count, text) {
@@ -102,7 +125,7 @@ function tcompact(input, flags) {
     child.on("error", reject);
     child.on("close", (code) => {
       if (code === 0) resolve(output);
-      else reject(new Error(errors || (code === null ? "killed, or timed out" : `exit code ${code}`)));
+      else reject(Object.assign(new Error(errors || (code === null ? "killed, or timed out" : `exit code ${code}`)), { code }));
     });
     // A child that ended before it read everything says why by its exit code.
     child.stdin.on("error", () => {});

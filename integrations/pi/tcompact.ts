@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { convertToLlm, type ExtensionAPI } from "@earendil-works/pi-coding-agent";
 
 // How long the summary may be. Other settings come from tcompact's config file. pi chooses what stays unchanged.
@@ -20,7 +20,7 @@ function tcompact(input: string, flags: string[], signal: AbortSignal): Promise<
     child.on("error", reject);
     child.on("close", (code) => {
       if (code === 0) resolve(output);
-      else reject(new Error(errors || (code === null ? "killed, or timed out" : `exit code ${code}`)));
+      else reject(Object.assign(new Error(errors || (code === null ? "killed, or timed out" : `exit code ${code}`)), { code }));
     });
     // A child that ended before it read everything says why by its exit code.
     child.stdin.on("error", () => {});
@@ -28,15 +28,32 @@ function tcompact(input: string, flags: string[], signal: AbortSignal): Promise<
   });
 }
 
-// The file for what is cut away from a session, which only you can read: the summary says how to find it there.
+// Where what is cut away from a session stays: the summary says how to find it there.
 function archiveOf(session: string): string | undefined {
   if (process.env.TCOMPACT_NO_ARCHIVE) return undefined;
   const state = process.env.XDG_STATE_HOME ?? "";
   const folder = join(isAbsolute(state) ? state : join(homedir(), ".local/state"), "tcompact/pi");
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  chmodSync(folder, 0o700);
   return join(folder, `${session.replace(/[^\w-]/g, "_")}.jsonl`);
 }
+
+// As `tcompact`, with an archive that only you can read. Where it cannot be written, goes on without, and says why.
+async function archived(input: string, flags: string[], signal: AbortSignal, archive: string, warn: (why: string) => void) {
+  try {
+    mkdirSync(dirname(archive), { recursive: true, mode: 0o700 });
+    chmodSync(dirname(archive), 0o700);
+    const output = await tcompact(input, [...flags, "--archive", archive], signal);
+    if (existsSync(archive)) chmodSync(archive, 0o600);
+    return output;
+  } catch (error) {
+    const { code, syscall } = error as { code?: unknown; syscall?: string };
+    if (code !== 1 && syscall !== "mkdir" && syscall !== "chmod") throw error;
+    const output = await tcompact(input, flags, signal);
+    warn(`${reasonOf(error).replace(/; --archive .*/, "")}; it goes on without an archive`);
+    return output;
+  }
+}
+
+const reasonOf = (error: unknown) => String((error as Error).message).trim().split("\n")[0].replace(/^tcompact: /, "");
 
 export default function (pi: ExtensionAPI) {
   pi.on("session_before_compact", async (event, ctx) => {
@@ -48,20 +65,19 @@ export default function (pi: ExtensionAPI) {
     const history: object[] = previousSummary ? [{ role: "user", content: earlier }, ...messages] : messages;
     const lines = history.map((message) => ({ type: "message", message }));
     const session = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+    const warn = (line: string) => ctx.ui.notify(`tcompact: ${line}`, "warning");
     try {
       const flags = ["--from", "pi", "--keep", "none", "--emit", "summary", "--json", ...FLAGS];
       // What the user typed behind `/compact`.
       if (event.customInstructions?.trim()) flags.push(`--focus=${event.customInstructions.trim()}`);
       const archive = archiveOf(ctx.sessionManager.getSessionId());
-      if (archive) flags.push("--archive", archive);
-      const summary = JSON.parse(await tcompact(session, flags, event.signal))?.message;
+      const output = await (archive ? archived(session, flags, event.signal, archive, warn) : tcompact(session, flags, event.signal));
+      const summary = JSON.parse(output)?.message;
       if (!summary) throw new Error("an empty summary");
-      if (archive && existsSync(archive)) chmodSync(archive, 0o600);
       return { compaction: { summary, firstKeptEntryId, tokensBefore } };
     } catch (error) {
       if (event.signal.aborted) return;
-      const reason = String((error as Error).message).trim().split("\n")[0].replace(/^tcompact: /, "");
-      ctx.ui.notify(`tcompact: ${reason}; pi compacts the session itself`, "warning");
+      warn(`${reasonOf(error)}; pi compacts the session itself`);
     }
   });
 }

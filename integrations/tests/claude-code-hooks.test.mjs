@@ -87,6 +87,20 @@ test("the archive is the whole session each time, one that failed leaves it, and
   for (const name of [".jsonl", ".new.jsonl"]) assert.equal(readFileSync(join(place, name), "utf8"), "mine");
 });
 
+test("the digest is noted where the archive cannot be written", { skip: skipHook }, (context) => {
+  const within = (name) => (state) => mkdirSync(join(state, "tcompact/hooks", name), { recursive: true });
+  for (const prepare of [(state) => writeFileSync(state, "a file"), within("session.jsonl.new.jsonl"), within("session.jsonl/session.jsonl.new.jsonl/a")]) {
+    const place = folder(context), file = join(place, "session.jsonl"), state = join(place, "state");
+    cpSync(join(HERE, "../fixtures/claude-code/parallel.jsonl"), file);
+    prepare(state);
+    const { status, stdout, stderr } = hook("PreCompact", file, undefined, { XDG_STATE_HOME: state });
+    assert.deepEqual([status, stdout], [0, ""]);
+    assertOneLine([stderr], /^tcompact: .*; the digest has no new archive\n$/, state);
+    assert.doesNotMatch(stderr, /--archive/);
+    assert.match(hook("SessionStart", file, undefined, { XDG_STATE_HOME: state }).stdout, /Prices in the cart are a cent off/);
+  }
+});
+
 test("one line says why nothing was noted, however tcompact fails", { skip: skipHook }, (context) => {
   const place = folder(context), file = join(place, "session.jsonl"), { path, become } = standIn(join(place, "bin"));
   cpSync(join(HERE, "../fixtures/claude-code/parallel.jsonl"), file);

@@ -16,7 +16,7 @@ async function compacted($, on, messages, answer, more = {}, variables = { HOME:
   on('process.run', (_, e) => {
     asked.push(e)
     if (answer instanceof Error) throw answer
-    return { value: { exitCode: 0, stdout: '', stderr: '', ...answer } }
+    return { value: { exitCode: 0, stdout: '', stderr: '', ...(typeof answer === 'function' ? answer(e.argv) : answer) } }
   })
   const { messages: stand } = await $.session.compact({ trigger: 'auto', messages, ...more })
   return { stand: stand.map((message) => message.handle ?? message.text), lines, asked }
@@ -79,6 +79,20 @@ for (const [name, variables, archive] of [
     const at = asked[0].argv.indexOf('--archive')
     expect(at < 0 ? undefined : asked[0].argv[at + 1]).toBe(archive)
     expect(asked[0].argv[0]).toBe(variables.OS ? 'tcompact' : '/bin/sh')
+  })
+}
+
+for (const [name, again, handles, line] of [
+  ['goes on', digest(1), [SUMMARY, 'two'], 'tcompact: /a cannot be written: no space; it goes on without an archive'],
+  ['fails for another reason, too', { exitCode: 4, stderr: 'tcompact: the summarizer failed' }, ['own'], 'the summarizer failed'],
+] as const) {
+  test(`without an archive that cannot be written, it ${name}`, async ($, on) => {
+    const failed = { exitCode: 1, stderr: 'tcompact: /a cannot be written: no space; --archive names another place\n' }
+    const { stand, lines, asked } = await compacted($, on, [said('user', 'one'), said('user', 'two')], (argv) => argv.includes('--archive') ? failed : again)
+    expect(stand).toEqual(handles)
+    expect(asked.length).toBe(2)
+    expect(lines.length).toBe(1)
+    expect(lines[0]).toContain(line)
   })
 }
 

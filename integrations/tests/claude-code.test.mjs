@@ -35,6 +35,16 @@ test("tcompact compacts a session, twice, and no model is asked", { skip }, asyn
   assertFound(requests, FACT);
 });
 
+test("tcompact compacts a session where the archive cannot be written, and one line says so", { skip }, async (context) => {
+  const own = process.env.XDG_STATE_HOME, state = join(folder(context), "state");
+  context.after(() => { if (own === undefined) delete process.env.XDG_STATE_HOME; else process.env.XDG_STATE_HOME = own; });
+  process.env.XDG_STATE_HOME = state;
+  writeFileSync(state, "a file");
+  const { requests, events } = await session(context, [...QUESTIONS, "/compact", "Last one"], ["--plugin-dir", join(HERE, "claude-code")]);
+  assertOneLine(logged(events[4]), /state.* cannot be written: .*; it goes on without an archive$/, "Claude Code");
+  assert.match(text(requests.at(-1).messages[0]), /<summary>\n[^]*never touch migrations\/1/);
+});
+
 test("Claude Code compacts a session itself, and one line says why, however tcompact fails", { skip }, async (context) => {
   const place = folder(context), mod = join(place, "mod"), { path, become } = standIn(join(place, "bin"));
   cpSync(join(HERE, "claude-code"), mod, { recursive: true });

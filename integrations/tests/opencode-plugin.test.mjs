@@ -1,7 +1,7 @@
 // The plugin of opencode as opencode calls it, but without opencode; and its types.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { copyFileSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -76,6 +76,22 @@ test("each session has an archive of its own, and a new one where it is cut from
   become(`cat > /dev/null; echo "$*" > '${place}/flags'; echo '{"message": "Digest.", "cutoff": 4}'`);
   await transform({}, { messages: opened("c").messages });
   assert.doesNotMatch(readFileSync(join(place, "flags"), "utf8"), /archive/);
+});
+
+test("what is too long is cut where the archive cannot be written, and the user is told so once", async (context) => {
+  const { transform, become, state, lines, toasts } = await loaded(context);
+  const refuse = "case \"$*\" in *--archive*) echo 'tcompact: a.jsonl cannot be written: no space; --archive names another place' >&2; exit 1; esac";
+  writeFileSync(state, "a file");
+  for (const [name, check] of [["mkdir", ""], ["full", refuse]]) {
+    for (const answer of ["null", '{"message": "Digest.", "cutoff": 4}', '{"message": "Digest.", "cutoff": 2}']) {
+      become(`cat > /dev/null; ${check}; echo '${answer}'`.replaceAll("; ;", ";"));
+      const { messages } = opened(name);
+      await transform({}, { messages });
+      assert.equal(messages[0].parts[0].synthetic, answer === "null" ? undefined : true);
+    }
+    for (const told of [lines, toasts]) assertOneLine(told.splice(0), /^tcompact: [^;]*; it goes on without an archive$/, name);
+    rmSync(state, { recursive: true, force: true });
+  }
 });
 
 const types = installed("opencode-types", "@opencode-ai/plugin"), compiler = installed("opencode-types", "typescript");

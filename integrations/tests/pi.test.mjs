@@ -85,6 +85,25 @@ test("pi compacts a session itself, and one line says why, however tcompact fail
   }
 });
 
+test("tcompact writes the summary where the archive cannot be written, and one line says so", { skip }, async (context) => {
+  const own = process.env.XDG_STATE_HOME, state = join(folder(context), "state");
+  context.after(() => { if (own === undefined) delete process.env.XDG_STATE_HOME; else process.env.XDG_STATE_HOME = own; });
+  process.env.XDG_STATE_HOME = state;
+  const inTheWay = () => (writeFileSync(state, "a file"), COMPACT);
+  const { events } = await session(context, [ask(1), ask(2), ask(3), inTheWay], EXTENSION);
+  const { success, data, error } = result(events[3]);
+  assert.ok(success, error);
+  assert.match(data.summary, /<summary>\n## The user, in order[^]*<\/summary>/);
+  assert.doesNotMatch(data.summary, /--search/);
+  assertOneLine(notices(events[3]), /^tcompact: .*state.*; it goes on without an archive$/, "pi");
+  process.env.XDG_STATE_HOME = `${state}.other`;
+  const { path, become } = standIn(join(folder(context), "bin"));
+  become(`cat > /dev/null; case "$*" in *--archive*) echo 'tcompact: a.jsonl cannot be written: no space; --archive names another place' >&2; exit 1; esac; echo '{"message": "Digest."}'`);
+  const full = await session(context, [ask(1), ask(2), ask(3), COMPACT], EXTENSION, path);
+  assert.equal(result(full.events[3]).data?.summary, "Digest.");
+  assert.deepEqual(notices(full.events[3]), ["tcompact: a.jsonl cannot be written: no space; it goes on without an archive"]);
+});
+
 test("what was typed behind /compact is one argument, and a setting turns the archive off", { skip }, async (context) => {
   const place = folder(context), { path, become } = standIn(join(place, "bin")), own = process.env.TCOMPACT_NO_ARCHIVE;
   context.after(() => { if (own === undefined) delete process.env.TCOMPACT_NO_ARCHIVE; else process.env.TCOMPACT_NO_ARCHIVE = own; });

@@ -45,6 +45,13 @@ def stand_in(script):
             os.environ["PATH"] = before
 
 
+def archive_of(case):
+    """Returns the path of an archive that is gone after the test."""
+    folder = tempfile.TemporaryDirectory()
+    case.addCleanup(folder.cleanup)
+    return os.path.join(folder.name, "cut.jsonl")
+
+
 def needs(module):
     """Skips a test, and says so, where a package is not installed."""
     found = importlib.util.find_spec(module) is not None
@@ -58,7 +65,8 @@ class OpenAIAgents(unittest.TestCase):
     def test_a_session_shortens_itself(self):
         from agents import SQLiteSession
 
-        session = snippet("OpenAI Agents SDK")["Compacting"](SQLiteSession("one"), "--trigger", "messages:10", "--keep", "messages:4")
+        session = snippet("OpenAI Agents SDK")["Compacting"](
+            SQLiteSession("one"), "--trigger", "messages:10", "--keep", "messages:4", archive=archive_of(self))
         pair = lambda n: [{"role": "user", "content": QUESTION.format(n, n)}, {"role": "assistant", "content": f"Answer {n}."}]
 
         async def talk():
@@ -75,6 +83,7 @@ class OpenAIAgents(unittest.TestCase):
             return sizes
 
         self.assertEqual(asyncio.run(talk()), [2, 4, 6, 8, 5, 7, 9, 5])
+        self.assertEqual(len(pathlib.Path(session.flags[-1]).read_text().splitlines()), 2)
 
 
 class PydanticAI(unittest.TestCase):
@@ -90,11 +99,13 @@ class PydanticAI(unittest.TestCase):
         for n in range(12):
             history.append(ModelRequest(parts=[UserPromptPart(QUESTION.format(n, n))]))
             history.append(ModelResponse(parts=[TextPart(f"Answer {n}.")]))
-        short = lambda messages: compacted(messages, "--keep", "messages:4")
+        archive = archive_of(self)
+        short = lambda messages: compacted(messages, "--keep", "messages:4", archive=archive)
         agent = Agent(model, capabilities=[ProcessHistory(short)])
         agent.run_sync("And now?", message_history=history)
         self.assertEqual(len(sent[-1]), 5)
         self.assertIn("never touch migrations/1", sent[-1][0].parts[0].content)
+        self.assertEqual(len(pathlib.Path(archive).read_text().splitlines()), 1)
         for script in FAILURES:
             errors = io.StringIO()
             with stand_in(script), contextlib.redirect_stderr(errors):
@@ -123,7 +134,7 @@ class OpenHands(unittest.TestCase):
 
         system = SystemPromptEvent(system_prompt=TextContent(text="You help."), tools=[])
         events = [system, *(event for number in range(8) for event in turn(number))]
-        condenser = snippet("OpenHands")["Tcompact"](max_events=30)
+        condenser = snippet("OpenHands")["Tcompact"](max_events=30, archive=archive_of(self))
         for start in (8, 16):
             view = View.from_events(events)
             events.append(condenser.condense(view))
@@ -135,6 +146,7 @@ class OpenHands(unittest.TestCase):
             calls = lambda kind: [event.tool_call_id for event in after.events if isinstance(event, kind)]
             self.assertEqual(calls(ActionEvent), calls(AgentErrorEvent))
             events += [event for number in range(start, start + 4) for event in turn(number)]
+        self.assertEqual(len(pathlib.Path(condenser.archive).read_text().splitlines()), 2)
         view = View.from_events(events)
         self.assertGreater(len(view), 30)
         for script in FAILURES:

@@ -2,6 +2,7 @@
 const fs = require("node:fs/promises");
 const os = require("node:os");
 const path = require("node:path");
+const { isRegExp } = require("node:util/types");
 const { dumped } = require("./messages.cjs");
 const { TcompactError, argumentsOf, run } = require("./program.cjs");
 const { commandFor, serve } = require("./summarizer.cjs");
@@ -94,7 +95,9 @@ async function repair(messages, how = "drop", options = {}) {
 }
 
 async function search(pattern, files, options = {}) {
-  const asked = [`--search=${pattern}`, ...argumentsOf(options), "--", ...[files].flat()];
+  const flags = isRegExp(pattern) ? pattern.flags.replace(/[^ims]/g, "") : "";
+  const text = (flags && `(?${flags})`) + (isRegExp(pattern) ? pattern.source : pattern);
+  const asked = [`--search=${text}`, ...argumentsOf(options), "--", ...[files].flat()];
   const { code, out, printed } = await run(["--json"], asked, "", { passes: [0, 3] });
   if (printed && code === 0) process.emitWarning(printed, "TcompactWarning");
   const lines = out.split("\n").filter(Boolean);

@@ -127,10 +127,11 @@ export function repair<T extends object>(conversation: T, how?: "drop" | "synthe
 
 /**
  * Returns the messages of archives and transcripts whose text matches a regular expression, the newest first; of more
- * than `limit`, 20 if not given, a warning tells.
+ * than `limit`, 20 if not given, a warning tells. Of a RegExp, the program gets the source, and the flags i, m and s; in
+ * either, `^` and `$` stand for a line, and there is no lookaround.
  */
 export function search(
-  pattern: string,
+  pattern: string | RegExp,
   files: string | readonly string[],
   options?: Flags & { limit?: number },
 ): Promise<Found[]>;

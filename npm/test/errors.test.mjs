@@ -58,6 +58,7 @@ test("2: a wrong option", async () => {
   assert.equal((await failure(compact(messages, { kep: "messages:5" }))).exitCode, 2);
   const pattern = await failure(search("a(", "none.jsonl"));
   assert.deepEqual([pattern.exitCode, /a\(/.test(pattern.message)], [2, true]);
+  assert.equal((await failure(search(/a(?=b)/, "none.jsonl"))).exitCode, 2);
   for (const looked of [() => search("a", "none.jsonl"), () => show("none.jsonl", 1)]) {
     const none = await failure(looked());
     assert.deepEqual([none.exitCode, /none\.jsonl/.test(none.message)], [1, true]);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import test from "node:test";
+import vm from "node:vm";
 import { check, compact, plan, repair, search, show } from "../lib/index.mjs";
 import { NOTES, conversation, folderOf, withVariables } from "./common.mjs";
 
@@ -249,6 +250,11 @@ test("what was cut is found, and shown as it was", async (t) => {
   assert.deepEqual(await show(archive, [1, "1:3", "5..7"]), [1, 3, 5, 6].map((at) => messages[at]));
   assert.deepEqual(await show(archive, 2), [messages[2]]);
   assert.deepEqual(await search("-- no such words", archive), []);
+  await assert.rejects(show(archive, 99), { exitCode: 2, message: /99: / });
+  for (const pattern of [/It says [13]\./, /it SAYS [13]\./gi, /^it says [13]\.$/iu, vm.runInNewContext("/it says [13]\\./i")]) {
+    assert.deepEqual(await search(pattern, archive), found, String(pattern));
+  }
+  assert.deepEqual(await search(/it says/, archive), []);
   const warned = new Promise((resolve) => process.once("warning", resolve));
   assert.equal((await search("Question", [archive, archive], { limit: 3 })).length, 3);
   assert.match((await warned).message, /more/);

@@ -179,7 +179,7 @@ def show(file: str | PathLike[str], indices: int | str | Sequence[int | str], **
 
     The second index of a range is not in it. With `archive`, the messages are those that were cut from `file`.
 
-    Raises UsageError, or InputError where there is no such message.
+    Raises UsageError where there is no such message, or InputError.
     """
     places = [indices] if isinstance(indices, (int, str)) else indices
     asked = [f"--show={','.join(map(str, places))}", *_program.options(flags)]

@@ -23,7 +23,9 @@ _PLACE = re.compile(r"(#?\d+:|~)?\d+(\.\.(#?\d+:)?\d+)?")
 # of an error.
 _LIMIT, _TOKENS, _CHARACTERS, _OF_AN_ERROR = 10, 1500, 16_000, 1000
 # No flag helps the agent, which has one text to give.
-_CLIPPED = re.compile(r"^(\[[^]\n]*\] … [\d,]+ more tokens); --limit-tokens \d+ .*$", re.MULTILINE)
+_CLIPPED = re.compile(r"^(\[[^]\n]*\] … [\d,]+ tokens); --limit-tokens \d+ .*$", re.MULTILINE)
+_LINES = re.compile(r"^(  … [\d,]+ more); --show '([^'\n]*)' shows all$", re.MULTILINE)
+_FLAG = re.compile(r"^--show (?=\S+: )| for '--(?:search|show) <[^>\n]*>'")
 _MORE = re.compile(r"^tcompact: ([\d,]+) more; --limit ", re.MULTILINE)
 # No system refuses a file's name of this length.
 _LONGEST = 160
@@ -51,12 +53,17 @@ def recalled(archive: Path, asked: str, flags: Sequence[str]) -> str:
         code, out, printed = _program.run(
             [], [*own, *flags, "--", str(archive)], b"", passes=frozenset({3}), logs=False
         )
-    except (TcompactError, OSError, ValueError) as error:
-        # The program's own sentence; or the text is too long for an argument, or has a NUL. It can quote the text.
-        return f"{NAME}: {error.args[0] if isinstance(error, TcompactError) else error}"[:_OF_AN_ERROR]
+    except TcompactError as error:
+        # The program's own sentence, which can quote the text.
+        why = _FLAG.sub("", str(error.args[0]), count=1).replace("; --search finds ", "; a pattern finds ")
+        return f"{NAME}: {why}"[:_OF_AN_ERROR]
+    except (OSError, ValueError) as error:
+        # The text is too long for an argument, or has a NUL.
+        return f"{NAME}: {error}"[:_OF_AN_ERROR]
     if code:
         return "Nothing that was cut matches. Give fewer words, another spelling, or (?i) in front."
-    text = _CLIPPED.sub(r"\1; search for words of it to read there", out.rstrip("\n"))
+    text = _CLIPPED.sub(r"\1 left out; search for words of it to read there", out.rstrip("\n"))
+    text = _LINES.sub(rf"\1; {NAME} \2 shows the message", text)
     if len(text) > _CHARACTERS:
         text = text[:_CHARACTERS].rpartition("\n")[0] + "\n… The answer is cut here: ask for less at once."
     more = _MORE.search(printed)

@@ -325,7 +325,7 @@ class LookingUp(unittest.TestCase):
     def test_errors_are_the_programs_sentences(self) -> None:
         self.assertRaisesRegex(UsageError, r"a\(", search, "a(", self.archive)
         self.assertRaisesRegex(InputError, "none.jsonl", search, "a", "none.jsonl")
-        self.assertRaisesRegex(TcompactError, "99", show, self.archive, 99)
+        self.assertRaisesRegex(UsageError, "99", show, self.archive, 99)
         self.assertRaisesRegex(UsageError, "json: this flag", search, "a", self.archive, json=True)
         self.assertRaisesRegex(UsageError, "show: this flag", compact, chat(), show=1)
 

@@ -230,6 +230,7 @@ class Answers(unittest.TestCase):
         for asked in ("a(", "1:99", "99", "~1", "9:9..12", "a\0b", "x" * 300_000, "(" * 3000, "\ud800"):
             answer = self.recalled(asked)
             self.assertTrue(answer.startswith("recall: ") and len(answer) <= 1000, answer[:300])
+            self.assertNotIn("--", answer, "the agent has no flags")
         self.archive.write_text("no archive\n", "utf-8")
         self.assertTrue(self.recalled("port").startswith("recall: "))
 
@@ -237,8 +238,11 @@ class Answers(unittest.TestCase):
         self.written(*(f"{number} {LOG}" for number in range(60)))
         shown = self.recalled("3")
         self.assertLess(len(shown), 8_000)
-        self.assertRegex(shown, r"\[1:3\] … [\d,]+ more tokens; search for words of it to read there\Z")
+        self.assertRegex(shown, r"\n\[1:3\] … [\d,]+ tokens left out; search for words of it to read there\n  step")
+        self.assertTrue(shown.endswith(LOG.splitlines()[-1]), "the end is shown, too")
         self.assertNotIn("--limit", shown)
+        self.assertRegex(self.recalled("step"), r"(?m)^  … [\d,]+ more; recall 1:\d+ shows the message$")
+        self.assertNotIn("--show", self.recalled("step"))
         for asked in ("0..60", "step"):
             self.assertLess(len(self.recalled(asked)), 17_000)
         self.written(*(f"{number} a port" for number in range(60)))

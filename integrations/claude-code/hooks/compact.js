@@ -20,12 +20,20 @@ export function register(on) {
       const home = (await $.env.get("HOME")) || (await $.env.get("USERPROFILE"));
       const named = await $.env.get("XDG_STATE_HOME");
       const state = named?.startsWith("/") ? named : home && `${home}/.local/state`;
+      const archive = [];
       if (state && !(await $.env.get("TCOMPACT_NO_ARCHIVE"))) {
         const name = [await $.session.id(), e.agentId].join(".").replace(/[^\w.-]/g, "_").replace(/\.$/, "");
-        command.push("--archive", `${state}/tcompact/claude-code/${name}.jsonl`);
+        archive.push("--archive", `${state}/tcompact/claude-code/${name}.jsonl`);
       }
       // Not in the project's directory: it can hold a program of this name, and PATH or Windows can look there.
-      const done = await $.process.run(command, { cwd: "/", stdin: JSON.stringify(history), timeoutMs: TIMEOUT_MS });
+      const options = { cwd: "/", stdin: JSON.stringify(history), timeoutMs: TIMEOUT_MS };
+      let done = await $.process.run([...command, ...archive], options);
+      const [, why] = (done.exitCode === 1 && /^(tcompact: .*); --archive /m.exec(done.stderr)) || [];
+      if (why) {
+        // The compaction is worth more than the archive.
+        done = await $.process.run(command, options);
+        if (done.exitCode === 0) $.ui.log(`${why}; it goes on without an archive`);
+      }
       const summary = done.exitCode === 0 ? JSON.parse(done.stdout) : null;
       if (!summary?.message) throw new Error(done.stderr || `exit code ${done.exitCode}`);
       const start = beginning(e.messages, sources[summary.cutoff] ?? 0);
