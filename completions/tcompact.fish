@@ -54,12 +54,12 @@ complete -c tcompact -s i -l in-place -d 'Replace each file, whole or not at all
 complete -c tcompact -l emit -d 'What to write: the transcript in its own format, the update of a LangGraph state (null if nothing changed), only the summary, or plain text to go on with elsewhere' -r -f -a "messages\t'The transcript in its own format'
 update\t'`{"messages": [remove-all, summary, kept…]}`, or null'
 summary\t'Only the text of the summary; with --json an object, or null'
-handoff\t'Plain text for a paste elsewhere, within --fit: the summary, and the messages that stay without system prompts and thoughts'"
+handoff\t'Plain text for a paste elsewhere, within --fit: the summary, and the messages that stay, without system prompts'"
 complete -c tcompact -l archive -d 'Append the removed messages to FILE, and name FILE in the summary (`.jsonl`: a record of the original messages, for --restore; `.md`: for reading)' -r -F
 complete -c tcompact -l archive-note -d 'What the summary says of the archive, in place of how to search it and show its messages: TEXT, in which `{archive}` is its path, or `off` for nothing' -r -f
 complete -c tcompact -l restore -d 'Restore the transcript from such an archive (`.jsonl`), byte for byte: as many rounds of compaction as it holds, also where lines were appended between them. In a file of one conversation a line, lines that the archive does not know stay unchanged. A JSON document that grew gets its messages back without a proof by hash. tcompact refuses if nothing matches' -r -F
 complete -c tcompact -l rounds -d 'With --restore: put back at most N rounds of compaction, the last one first' -r -f
-complete -c tcompact -l search -d 'Search archives and transcripts for messages whose text holds a regular expression (`(?i)` ignores case): the place that --show takes, role, tool, and the matching lines with one around. Most recent first; 3 is the exit code where nothing is found. Archives hold secrets as they were; --redact masks what is shown' -r -f
+complete -c tcompact -l search -d 'Search archives and transcripts for messages whose text holds a regular expression (`(?i)` ignores case): the place that --show takes, role, tool, and the matching lines with one around. The newest of each file first; 3 is the exit code where nothing is found. Archives hold secrets as they were; --redact masks what is shown' -r -f
 complete -c tcompact -l limit -d 'With --search: the most messages to show' -r -f
 complete -c tcompact -l show -d 'Show messages of a transcript by their index, or what was cut from an archive (PATH, or --archive FILE): ROUND:INDEX as digests write it, INDEX in the last round, or #RECORD:INDEX by the line of the archive. A..B is a range without B. With --json, the messages as they were. Archives hold secrets as they were; --redact masks what is shown' -r -f
 complete -c tcompact -l limit-tokens -d 'With --show: the most tokens of each message' -r -f

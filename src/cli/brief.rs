@@ -25,7 +25,7 @@ SIZE: messages:20, tokens:8k, fraction:0.8 (of the context window), turns:3
   tcompact --keep messages:10 chat.json > short.json
   tcompact -m openai:gpt-4o-mini -O compacted/ logs/
 
-All flags, examples, exit codes: --help. Tables: --list models, formats, presets.
+All flags, examples, exit codes: --help. Tables: --list models, formats, …
 ";
 
 #[cfg(test)]

@@ -146,8 +146,9 @@ impl Hit {
 
     /// Whether it shows the same text.
     fn is_same(&self, other: &Hit) -> bool {
-        let texts = |hit: &Hit| hit.lines.iter().map(|line| line.text.clone()).collect::<Vec<_>>();
-        self.more == other.more && self.lines.len() == other.lines.len() && texts(self) == texts(other)
+        let is_same = |(one, other): (&FoundLine, &FoundLine)| one.text == other.text;
+        let pairs = self.lines.iter().zip(&other.lines);
+        self.more == other.more && self.lines.len() == other.lines.len() && pairs.into_iter().all(is_same)
     }
 
     /// Returns the lines that show it.
