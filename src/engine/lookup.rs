@@ -11,7 +11,6 @@ use crate::cli::places::PlaceOrigin;
 use crate::compact::CompactionPolicy;
 use crate::exit::Failure;
 use crate::files::input::{self, Input, LineReader, Opened, ReadOptions};
-use crate::hash::sha256;
 use crate::plan::size::Size;
 use crate::redact::Redactor;
 use crate::sanitize::Shown;
@@ -243,7 +242,7 @@ impl<'s> Lookup<'s> {
         while let Some((line, place)) = lines.next_line()? {
             let is_read = if let Ok(record) = serde_json::from_str(line) {
                 let record: RecordMessages<'_> = record;
-                let is_copy = !self.seen.insert(sha256(record.cut().as_bytes()));
+                let is_copy = !self.seen.insert(record.hash_of_cut());
                 contents.is_archive = true;
                 self.take(&record, PlaceOrigin::Line(place.line, 1), is_copy, contents, visit)
             } else {

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use crate::compact::CompactionPolicy;
 use crate::exit::Failure;
 use crate::files::input::{InputPiece, LineReader};
-use crate::hash::sha256;
+use crate::hash::{Hasher, sha256};
 use crate::plan::summaries::number_rounds;
 use crate::rewrite::regrown::Trace;
 use crate::rewrite::restoring::Record;
@@ -148,10 +148,13 @@ pub(super) struct RecordMessages<'a> {
 }
 
 impl RecordMessages<'_> {
-    /// Returns what was cut, as one text: a run that is repeated writes the same again.
-    pub(super) fn cut(&self) -> String {
+    /// Returns the hash of what was cut: a run that is repeated writes the same again.
+    pub(super) fn hash_of_cut(&self) -> String {
         let RecordMessages { round, indices, messages, source, .. } = self;
-        format!("{round} {source} {indices:?} {messages:?}")
+        let mut hasher = Hasher::default();
+        hasher.add(format!("{round} {source:?} {indices:?}").as_bytes());
+        messages.iter().flat_map(|message| ["\n", message]).for_each(|text| hasher.add(text.as_bytes()));
+        hasher.end()
     }
 }
 
