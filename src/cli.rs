@@ -2,10 +2,12 @@
 //!
 //! Completions and the manual page in `completions/` are generated from this file; a test reports stale ones.
 
+mod archives;
 mod attempt;
 mod brief;
 pub(crate) mod correction;
 pub(crate) mod errors;
+pub(crate) mod groups;
 mod help;
 pub(crate) mod places;
 mod retry;
@@ -13,8 +15,7 @@ mod values;
 
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, ArgGroup, Command, CommandFactory, Id, Parser, ValueHint};
-use regex::Regex;
+use clap::{ArgAction, ArgGroup, Command, CommandFactory, Id, Parser, ValueHint};
 
 use crate::compact::{Accept, ArchiveNote, Emit, OnError, Redaction};
 use crate::plan::pairs::Pairs;
@@ -27,28 +28,20 @@ use crate::tokens::Counter;
 use crate::transcript::formats::SummaryRole;
 use crate::transcript::framing::Lines;
 
+use archives::ArchiveReading;
 pub(crate) use brief::BRIEF;
+pub(crate) use groups::{ASIDE, COMMAND_LINE, is_in};
+use groups::{BESIDE_LOOKUP, BESIDE_RESTORE};
 pub(crate) use help::asks_briefly;
-use places::Places;
 pub(crate) use retry::value_at;
 pub(crate) use values::is_variable_name;
 pub(crate) use values::{Clause, Facts, Generated, RequestJson, Sort, Table, TrimTokens, When};
 use values::{
-    archive_note, number, results_rule, search_pattern, seconds, shell_command, size_in_tokens, summary_size,
-    tool_name, whole_or_none,
+    archive_note, number, results_rule, seconds, shell_command, size_in_tokens, summary_size, tool_name, whole_or_none,
 };
 
 /// The value of `--in-place` without a SUFFIX. No word can hold it, so an empty SUFFIX is not taken for a missing one.
 pub(crate) const NO_SUFFIX: &str = "\0";
-
-/// The group of the flags that do not determine a result.
-pub(crate) const ASIDE: &str = "aside";
-/// The group of the arguments that no layer of settings can have.
-pub(crate) const COMMAND_LINE: &str = "command-line";
-/// The group of the arguments that `--restore` allows beside it: it makes no decisions, so it takes no rules.
-const BESIDE_RESTORE: &str = "beside-restore";
-/// The group of the arguments that `--search` and `--show` allow beside them, which only read.
-const BESIDE_LOOKUP: &str = "beside-lookup";
 
 /// Returns the command that parses a command line.
 pub(crate) fn command() -> Command {
@@ -67,12 +60,6 @@ pub(crate) fn command() -> Command {
         .fold(command, |command, (verb, beside)| {
             command.mut_arg(verb, |arg| arg.conflicts_with_all(others(verb, beside)))
         })
-}
-
-/// Whether an argument of a command is in a group.
-pub(crate) fn is_in(command: &Command, group: &str, arg: &Arg) -> bool {
-    let mut groups = command.get_groups().filter(|known| known.get_id() == group);
-    groups.any(|group| group.get_args().any(|id| id == arg.get_id()))
 }
 
 /// Compacts an LLM transcript: the recent messages stay byte for byte, what came before becomes one summary message,
@@ -345,50 +332,8 @@ pub(crate) struct CliArguments {
     #[arg(long, value_name = "TEXT|off", value_parser = archive_note, help_heading = "Output")]
     pub(crate) archive_note: Option<ArchiveNote>,
 
-    /// Restore the transcript from such an archive (`.jsonl`), byte for byte: as many rounds of compaction as it holds,
-    /// also where lines were appended between them. In a file of one conversation a line, lines that the archive does
-    /// not know stay unchanged. A JSON document that grew gets its messages back without a proof by hash. tcompact
-    /// refuses if nothing matches.
-    #[arg(long, value_name = "ARCHIVE", value_hint = ValueHint::FilePath, groups = [COMMAND_LINE, BESIDE_RESTORE], help_heading = "Output")]
-    pub(crate) restore: Option<PathBuf>,
-
-    /// With --restore: put back at most N rounds of compaction, the last one first.
-    #[arg(
-        long, value_name = "N", value_parser = number::<1, 1_000_000>, allow_negative_numbers = true, requires = "restore",
-        groups = [COMMAND_LINE, BESIDE_RESTORE], help_heading = "Output"
-    )]
-    pub(crate) rounds: Option<u32>,
-
-    /// Search archives and transcripts for messages whose text holds a regular expression (`(?i)` ignores case): the place
-    /// that --show takes, role, tool, and the matching lines with one around. The newest of each file first; 3 is the exit code where
-    /// nothing is found. Archives hold secrets as they were; --redact masks what is shown.
-    #[arg(
-        long, value_name = "PATTERN", value_parser = search_pattern, allow_hyphen_values = true,
-        groups = [COMMAND_LINE], help_heading = "Lookup"
-    )]
-    pub(crate) search: Option<Regex>,
-
-    /// With --search: the most messages to show.
-    #[arg(
-        long, value_name = "N", default_value_t = 20, value_parser = number::<1, 1_000_000>, allow_negative_numbers = true,
-        requires = "search", conflicts_with = "show", groups = [COMMAND_LINE, BESIDE_LOOKUP], help_heading = "Lookup"
-    )]
-    pub(crate) limit: u32,
-
-    /// Show messages of a transcript by their index, or what was cut from an archive (PATH, or --archive FILE): ROUND:INDEX
-    /// as digests write it, INDEX in the last round, or #RECORD:INDEX by the line of the archive. A..B is a range without
-    /// B. With --json, the messages as they were. Archives hold secrets as they were; --redact masks what is shown.
-    #[arg(
-        long, value_name = "INDEX[..INDEX][,…]", conflicts_with = "count", groups = [COMMAND_LINE], help_heading = "Lookup"
-    )]
-    pub(crate) show: Option<Places>,
-
-    /// With --show: the most tokens of each message.
-    #[arg(
-        long, value_name = "N", default_value_t = 2000, value_parser = number::<1, { u32::MAX }>, allow_negative_numbers = true,
-        requires = "show", conflicts_with = "search", groups = [COMMAND_LINE, BESIDE_LOOKUP], help_heading = "Lookup"
-    )]
-    pub(crate) limit_tokens: u32,
+    #[command(flatten)]
+    pub(crate) reading: ArchiveReading,
 
     /// Write a JSON object a line to FILE for each conversation: the keys of --dry-run --json, its status, its tokens
     /// afterwards, the provider's count and cost, and after how many turns that pays.

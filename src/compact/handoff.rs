@@ -9,9 +9,10 @@ use anyhow::Result;
 
 use crate::exit::{Exit, Failure};
 use crate::sanitize::reveal;
-use crate::summary::history::{readable, truncate_middle};
+use crate::summary::history::readable;
 use crate::summary::inline_data::without_data;
 use crate::summary::plain::role_and_tools;
+use crate::summary::trim::truncate_middle;
 use crate::transcript::Transcript;
 use crate::transcript::pairing::{self, PairedResult};
 use crate::transcript::view::Arena;

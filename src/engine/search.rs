@@ -67,7 +67,7 @@ struct Hits<'s> {
 /// The only file cannot be read; or standard output cannot be written.
 pub(super) fn search(settings: &LookupSettings, pattern: &Regex) -> Result<Exit> {
     let arguments = &settings.arguments;
-    let (counts, limit) = (arguments.count, arguments.limit as usize);
+    let (counts, limit) = (arguments.count, arguments.reading.limit as usize);
     let (files, mut failures) = files(&settings.input.paths);
     let is_only = matches!(files.as_slice(), [only] if only.named);
     let (mut lookup, mut shown, mut number) = (Lookup::new(settings), 0, 0);

@@ -69,7 +69,7 @@ pub(super) fn show(settings: &LookupSettings, places: &[MessagePlace]) -> Result
         }
         let draw = |(found, text): (Found, String)| match arguments.json {
             true => text,
-            false => drawn(&found, contents.origin_of(&found), &text, u64::from(arguments.limit_tokens)),
+            false => drawn(&found, contents.origin_of(&found), &text, u64::from(arguments.reading.limit_tokens)),
         };
         out.extend(meant.into_iter().map(draw));
     }

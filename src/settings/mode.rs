@@ -70,8 +70,9 @@ impl LookupSettings {
 impl RestoreSettings {
     /// Returns the settings if the arguments have `--restore`.
     pub(crate) fn new(arguments: &CliArguments) -> Option<Self> {
-        let CliArguments { restore, rounds, paths, output, .. } = arguments;
-        let (archive, volume, rounds) = (restore.clone()?, volume(arguments), rounds.map(|rounds| rounds as usize));
+        let CliArguments { reading, paths, output, .. } = arguments;
+        let rounds = reading.rounds.map(|rounds| rounds as usize);
+        let (archive, volume) = (reading.restore.clone()?, volume(arguments));
         Some(RestoreSettings { archive, paths: paths.clone(), output: output.clone(), rounds, volume })
     }
 }
@@ -98,10 +99,10 @@ impl Mode {
         if let Some(restore) = RestoreSettings::new(arguments) {
             return Ok(Mode::Restore(restore));
         }
-        if let Some(pattern) = arguments.search.clone() {
+        if let Some(pattern) = arguments.reading.search.clone() {
             return Ok(Mode::Search(LookupSettings::new(command_line.arguments, variable)?.into(), pattern));
         }
-        if let Some(Places(places)) = arguments.show.clone() {
+        if let Some(Places(places)) = arguments.reading.show.clone() {
             return Ok(Mode::Show(LookupSettings::new(command_line.arguments, variable)?.into(), places));
         }
         let misspelled = command_line.misspelled(std::env::vars_os().map(|(name, _)| name));

@@ -7,9 +7,9 @@ use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
 
-use crate::redact::{cut_before, cut_behind};
 use crate::summary::inline_data::without_data;
 use crate::summary::plain;
+use crate::summary::trim::truncate_middle;
 use crate::transcript::fence::{opened, without_tags};
 
 /// Writes messages as one element each, and escapes what could close an element early.
@@ -50,20 +50,6 @@ pub(crate) fn write_notes(notes: &str) -> String {
     let mut out = HistoryWriter::new(usize::MAX);
     out.notes(&Content::Text(Text::plain(notes)), false);
     out.out
-}
-
-/// Returns the beginning and the end of a text of more than `max_chars` characters, with the number of characters left
-/// out between them.
-pub(crate) fn truncate_middle(text: &str, max_chars: usize) -> Cow<'_, str> {
-    let count = if text.len() <= max_chars { 0 } else { text.chars().count() };
-    if count <= max_chars {
-        return Cow::Borrowed(text);
-    }
-    let at = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-    let head = cut_before(text, at(max_chars.div_ceil(2)));
-    let tail = cut_behind(text, at(count - max_chars / 2));
-    let left_out = text[head..tail].chars().count();
-    Cow::Owned(format!("{}[… {left_out} characters …]{}", &text[..head], &text[tail..]))
 }
 
 /// Writes one message of which only the end is shown: its texts and calls, cut by `truncate`.

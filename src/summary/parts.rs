@@ -6,6 +6,7 @@ use crate::tokens::Counter;
 use crate::transcript::Message;
 
 use crate::summary::history;
+use crate::summary::trim::truncate_middle;
 
 /// The fewest characters that are left of a text, whatever the limit.
 const MIN_CHARS: usize = 16;
@@ -127,7 +128,7 @@ pub(crate) fn truncate_to_fit(text: &str, measure: Measure, limit: u64) -> Cow<'
     // No text has more tokens than bytes.
     while shown.len() as u64 > limit && measure.tokens(&shown) > limit && characters > MIN_CHARS {
         characters /= 2;
-        shown = history::truncate_middle(text, characters);
+        shown = truncate_middle(text, characters);
     }
     shown
 }

@@ -1,6 +1,8 @@
-//! Cuts a history to its end, for a summarizer with a token limit.
+//! Cuts a history to its end, for a summarizer with a token limit, and texts in their middle.
 
-use crate::redact::cut_behind;
+use std::borrow::Cow;
+
+use crate::redact::{cut_before, cut_behind};
 use crate::tokens::{Counter, Tally};
 
 /// Returns the last of `indices` whose messages have at most `limit` tokens together; none if even the last has more.
@@ -21,6 +23,20 @@ pub(crate) fn end_within(text: &str, counter: Counter, limit: u64) -> &str {
     let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let first = starts.partition_point(|&start| counter.count_text(&text[start..]) > limit);
     &text[cut_behind(text, starts[first.min(starts.len() - 1)])..]
+}
+
+/// Returns the beginning and the end of a text of more than `max_chars` characters, with the number of characters left
+/// out between them.
+pub(crate) fn truncate_middle(text: &str, max_chars: usize) -> Cow<'_, str> {
+    let count = if text.len() <= max_chars { 0 } else { text.chars().count() };
+    if count <= max_chars {
+        return Cow::Borrowed(text);
+    }
+    let at = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    let head = cut_before(text, at(max_chars.div_ceil(2)));
+    let tail = cut_behind(text, at(count - max_chars / 2));
+    let left_out = text[head..tail].chars().count();
+    Cow::Owned(format!("{}[… {left_out} characters …]{}", &text[..head], &text[tail..]))
 }
 
 #[cfg(test)]
