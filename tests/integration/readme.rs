@@ -1,6 +1,7 @@
 //! Runs the commands of the README and the other documents as a reader would, and checks what they state about the
 //! program.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -9,14 +10,19 @@ use crate::program::own_settings;
 use crate::server::{Server, at_length, completion};
 
 /// The documents besides the README.
-const DOCUMENTS: [&str; 11] = [
+const DOCUMENTS: [&str; 16] = [
     "CONTRIBUTING.md",
     "docs/agents.md",
+    "docs/alternatives.md",
+    "docs/archives.md",
+    "docs/batches.md",
     "docs/benchmarks.md",
     "docs/economy.md",
     "docs/engines.md",
     "docs/formats.md",
+    "docs/options.md",
     "docs/presets.md",
+    "docs/pruning.md",
     "docs/python.md",
     "docs/release.md",
     "docs/security.md",
@@ -35,15 +41,6 @@ fn every_document_is_known_here() {
     found.retain(|name| name.ends_with(".md"));
     found.sort_unstable();
     assert_eq!(found, DOCUMENTS[1..]);
-}
-
-/// The README stays readable in ten minutes.
-#[test]
-fn the_readme_is_short() {
-    for name in ["README.md", "README.zh-CN.md"] {
-        let lines = document(name).lines().count();
-        assert!(lines <= 400, "{name} has {lines} lines");
-    }
 }
 
 #[test]
@@ -121,14 +118,30 @@ impl Reader {
     }
 }
 
+const CODEX_SESSION: &str = ".codex/sessions/2026/01/07/rollout-1.jsonl";
+const CLAUDE_CODE_SESSION: &str = ".claude/projects/-work/0b7d8c1e-52a4-4f0e-9b61-3c2a5d4e6f70.jsonl";
+
 #[test]
 fn every_command_of_the_readme_works_and_leaves_the_repository_clean() {
     let reader = Reader::new();
     let (tried, place) = reader.run("README.md", reader.path("tree"));
-    assert!(tried >= 15, "{tried} blocks of commands");
-    let codex = reader.path("home/.codex/sessions/2026/01/07/rollout-1.jsonl.cut.jsonl");
-    assert!(codex.exists() && place.join("day-logs/conversations.jsonl").exists(), "recipes do something");
-    assert_eq!(reader.endpoint.requests().len(), 3, "each endpoint was asked, and the one with a preview once");
+    assert!(tried >= 10, "{tried} blocks of commands");
+    assert!(place.join("compacted/plain.json").exists(), "the folder is compacted");
+    assert_eq!(reader.endpoint.requests().len(), 1, "a model was asked once");
+    let home = reader.path("home");
+    for session in [CODEX_SESSION, CLAUDE_CODE_SESSION].map(|session| home.join(session)) {
+        let size = |path: &Path| fs::metadata(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())).len();
+        let archive = PathBuf::from(format!("{}.cut.jsonl", session.display()));
+        assert!(size(&session) < 200_000 && size(&archive) > 200_000, "{} is shortened", session.display());
+    }
+    // The archives lie beside the sessions, and are newer.
+    let readme = document("README.md");
+    for line in readme.lines().filter(|line| line.starts_with("session=$(")) {
+        let script = format!("{line}; echo \"$session\"");
+        let found = Command::new("bash").args(["-c", &script]).env("HOME", &home).output().expect("bash is there");
+        let found = String::from_utf8(found.stdout).expect("UTF-8");
+        assert!(found.ends_with(".jsonl\n") && !found.contains(".cut."), "{line}: {found}");
+    }
 }
 
 #[test]
@@ -139,7 +152,7 @@ fn every_command_of_the_documents_works_and_leaves_the_repository_clean() {
 }
 
 /// The prefixes of commands in blocks of `bash` instead of `sh`, and why no test runs them.
-const NOT_RUN: [(&str, &str); 10] = [
+const NOT_RUN: [(&str, &str); 9] = [
     ("cargo ", "builds the program or runs for minutes"),
     ("fuzz/run ", "needs a nightly toolchain"),
     (".ci/", "builds the program"),
@@ -147,7 +160,6 @@ const NOT_RUN: [(&str, &str); 10] = [
     ("parallel ", "needs GNU parallel and a file of the reader's"),
     ("bash tests/spark/", "needs Spark, or GNU parallel"),
     ("pip ", "needs the published package"),
-    ("uvx ", "needs the published package"),
     ("docker ", "needs the published image"),
     ("python3 ", "needs packages, a release build or a model"),
 ];
@@ -189,16 +201,19 @@ fn create_repository(root: &Path, tree: &Path) {
     git(tree, &["commit", "--quiet", "--message", "all"]);
 }
 
-/// Writes a session of Codex into a home, and returns a folder with stand-ins for programs that ask a model.
+/// Writes a long session of Codex and one of Claude Code into a home, and returns a folder with stand-ins for programs
+/// that ask a model.
 fn stand_in_programs(root: &Path, home: &Path) -> PathBuf {
-    let sessions = home.join(".codex/sessions/2026/01/07");
-    fs::create_dir_all(&sessions).expect("made");
-    let session = fs::read_to_string(root.join("fixtures/codex/rollout.jsonl")).expect("a fixture");
-    let question = "How much flour does the recipe take?";
-    // A history of some length, of which a summary that says how to reach the archive is a small part.
-    let session =
-        session.replace(question, &format!("{question} Weigh it in grams, and tell me each step. ").repeat(9));
-    fs::write(sessions.join("rollout-1.jsonl"), session).expect("written");
+    for (fixture, place, said) in [
+        ("codex/rollout.jsonl", CODEX_SESSION, "How much flour does the recipe take?"),
+        ("claude-code/parallel.jsonl", CLAUDE_CODE_SESSION, "Prices in the cart are a cent off."),
+    ] {
+        let session = fs::read_to_string(root.join("fixtures").join(fixture)).expect("a fixture");
+        let long = format!("{} {said}", "Weigh it in grams, and tell me each step.".repeat(6_000));
+        assert!(session.contains(said), "{fixture}");
+        fs::create_dir_all(home.join(place).parent().expect("a folder")).expect("made");
+        fs::write(home.join(place), session.replace(said, &long)).expect("written");
+    }
     let folder = home.join("bin");
     fs::create_dir(&folder).expect("made");
     for name in ["llm", "ollama"] {
@@ -242,38 +257,16 @@ fn run_command(command: &str) -> Output {
     tcompact.current_dir(env!("CARGO_MANIFEST_DIR")).envs(own_settings()).output().expect("it runs")
 }
 
+/// `TCOMPACT_REGENERATE=1` writes them anew.
 #[test]
-fn before_and_after_in_the_readme_are_what_a_run_gives() {
-    let readme = document("README.md");
-    let command = "tcompact --keep messages:10 fixtures/agent-session.json";
-    assert!(readme.contains(&format!("\n{command} > short.json\n")));
-    let report = tempfile::NamedTempFile::new().expect("a file");
-    let output = run_command(&format!("{command} --report {}", report.path().display()));
-    let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let report: serde_json::Value = serde_json::from_reader(report).expect("JSON");
-    let messages = result["messages"].as_array().expect("messages");
-    // Rounds to hundreds, so that the summarizer's wording may change.
-    let rounded = |key: &str| (report[key].as_u64().expect("a number") + 50) / 100 * 100;
-    let before = format!("| before | {} | {} |", report["messages"], rounded("tokens"));
-    assert!(readme.contains(&before), "{before}");
-    let kept = messages.len() - 2;
-    let after = format!(
-        "| after | {}: the system prompt, the summary, the last {kept} | {} |",
-        messages.len(),
-        rounded("tokens_after")
-    );
-    assert!(readme.contains(&after), "{after}");
-}
-
-/// `TCOMPACT_REGENERATE=1` writes it anew.
-#[test]
-fn the_summary_in_the_readme_is_what_a_run_gives() {
-    let command = "tcompact --keep messages:6 --emit summary -q fixtures/agent-session.json";
-    let summary = String::from_utf8(run_command(command).stdout).expect("UTF-8");
-    for name in ["README.md", "README.zh-CN.md"] {
-        let readme = document(name);
+fn a_summary_in_a_document_is_what_its_command_prints() {
+    let short = "tcompact --keep messages:6 --summary-tokens 400 --emit summary -q agent-session.json";
+    for (name, command) in [("README.md", short), ("README.zh-CN.md", short)] {
+        let command_here = command.replace(" agent-session", " fixtures/agent-session");
+        let summary = String::from_utf8(run_command(&command_here).stdout).expect("UTF-8");
+        let text = document(name);
         let opening = format!("```sh\n{command}\n```\n\n```text\n");
-        let (before, rest) = readme.split_once(&opening).expect("the command with its summary");
+        let (before, rest) = text.split_once(&opening).unwrap_or_else(|| panic!("{name}: {command}"));
         let (shown, after) = rest.split_once("```\n").expect("the end of the summary");
         if std::env::var_os("TCOMPACT_REGENERATE").is_some() {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
@@ -282,6 +275,21 @@ fn the_summary_in_the_readme_is_what_a_run_gives() {
             assert_eq!(shown, summary, "{name} is stale: run `TCOMPACT_REGENERATE=1 cargo test readme` and commit it");
         }
     }
+}
+
+#[test]
+fn the_page_of_options_has_every_flag_and_no_other() {
+    let help = String::from_utf8(run_command("tcompact --help").stdout).expect("UTF-8");
+    let definitions = help.lines().filter(|line| line.trim_start().starts_with('-'));
+    let flags = |text: &str| -> BTreeSet<String> {
+        let words = text.split(|letter: char| !(letter.is_ascii_lowercase() || letter == '-'));
+        words.filter(|word| word.starts_with("--") && !word.ends_with('-')).map(str::to_owned).collect()
+    };
+    let mut defined: BTreeSet<String> = definitions.flat_map(flags).collect();
+    ["--help", "--version"].map(|flag| defined.remove(flag));
+    let mut described = flags(&document("docs/options.md"));
+    described.remove("--help");
+    assert_eq!(described, defined);
 }
 
 /// `TCOMPACT_REGENERATE=1` redraws it.
@@ -338,16 +346,4 @@ fn the_readme_in_chinese_has_the_same_facts() {
         }
     }
     assert_eq!((english.0.len(), english.1.len()), (chinese.0.len(), chinese.1.len()), "blocks, and sections");
-}
-
-/// The rows of the README's benchmark tables are rows of the full table.
-#[test]
-fn figures_of_the_readme_are_those_of_the_benchmarks() {
-    let (readme, benchmarks) = (document("README.md"), document("docs/benchmarks.md"));
-    let rows = readme.split("## Speed").nth(1).expect("the section").lines().filter(|line| line.starts_with("| "));
-    let rows: Vec<&str> = rows.collect();
-    assert_eq!(rows.len(), 6, "a head and five rows");
-    for row in rows {
-        assert!(benchmarks.contains(row), "{row}");
-    }
 }
