@@ -142,16 +142,6 @@ impl<'t> Planned<'t> {
         self.pruned.savings(if self.fit.is_some() { self.plan.cutoff } else { 0 })
     }
 
-    /// Returns the messages that the embedded summarizer reads, in order: those that its summary replaces, and with
-    /// `--fit` the pruned ones behind it, which can correct earlier ones.
-    pub(crate) fn summarizer_input(&self) -> Vec<usize> {
-        let mut input = self.plan.summarized();
-        if self.fit.is_some() {
-            input.extend(self.middle());
-        }
-        input
-    }
-
     /// Returns the pruned messages that stay, each with the tokens that it keeps.
     pub(crate) fn pruned_sizes(&self) -> BTreeMap<usize, u64> {
         let stays = |index: &usize| *index >= self.plan.cutoff;

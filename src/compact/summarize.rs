@@ -138,7 +138,7 @@ fn run(
     let CompactionContext { policy, backend, listen, .. } = *context;
     let Planned { transcript, view, plan, .. } = planned;
     let archive = archive::place(policy, transcript);
-    let summarized = if policy.summary.is_embedded() { planned.summarizer_input() } else { plan.summarized() };
+    let summarized = plan.summarized();
     let (moved, files) = archive::media_moved_out(policy, view, &summarized, archive.as_ref());
     let arena = Arena::default();
     let (unmasked, history) = histories(policy, planned, &summarized, &moved, session, &arena)?;
