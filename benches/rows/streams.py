@@ -9,22 +9,15 @@ ALLOWED = 10 * 2**20  # bytes, besides those that grow with the input
 
 
 def stream(bench):
-    """Dry run of a stream with a conversation a line, beside jq and wc."""
-    file = bench.data("lines", bench.stream)
-    jq, wc = shutil.which("jq"), shutil.which("wc")
-    work = f"dry run, {bench.stream // 1_000_000} MB of conversations as lines"
-    contenders = [lambda jobs=jobs: run(bench.tcompact("-n", "-j", jobs, file)) for jobs in ("1", "2")]
-    contenders.append(lambda: run([wc, "-l", file]))
-    if jq:
-        contenders.append(lambda: run([jq, "-c", ".messages|length", file], may_fail=True))
-    one, two, counted, *queried = race(min(3, bench.runs), *contenders)
-    if queried and queried[0]:
-        yield against(f"{work}, `-j 1`", "`jq '.messages\\|length'`", one.cpu, queried[0].cpu, "12x")
-    else:
-        yield missing(f"{work}, `-j 1`", "jq", "12x", seconds(one.cpu), installed=bool(jq))
-    for jobs, took, goal in ((1, one, ""), (2, two, "0.125x, wished 0.25x")):
-        yield Row(f"the same, `-j {jobs}`, wall", "`wc -l`, wall", seconds(took.wall), seconds(counted.wall),
-                  f"{counted.wall / took.wall:.3f}x", goal)
+    """Dry run of a stream with a conversation a line, beside jq."""
+    file, jq = bench.data("lines", bench.stream), shutil.which("jq")
+    work, peer = f"dry run, {bench.stream // 1_000_000} MB of conversations as lines, `-j 1`", "`jq '.messages\\|length'`"
+    query = [jq or "jq", "-c", ".messages|length", file]
+    ours, theirs = race(min(3, bench.runs), lambda: run(bench.tcompact("-n", "-j", "1", file)),
+                        lambda: run(query, may_fail=True))
+    if theirs is None:
+        return [missing(work, peer, "12x", seconds(ours), installed=bool(jq))]
+    return [against(work, peer, ours, theirs, "12x")]
 
 
 def memory(bench):
