@@ -13,7 +13,7 @@ def stream(bench):
     file, jq = bench.data("lines", bench.stream), shutil.which("jq")
     work, peer = f"dry run, {bench.stream // 1_000_000} MB of conversations as lines, `-j 1`", "`jq '.messages\\|length'`"
     query = [jq or "jq", "-c", ".messages|length", file]
-    ours, theirs = race(min(3, bench.runs), lambda: run(bench.tcompact("-n", "-j", "1", file)),
+    ours, theirs = race(min(3, bench.runs), lambda: run(bench.tcompact("-q", "-n", "-j", "1", file)),
                         lambda: run(query, may_fail=True))
     if theirs is None:
         return [missing(work, peer, "12x", seconds(ours), installed=bool(jq))]
