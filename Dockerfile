@@ -1,4 +1,4 @@
-# The program for musl, the roots of TLS, and nothing else. `docs/release.md` says what it takes.
+# The program for musl and the roots of TLS. No image is published yet; `docs/release.md` says how to build one.
 FROM alpine:3 AS roots
 
 FROM scratch

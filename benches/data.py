@@ -1,4 +1,4 @@
-"""Generates the data: conversations from `fixtures/agent-session.json`, texts, and the worst cases for a tokenizer.
+"""Generates the data: conversations from `fixtures/agent-session.json`, and texts.
 
 usage: data.py KIND FOLDER [SIZE]        prints the path, as JSON; KIND is one of the functions in KINDS
 
@@ -6,7 +6,6 @@ All data comes from a seed, so that two runs measure the same bytes, except for 
 repository. A file that exists is used as it is. Generation is a process of its own, since its memory would show in the
 measurements.
 """
-import base64
 import json
 import os
 import random
@@ -112,20 +111,6 @@ def fixture(folder):
     return file_in(folder, "fixture.txt", fill)
 
 
-def files(folder, count):
-    """Writes a directory with `count` conversations of 20 KB, a hundred in each folder."""
-    root = os.path.join(folder, f"files-{count}")
-    if not os.path.exists(root + ".done"):
-        different = [json.dumps(messages(20, 1000, seed), ensure_ascii=False) for seed in range(256)]
-        for n in range(count):
-            parent = os.path.join(root, f"{n // 100:03}")
-            os.makedirs(parent, exist_ok=True)
-            with open(os.path.join(parent, f"{n:05}.json"), "w", encoding="utf-8") as file:
-                file.write(f'{{"id": "c{n:07}", "messages": {different[n % len(different)]}}}\n')
-        open(root + ".done", "w").close()
-    return root
-
-
 def mixed(folder, size):
     """Writes one conversation: a third code and a third English prose of this repository, a sixth Chinese and Japanese,
     a sixth logs in JSON. A message has some 2,500 bytes of one kind, with unique digits."""
@@ -181,23 +166,6 @@ def logs(chance):
         yield "\n".join(map(json.dumps, rows))
 
 
-def worst(folder):
-    """Returns texts of a megabyte by name, each as the only message of a conversation."""
-    chance, size = random.Random(7), 1_000_000
-    texts = {
-        "`a`": "a" * size,
-        "random letters": "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=size)),
-        "spaces": " " * size,
-        "base64": base64.b64encode(chance.randbytes(size * 3 // 4)).decode(),
-        "Chinese": "".join(chance.choices(CHINESE, k=size // 3)),
-        "`/`": "/" * size,
-    }
-    def conversation(text):
-        return json.dumps([{"role": "user", "content": text}], ensure_ascii=False)
-    return {name: file_in(folder, f"worst-{n}.json", lambda file: file.write(conversation(text)))
-            for n, (name, text) in enumerate(texts.items())}
-
-
 def file_in(folder, name, fill):
     """Returns the path of a file in the folder, which `fill` writes if it does not exist."""
     path = os.path.join(folder, name)
@@ -208,7 +176,7 @@ def file_in(folder, name, fill):
     return path
 
 
-KINDS = {kind.__name__: kind for kind in (conversation, lines, long_lines, text, fixture, files, mixed, worst)}
+KINDS = {kind.__name__: kind for kind in (conversation, lines, long_lines, text, fixture, mixed)}
 
 if __name__ == "__main__":
     print(json.dumps(KINDS[sys.argv[1]](sys.argv[2], *map(int, sys.argv[3:]))))

@@ -1,4 +1,4 @@
-"""Measures the CPU time, wall time and memory of a process, as the kernel reports them at its end.
+"""Measures the CPU time and the memory of a process, as the kernel reports them at its end.
 
 CPU time is user and system time together. Compared programs take turns, and the least of several runs counts, so that
 other load on the machine affects both, and as little as possible.
@@ -6,15 +6,6 @@ other load on the machine affects both, and as little as possible.
 import os
 import resource
 import time
-from dataclasses import dataclass, fields
-
-
-@dataclass
-class Took:
-    """Seconds, seconds and bytes."""
-    cpu: float
-    wall: float
-    memory: int
 
 
 def own_memory():
@@ -22,12 +13,11 @@ def own_memory():
 
 
 def run(arguments, stdin=os.devnull, stdout=os.devnull, may_fail=False):
-    """Measures one run; None if it may fail and does."""
+    """Returns the CPU seconds of one run; None if it may fail and does."""
     files = [(os.POSIX_SPAWN_OPEN, 0, stdin, os.O_RDONLY, 0),
              (os.POSIX_SPAWN_OPEN, 1, stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)]
     if may_fail:
         files.append((os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0))
-    began = time.perf_counter()
     try:
         child = os.posix_spawn(arguments[0], arguments, os.environ, file_actions=files)
     except OSError:
@@ -35,12 +25,11 @@ def run(arguments, stdin=os.devnull, stdout=os.devnull, may_fail=False):
             return None
         raise
     _, status, used = os.wait4(child, 0)
-    wall = time.perf_counter() - began
     if os.waitstatus_to_exitcode(status) != 0:
         if may_fail:
             return None
         raise SystemExit(f"{' '.join(arguments)} ended with {os.waitstatus_to_exitcode(status)}")
-    return Took(used.ru_utime + used.ru_stime, wall, used.ru_maxrss * 1024)
+    return used.ru_utime + used.ru_stime
 
 
 def peak(arguments, stdin=os.devnull, stdout=os.devnull):
@@ -77,11 +66,7 @@ def resident(child, program):
 
 def least_of(count, command):
     """Returns the least of `count` runs of a short command, as one turn."""
-    return least([run(command) for _ in range(count)])
-
-
-def least(took):
-    return Took(*(min(getattr(one, field.name) for one in took) for field in fields(Took)))
+    return min(run(command) for _ in range(count))
 
 
 def race(runs, *contenders):
@@ -96,5 +81,5 @@ def race(runs, *contenders):
             if took is None:
                 failed.add(n)
             else:
-                best[n] = least([took] + [one for one in best[n:n + 1] if one])
+                best[n] = took if best[n] is None else min(best[n], took)
     return [None if n in failed else took for n, took in enumerate(best)]

@@ -8,9 +8,9 @@ ROW is one of the names that --list prints. Without a ROW, all are measured, whi
 in Python are those of `requirements.txt`, installed for the interpreter that --python names. A row whose peer is missing
 or fails says so. tiktoken downloads its vocabularies, or finds them in the folder of the variable TIKTOKEN_CACHE_DIR.
 
-The figures are CPU time of the process, user and system, the least of --runs runs in which the programs take turns; or
-wall time if the row says so. Streams have 200 MB and directories 1,000 files, or 1 GB and 10,000 with --gigabyte. The row
-`decide` builds `decide.rs`, unless --decide names its executable. Needs Python 3.9 or later.
+The figures are CPU time of the process, user and system, the least of --runs runs in which the programs take turns.
+Streams have 200 MB, or 1 GB with --gigabyte. The row `decide` builds `decide.rs`, unless --decide names its executable.
+Needs Python 3.9 or later.
 """
 import argparse
 import json
@@ -35,7 +35,6 @@ class Bench:
         self.python = shutil.which(given.python) or given.python
         self.folder, self.runs, self.decide = given.folder, given.runs, given.decide
         self.stream = 1_000_000_000 if given.gigabyte else 200_000_000
-        self.files = 10_000 if given.gigabyte else 1_000
         os.makedirs(self.folder, exist_ok=True)
 
     def tcompact(self, *arguments):
@@ -59,16 +58,6 @@ class Bench:
         except OSError:
             return None
         return None if done.returncode else done.stdout
-
-    def compiled(self, name):
-        """Builds a peer in Rust, and returns its path; None without a compiler."""
-        program = os.path.join(self.folder, name)
-        source = os.path.join(HERE, "peers", f"{name}.rs")
-        if not os.path.exists(program) or os.path.getmtime(program) < os.path.getmtime(source):
-            if not shutil.which("rustc"):
-                return None
-            subprocess.run(["rustc", "--edition", "2024", "-O", "-o", program, source], check=True)
-        return program
 
     def decider(self):
         """Returns the executable of `decide.rs`, built if it is not given; None without Cargo."""

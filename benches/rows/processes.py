@@ -1,10 +1,8 @@
 """Whole processes: one command, from its start to its end."""
 import os
-import shutil
-import subprocess
 
 from measure import least_of, race, run
-from rows.row import Row, against, missing, seconds, times
+from rows.row import against, missing, seconds
 
 
 def dry(bench):
@@ -23,9 +21,9 @@ def dry(bench):
         lambda: run(bench.peer("langchain_middleware.py", "once", file, *rules), may_fail=True),
     )
     if langchain is None:
-        return [missing(work, peer, "500x", seconds(approx.cpu), installed=True)]
-    return [against(f"{work}, `approx`", peer, approx.cpu, langchain.cpu, "500x, wished 800x"),
-            against("the same, `o200k_base`", peer, exact.cpu, langchain.cpu, "80x")]
+        return [missing(work, peer, "500x", seconds(approx), installed=True)]
+    return [against(f"{work}, `approx`", peer, approx, langchain, "500x, wished 800x"),
+            against("the same, `o200k_base`", peer, exact, langchain, "80x")]
 
 
 def ttok(bench):
@@ -39,38 +37,5 @@ def ttok(bench):
     ours, theirs = race(bench.runs, lambda: least_of(20, bench.tcompact(*flags)),
                         lambda: run([program, "--allow-special", "-i", text], may_fail=True))
     if theirs is None:
-        return [missing(work, peer, "100x", seconds(ours.cpu), installed=True)]
-    return [against(work, peer, ours.cpu, theirs.cpu, "100x")]
-
-
-def start(bench):
-    """Start of the process, beside one that does nothing: CPU time and, if perf can count them, instructions."""
-    true, file = shutil.which("true"), os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "fixtures",
-                                                                    "openai-chat", "plain.json"))
-    works = {"`--version`": bench.tcompact("--version"), "dry run of a short file": bench.tcompact("-q", "-n", file)}
-    nothing, *ours = race(bench.runs, lambda: least_of(100, [true]),
-                          *(lambda command=command: least_of(100, command) for command in works.values()))
-    for (work, command), took in zip(works.items(), ours):
-        yield Row(work, "`true`", f"{1e6 * took.cpu:.0f} µs", f"{1e6 * nothing.cpu:.0f} µs",
-                  times(took.cpu / nothing.cpu), "at most 2x")
-        counts = [instructions(command), instructions([true])]
-        if all(counts):
-            yield Row(f"{work}, instructions", "`true`", *(f"{count:,}" for count in counts),
-                      times(counts[0] / counts[1]))
-
-
-def instructions(command):
-    """Returns the instructions in user space, the least of five runs; None if perf cannot count them."""
-    if not shutil.which("perf"):
-        return None
-    counts = []
-    for _ in range(5):
-        output = subprocess.run(["perf", "stat", "-x", ";", "-e", "instructions:u", *command],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
-        counts += [int(line.split(";")[0]) for line in output.splitlines() if line.split(";")[0].isdecimal()]
-    return min(counts, default=None)
-
-
-def size(bench):
-    """Size of the program."""
-    yield Row("size of the program", "", f"{os.path.getsize(bench.binary) / 1e6:.1f} MB", goal="at most 12 MB")
+        return [missing(work, peer, "100x", seconds(ours), installed=True)]
+    return [against(work, peer, ours, theirs, "100x")]
