@@ -114,9 +114,9 @@ class _Listener:
         return self._socket.accept()[0]
 
     def wake(self) -> None:
-        """Ends a wait for a connection, on systems that do; elsewhere it is short."""
+        """Ends a wait for a connection."""
         with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+            _connect(self.address).close()
 
     def close(self) -> None:
         self._socket.close()
