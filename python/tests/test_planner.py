@@ -1,6 +1,6 @@
 """A step that changes nothing: the program that stays says so, and the program that compacts agrees.
 
-CASES is how many conversations are tried.
+CONVERSATIONS says how many are tried, as in `test_langchain`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tcompact._messages import Messages
 from tcompact._planner import surely_unchanged
 from tcompact.langchain import CompactionMiddleware
 
-CASES = int(os.environ.get("CASES", "60"))
+CASES = 8 * int(os.environ.get("CONVERSATIONS", "8"))
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 RUNTIME: Any = None
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
