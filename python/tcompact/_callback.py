@@ -196,6 +196,9 @@ class Server:
                 # One that went away, or no descriptor is left for it now.
                 time.sleep(_LOOK / 10)
                 continue
+            if self._is_closing:
+                connection.close()
+                return
             peer = _Peer(connection, self._key)
             with self._lock:
                 self._strangers.append(peer)

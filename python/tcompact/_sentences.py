@@ -99,7 +99,7 @@ def _value(text: str) -> Any:
     """Returns a number or an object where `text` is one as Python writes it, so that it becomes `text` again."""
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     is_same = isinstance(value, dict) or (isinstance(value, int | float) and str(value) == text)
     return value if is_same else text
