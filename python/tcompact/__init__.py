@@ -23,6 +23,7 @@ from typing import Any, Literal
 from tcompact import _program
 from tcompact._messages import Messages
 from tcompact._program import __version__
+from tcompact._sizes import Size, Trigger
 from tcompact.errors import InputError, RefusedError, SummarizerError, TcompactError, UsageError, from_program
 
 __all__ = [
@@ -45,7 +46,6 @@ __all__ = [
 
 # The exit codes of `--search` and `--check` that are not an error here.
 _NOTHING_FOUND, _VIOLATIONS = 3, 6
-Sizes = str | Sequence[str] | None
 Summarizer = Callable[[str], str]
 
 
@@ -99,10 +99,10 @@ class Violation:
 def compact(
     messages: Any,
     *,
-    keep: str | None = None,
-    trigger: Sizes = None,
-    fit: str | None = None,
-    prune: Sizes = None,
+    keep: Size | None = None,
+    trigger: Trigger | None = None,
+    fit: Size | None = None,
+    prune: str | Sequence[str] | None = None,
     model: str | None = None,
     summarizer: Summarizer | None = None,
     preset: str | None = None,
@@ -110,7 +110,8 @@ def compact(
 ) -> Compaction:
     """Compacts messages. By default, the last 20 stay and the embedded summarizer writes the summary.
 
-    `keep`, `trigger` and `fit` are sizes: `messages:20`, `tokens:8k`, `fraction:0.5`, `turns:3`. `model` is
+    `keep`, `trigger` and `fit` are sizes: `"messages:20"`, `"tokens:8k"`, `"fraction:0.5"`, `"turns:3"`, also as
+    `("tokens", 8000)`. A number alone is messages for `keep`, and tokens for `trigger` and `fit`. `model` is
     `PROVIDER:MODEL`. `summarizer` is a function that gets the prompt and returns the summary, in this thread. Among the
     other flags, `focus` says what the next work is about, and `archive` keeps what is cut, for `search` and `show`.
 
@@ -126,11 +127,7 @@ def plan(messages: Any, *, summarizer: Summarizer | None = None, **flags: Any) -
 
     Raises InputError or UsageError.
     """
-    given = Messages(messages)
-    own = ["--quiet", "--dry-run", "--json", *_own(given, flags)]
-    # With a cache, a dry run would ask the model.
-    _, out, _ = _program.run(own, _program.options(flags | {"cache": None}), given.text(), summarizer)
-    return Plan(**_row(out))
+    return run_plan(Messages(messages), flags, summarizer)
 
 
 def check(messages: Any, **flags: Any) -> list[Violation]:
@@ -140,10 +137,10 @@ def check(messages: Any, **flags: Any) -> list[Violation]:
     """
     given = Messages(messages)
     own = ["--check", *_own(given, flags)]
-    code, _, printed = _program.run(own, _program.options(flags), given.text(), passes=frozenset({_VIOLATIONS}))
+    code, _, printed = _program.run("check", own, _program.options(flags), given.text, passes=frozenset({_VIOLATIONS}))
     found = re.findall(r"^tcompact: .*?: message (\d+): (.*)$", printed, re.MULTILINE)
     if code == _VIOLATIONS and not found:
-        raise from_program(code, printed)
+        raise from_program(code, printed, "check", own)
     return [Violation(int(index), message) for index, message in found]
 
 
@@ -156,7 +153,7 @@ def repair(messages: Any, how: Literal["drop", "synthesize"] = "drop", **flags: 
     # No conversation reaches this, so that nothing is summarized.
     never = [] if "trigger" in flags else ["--trigger=messages:1000000000"]
     own = ["--quiet", f"--repair={how}", *never, *_own(given, flags)]
-    _, out, _ = _program.run(own, _program.options(flags), given.text())
+    _, out, _ = _program.run("repair", own, _program.options(flags), given.text)
     restored: list[Any] = given.restored(json.loads(out))
     return restored
 
@@ -170,7 +167,7 @@ def search(pattern: str, *files: str | PathLike[str], limit: int | None = None, 
     Raises UsageError for a pattern that is none, or InputError.
     """
     asked = [f"--search={pattern}", *_program.options({"limit": limit} | flags)]
-    out = _program.look_up(asked, list(files), passes=frozenset({_NOTHING_FOUND}))
+    out = _program.look_up("search", asked, list(files), passes=frozenset({_NOTHING_FOUND}))
     return [json.loads(line) for line in out.splitlines()]
 
 
@@ -183,14 +180,23 @@ def show(file: str | PathLike[str], indices: int | str | Sequence[int | str], **
     """
     places = [indices] if isinstance(indices, (int, str)) else indices
     asked = [f"--show={','.join(map(str, places))}", *_program.options(flags)]
-    messages: list[Any] = json.loads(_program.look_up(asked, [file]))
+    messages: list[Any] = json.loads(_program.look_up("show", asked, [file]))
     return messages
 
 
+def run_plan(given: Messages, rules: dict[str, Any], summarizer: Summarizer | None, call: str = "plan") -> Plan:
+    """Returns what a compaction by rules would do, for the function `call`."""
+    own = ["--quiet", "--dry-run", "--json", *_own(given, rules)]
+    # With a cache, a dry run would ask the model.
+    _, out, _ = _program.run(call, own, _program.options(rules | {"cache": None}), given.text, summarizer)
+    return Plan(**_row(out))
+
+
 def run_compaction(
-    given: Messages, rules: dict[str, Any], summarizer: Summarizer | None, with_summary: bool = True
+    given: Messages, rules: dict[str, Any], summarizer: Summarizer | None, call: str = "compact"
 ) -> Compaction:
-    """Compacts messages by rules. Without `with_summary`, the text of the summary is not looked for."""
+    """Compacts messages by rules, for the function `call`. The text of the summary is for `compact` alone."""
+    with_summary = call == "compact"
     summaries: dict[str, str] = {}
 
     def once(prompt: str) -> str:
@@ -209,7 +215,7 @@ def run_compaction(
             own.append(f"--cache={Path(folder, 'summaries')}")
             is_cached = True
         path = Path(folder, "report.jsonl")
-        _, out, _ = _program.run([*own, f"--report={path}"], options, given.text(), asked)
+        _, out, _ = _program.run(call, [*own, f"--report={path}"], options, given.text, asked)
         report, written = _row(path.read_text("utf-8")), json.loads(out)
         is_compacted = report["status"] == "compacted"
         summary = None
@@ -243,7 +249,7 @@ def _summary(
         dropped += ["--model=", "--summarizer-cmd=", "--base-url=", "--api-key-env=", "--request-json="]
         own = [*own, "--model=extractive"]
     options = [one for one in options if not one.startswith(tuple(dropped))]
-    _, out, _ = _program.run(["--emit=summary", "--json", *own], options, given.text(), asked)
+    _, out, _ = _program.run("compact", ["--emit=summary", "--json", *own], options, given.text, asked)
     emitted = json.loads(out)
     return emitted and str(emitted["text"])
 

@@ -114,9 +114,9 @@ class _Listener:
         return self._socket.accept()[0]
 
     def wake(self) -> None:
-        """Ends a wait for a connection, on systems that do; elsewhere it is short."""
+        """Ends a wait for a connection."""
         with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+            _connect(self.address).close()
 
     def close(self) -> None:
         self._socket.close()
@@ -196,6 +196,9 @@ class Server:
                 # One that went away, or no descriptor is left for it now.
                 time.sleep(_LOOK / 10)
                 continue
+            if self._is_closing:
+                connection.close()
+                return
             peer = _Peer(connection, self._key)
             with self._lock:
                 self._strangers.append(peer)

@@ -5,10 +5,11 @@ None of these packages is imported unless an object of it is among the messages.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 # No summary has these words in it.
@@ -18,32 +19,33 @@ _SUMMARY = re.compile("<summary>\n(.*?)\n</summary>", re.DOTALL)
 class Messages:
     """Messages in the form that the program reads, which become objects of the same kind again afterwards."""
 
-    def __init__(self, messages: Any) -> None:
+    def __init__(self, messages: Any, written: dict[str, bytes] | None = None) -> None:
+        """`written` is the texts of an earlier call as JSON, which becomes those of this one."""
         self.is_langchain = False
         self._objects: list[Any] = []
         if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
             # An object around messages, or no transcript: the program says which.
-            self.dumped: Any = json.loads(json.dumps(messages, default=_dump))
+            self.text = _text(messages, _dump)
             return
-        messages = list(messages)
+        self._objects = list(messages)
         base = getattr(sys.modules.get("langchain_core.messages"), "BaseMessage", None)
-        self.is_langchain = base is not None and any(isinstance(message, base) for message in messages)
-        if self.is_langchain:
-            from langchain_core.messages import convert_to_messages, message_to_dict
+        self.is_langchain = base is not None and any(isinstance(message, base) for message in self._objects)
+        if not self.is_langchain:
+            self.text = _text(self._objects, _dump)
+            return
+        from langchain_core.messages import convert_to_messages, message_to_dict
 
-            self._objects = convert_to_messages(messages)
-            dumped = [message_to_dict(message) for message in self._objects]
-            for message in dumped:
-                # No model sees an artifact, and it can be anything.
-                message["data"].pop("artifact", None)
-            self.dumped = json.loads(json.dumps(dumped, default=_dump_or_show))
-        else:
-            self._objects = messages
-            self.dumped = json.loads(json.dumps(messages, default=_dump))
+        self._objects = convert_to_messages(self._objects)
+        dumped = [message_to_dict(message) for message in self._objects]
+        for message in dumped:
+            # No model sees an artifact, and it can be anything.
+            message["data"].pop("artifact", None)
+        self.text = _langchain_text(dumped, {} if written is None else written)
 
-    def text(self) -> bytes:
-        """Returns the transcript for the program. Half of a surrogate pair is an escape there, as JSON allows."""
-        return json.dumps(self.dumped, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    @functools.cached_property
+    def dumped(self) -> Any:
+        """The transcript as the program reads it."""
+        return json.loads(self.text)
 
     def restored(self, written: Any) -> Any:
         """Returns what the program wrote: unchanged messages are the objects that were given, others of their kind."""
@@ -94,6 +96,26 @@ class Messages:
                 differ = [name for name in fields if dumped["data"].get(name) != message["data"].get(name)]
                 return given.model_copy(update={name: getattr(changed, name) for name in differ})
         return changed
+
+
+def _text(messages: Any, default: Callable[[Any], Any]) -> bytes:
+    """Returns a transcript for the program. Half of a surrogate pair is an escape there, as JSON allows."""
+    return json.dumps(messages, ensure_ascii=False, default=default).encode("utf-8", "backslashreplace")
+
+
+def _langchain_text(dumped: list[dict[str, Any]], written: dict[str, bytes]) -> bytes:
+    messages, texts = [], {}
+    for message in dumped:
+        data = message["data"]
+        if type(data["content"]) is not str:
+            messages.append(_text(message, _dump_or_show))
+            continue
+        text = data.pop("content")
+        texts[text] = json_text = written.get(text) or _text(text, _dump)
+        messages.append(_text(message, _dump_or_show)[:-2] + b', "content": ' + json_text + b"}}")
+    written.clear()
+    written.update(texts)
+    return b"[" + b", ".join(messages) + b"]"
 
 
 def _dump(value: Any) -> Any:

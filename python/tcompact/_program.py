@@ -7,15 +7,13 @@ import json
 import logging
 import os
 import platform
-import re
-import shlex
 import subprocess
 import sysconfig
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tcompact import _callback
+from tcompact import _callback, _sentences, _sizes
 from tcompact.errors import TcompactError, UsageError, from_program
 
 __version__ = "0.1.0"
@@ -25,11 +23,6 @@ _BIN = "TCOMPACT_BIN"
 # How long a program may take to tell its version.
 _VERSION_SECONDS = 10
 NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
-# They decide what is printed and where, which the functions of this module do themselves.
-_NOT_HERE = re.compile(
-    "check|color|count|diff|dry_run|emit|exit_status|explain|generate|help|in_place|jobs|json|lines|list|output|"
-    "output_dir|progress|quiet|repair|report|restore|resume|search|show|sort|verbose|version"
-)
 
 
 def options(flags: Mapping[str, Any]) -> list[str]:
@@ -43,9 +36,9 @@ def options(flags: Mapping[str, Any]) -> list[str]:
     arguments = []
     for key, value in flags.items():
         name = key.rstrip("_")
-        if _NOT_HERE.fullmatch(name):
+        if _sentences.REFUSED.fullmatch(name):
             raise UsageError(f"{name}: this flag decides what the program prints; it works on the command line only", 2)
-        flag = "--" + name.replace("_", "-")
+        flag, value = "--" + name.replace("_", "-"), _sizes.of_flag(name, value)
         for one in value if isinstance(value, (list, tuple)) else [value]:
             if one is True:
                 arguments.append(flag)
@@ -136,6 +129,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def run(
+    call: str,
     own: list[str],
     given: list[str],
     text: bytes,
@@ -145,8 +139,8 @@ def run(
 ) -> tuple[int, str, str]:
     """Runs the program on `text`, and returns its exit code, its standard output and its standard error.
 
-    The arguments are `own` of this module, which no error names, and those that the caller gave. `summarizer` is called
-    in this thread, with each prompt. `passes` are exit codes beside 0 that are not an error.
+    The arguments are `own` of this module, which no error names, and those that the caller of the function `call` gave.
+    `summarizer` is called in this thread, with each prompt. `passes` are exit codes beside 0 that are not an error.
     With `logs`, the logger gets what is printed beside a result.
 
     Raises TcompactError for other exit codes, and whatever `summarizer` raises that is not an Exception.
@@ -165,15 +159,13 @@ def run(
         cause = server.error
     printed = err.decode("utf-8", "replace").strip()
     if code and code not in passes:
-        for argument in own:
-            printed = printed.replace(" " + shlex.quote(argument), "")
-        raise from_program(code, printed) from cause
+        raise from_program(code, printed, call, own, given) from cause
     for note in printed.splitlines() if logs and not code else []:
-        _log.warning("%s", note.removeprefix("tcompact: "))
+        _log.warning("%s", _sentences.sentence(note.removeprefix("tcompact: ")))
     return code, out.decode("utf-8"), printed
 
 
-def look_up(asked: list[str], files: list[Any], passes: frozenset[int] = frozenset()) -> str:
+def look_up(call: str, asked: list[str], files: list[Any], passes: frozenset[int] = frozenset()) -> str:
     """Returns what the program prints as JSON of files, for arguments that ask for messages in them."""
-    _, out, _ = run(["--json"], [*asked, "--", *map(os.fspath, files)], b"", passes=passes)
+    _, out, _ = run(call, ["--json"], [*asked, "--", *map(os.fspath, files)], b"", passes=passes)
     return out

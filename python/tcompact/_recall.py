@@ -25,7 +25,7 @@ _LIMIT, _TOKENS, _CHARACTERS, _OF_AN_ERROR = 10, 1500, 16_000, 1000
 # No flag helps the agent, which has one text to give.
 _CLIPPED = re.compile(r"^(\[[^]\n]*\] … [\d,]+ tokens); --limit-tokens \d+ .*$", re.MULTILINE)
 _LINES = re.compile(r"^(  … [\d,]+ more); --show '([^'\n]*)' shows all$", re.MULTILINE)
-_FLAG = re.compile(r"^--show (?=\S+: )| for '--(?:search|show) <[^>\n]*>'")
+_FLAG = re.compile(r"^show (?=\S+: )| for '(?:search|show)'")
 _MORE = re.compile(r"^tcompact: ([\d,]+) more; --limit ", re.MULTILINE)
 # No system refuses a file's name of this length.
 _LONGEST = 160
@@ -51,11 +51,11 @@ def recalled(archive: Path, asked: str, flags: Sequence[str]) -> str:
     own = [f"--show={place}", f"--limit-tokens={_TOKENS}"] if place else [f"--search={asked}", f"--limit={_LIMIT}"]
     try:
         code, out, printed = _program.run(
-            [], [*own, *flags, "--", str(archive)], b"", passes=frozenset({3}), logs=False
+            NAME, [], [*own, *flags, "--", str(archive)], b"", passes=frozenset({3}), logs=False
         )
     except TcompactError as error:
         # The program's own sentence, which can quote the text.
-        why = _FLAG.sub("", str(error.args[0]), count=1).replace("; --search finds ", "; a pattern finds ")
+        why = _FLAG.sub("", str(error.args[0]), count=1).replace("; search finds ", "; a pattern finds ")
         return f"{NAME}: {why}"[:_OF_AN_ERROR]
     except (OSError, ValueError) as error:
         # The text is too long for an argument, or has a NUL.

@@ -25,8 +25,11 @@ from langgraph.runtime import Runtime
 from pydantic import BeforeValidator
 
 import tcompact
-from tcompact import UsageError, _recall
+from tcompact import RefusedError, TcompactError, UsageError, _program, _recall
 from tcompact._messages import Messages
+from tcompact._planner import surely_unchanged
+from tcompact._sentences import MIDDLEWARE
+from tcompact._sizes import Size, Trigger
 
 _CONFIG: RunnableConfig = {"metadata": {"lc_source": "summarization"}}
 try:
@@ -37,8 +40,6 @@ try:
 except ImportError:  # an older or a newer langchain
     pass
 
-Size = tuple[str, float] | str
-Clause = Mapping[str, float]
 _NOT_GIVEN: Any = object()
 _KEEP: Size = ("messages", 20)
 # Who summarizes in the program itself.
@@ -54,8 +55,9 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
 
     `model` writes the summaries: a chat model, the name of one, or None for the embedded summarizer, which needs no
     model. `trigger` and `keep` are sizes as `SummarizationMiddleware` takes them (`("tokens", 4000)`,
-    `{"tokens": 4000, "messages": 10}` for "and", a list for "or"), or as the program does (`"turns:3"`). Other options
-    are flags of the program. With `preset="langchain"`, the state is the same as with `SummarizationMiddleware`.
+    `{"tokens": 4000, "messages": 10}` for "and", a list for "or"), or as the program does (`"turns:3"`). A number alone
+    is tokens for `trigger`, and messages for `keep`. Other options are flags of the program. With `preset="langchain"`,
+    the state is the same as with `SummarizationMiddleware`.
 
     A fraction is of the window of `model`, or of `context_window` or `for_` where these are given. If such a window is
     known, the default `trigger` is `("fraction", 0.85)`, and the default of `keep` makes the result half a window.
@@ -66,8 +68,11 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
     has a tool that searches and shows what was cut from its thread. A thread without an id has neither, and one warning
     says so.
 
-    Raises UsageError, which is a ValueError, where an option is wrong, and in the agent other TcompactErrors, where
-    `on_error` does not say what else to do.
+    A step that fails does not end the run: if the model fails, the embedded summarizer writes the summary, and messages
+    that no cut makes small enough stay as they are. The logger `tcompact` gets a warning with the reason. With a
+    preset, or with `on_error="fail"`, TcompactError is raised instead.
+
+    Raises UsageError, which is a ValueError, where an option is wrong, and TcompactError where the program is missing.
     """
 
     transformers = getattr(SummarizationMiddleware, "transformers", ())
@@ -76,7 +81,7 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
         self,
         model: str | BaseChatModel | None = None,
         *,
-        trigger: Size | Clause | Sequence[Size | Clause] | None = None,
+        trigger: Trigger | None = None,
         keep: Size = _KEEP,
         preset: str | None = None,
         token_counter: str | Callable[..., int] | None = None,
@@ -95,6 +100,10 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
             )
         self.tools: list[BaseTool] = [self._tool()] if recall else []
         self._is_warned = False
+        # What fails must not end the agent's run.
+        self._goes_on = preset is None and "on_error" not in flags
+        if self._goes_on:
+            flags["on_error"] = "extractive"
         if recall and preset is None:
             # The agent may have no shell.
             flags = {"archive_note": _recall.NOTE} | flags
@@ -114,14 +123,20 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
         if manager is not None and "for_" not in flags:
             flags = _of_model(manager) | flags
         is_keep_open = keep == _KEEP and (preset is not None or trigger is None or "fit" in flags)
-        sizes = {"trigger": _trigger(trigger), "keep": None if is_keep_open else _size(keep)}
+        sizes = {"trigger": trigger, "keep": None if is_keep_open else keep}
         self._flags = flags | _counter(token_counter) | {"preset": preset} | sizes
         self._look_at_flags()
+        self._texts: dict[str, bytes] = {}
+        # A dry run writes no archive and asks nobody, and one that passes over a transcript would not answer.
+        others = {"archive": None, "archive_note": None, "cache": None, "on_error": "fail"}
+        others |= {} if writer is None else {"summarizer_cmd": "exit 1"}
+        self._planning = ["--from=langchain", *_program.options(self._flags | others)]
 
     def _look_at_flags(self) -> None:
         """Raises UsageError where the program refuses a flag, or where it would never have anything to do."""
         with self._flags_of_a_run("0") as flags:
-            window = tcompact.plan([], from_="langchain", **flags).context_window
+            nothing = Messages([])
+            window = tcompact.run_plan(nothing, flags | {"from": "langchain"}, None, MIDDLEWARE).context_window
         if any(self._flags.get(rule) for rule in ("trigger", "preset", "fit", "config")):
             return
         if window is None:
@@ -200,10 +215,20 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
         if self.model is not None and ask is not None:
             ask = _named(ask, self.model)
         with self._flags_of_a_run(thread) as flags:
+            given = Messages(state["messages"], self._texts)
             if self._manager is not None and _is_of_another(state["messages"], self._manager) and "for_" not in flags:
                 # The presets do not trigger by tokens that another provider reported than that of the model.
                 flags = {"for": _ANOTHER} | flags
-            compaction = tcompact.run_compaction(Messages(state["messages"]), flags, ask, with_summary=False)
+            elif given.is_langchain and surely_unchanged(self._planning, given.text):
+                return None
+            try:
+                compaction = tcompact.run_compaction(given, flags, ask, MIDDLEWARE)
+            except RefusedError as error:
+                # No cut makes them fit.
+                if not self._goes_on:
+                    raise
+                _log.warning("%s; the messages stay as they are", error.args[0])
+                return None
         if compaction.status == "unchanged":
             return None
         return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *compaction.messages]}
@@ -222,7 +247,11 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "prompt.txt")
             path.write_text(self._summary_prompt, "utf-8")
-            yield flags | {"prompt_file": path}
+            try:
+                yield flags | {"prompt_file": path}
+            except TcompactError as error:
+                error.args = (str(error.args[0]).replace(f'prompt_file="{path}"', "summary_prompt"),)
+                raise
 
     def _ask(self, prompt: str) -> str:
         return str(cast(BaseChatModel, self.model).with_retry().invoke(prompt, _CONFIG).text)
@@ -270,18 +299,3 @@ def _counter(counter: str | Callable[..., int] | None) -> dict[str, Any]:
             "token_counter: the program counts, and cannot call a function", 2, 'token_counter="o200k_base" or "approx"'
         )
     return {"counter": counter}
-
-
-def _size(size: Size) -> str:
-    return size if isinstance(size, str) else ":".join(map(str, size))
-
-
-def _trigger(trigger: Size | Clause | Sequence[Size | Clause] | None) -> list[str]:
-    """Returns the values of `--trigger`: each is a clause whose sizes must all be reached."""
-    if trigger is None:
-        return []
-    if isinstance(trigger, str | tuple):
-        return [_size(cast(Size, trigger))]
-    if isinstance(trigger, Mapping):
-        return [",".join(_size(size) for size in trigger.items())]
-    return [clause for one in trigger for clause in _trigger(one)]

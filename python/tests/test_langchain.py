@@ -12,6 +12,7 @@ import tempfile
 import time
 import unittest
 from typing import Any
+from unittest import mock
 
 from agents import SUMMARY, Conversation, Scripted, count, look, shown, unpaired
 from langchain.agents import create_agent
@@ -21,7 +22,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.outputs import ChatResult
 
-from tcompact import InputError, SummarizerError, UsageError
+from tcompact import InputError, RefusedError, SummarizerError, TcompactError, UsageError, compact
 from tcompact.langchain import CompactionMiddleware
 
 FIRST, CONVERSATIONS = int(os.environ.get("FIRST", "0")), int(os.environ.get("CONVERSATIONS", "8"))
@@ -173,6 +174,26 @@ class Updates(unittest.TestCase):
                 middleware = CompactionMiddleware(**(how | keep))
                 self.assertEqual(middleware.before_model(state(history()), RUNTIME) is not None, is_due)
 
+    def test_numbers_pairs_and_lists_are_sizes(self) -> None:
+        cases: list[tuple[Any, Any, bool]] = [
+            (800, 2, True),
+            (8e2, ["messages", 2], True),
+            (50_000, 2, False),
+            (["tokens", 800], ("messages", 2), True),
+            ((("tokens", 50_000), ["messages", 8]), 2, True),
+            ([50_000, {"tokens": 800, "messages": 9}], 2, False),
+            ([50_000, 800], ("tokens", 200), True),
+        ]
+        for trigger, keep, is_due in cases:
+            with self.subTest(trigger=trigger, keep=keep):
+                middleware = CompactionMiddleware(trigger=trigger, keep=keep)
+                update: Any = middleware.before_model(state(history()), RUNTIME)
+                self.assertEqual(update is not None, is_due)
+                done = compact(history(), trigger=trigger, keep=keep)
+                self.assertEqual(done.status == "compacted", is_due)
+                if update:
+                    self.assertEqual(done.messages[1:], update["messages"][2:])
+
     def test_wrong_options_fail_at_once(self) -> None:
         wrong: list[dict[str, Any]] = [
             {},
@@ -185,6 +206,10 @@ class Updates(unittest.TestCase):
             {"trigger": ("messages", 5), "no_such_flag": 1},
             {"trigger": ("messages", 5), "summary_prompt": "no place for the history"},
             {"trigger": ("messages", 5), "summarizer": lambda messages: ""},
+            {"trigger": 0},
+            {"trigger": 0.8},
+            {"trigger": 5, "keep": 0},
+            {"trigger": ["tokens", 5, 6]},
         ]
         for how in wrong:
             with self.subTest(how=how), self.assertRaises(UsageError) as caught:
@@ -195,11 +220,31 @@ class Updates(unittest.TestCase):
         rules: dict[str, Any] = {"trigger": ("messages", 8), "keep": ("messages", 2), "summary_prompt": PROMPT}
         recovers = Scripted(failures=2)
         self.assertIsNotNone(CompactionMiddleware(recovers, **rules).before_model(state(history()), RUNTIME))
-        fails = CompactionMiddleware(Scripted(failures=99), **rules)
-        self.assertRaisesRegex(SummarizerError, "the model is not there", fails.before_model, state(history()), RUNTIME)
-        digest = CompactionMiddleware(Scripted(failures=99), on_error="extractive", **rules)
-        with self.assertLogs("tcompact", "WARNING"):
+        others: list[dict[str, Any]] = [{"on_error": "fail"}, {"preset": "langchain"}]
+        for how in others:
+            fails = CompactionMiddleware(Scripted(failures=99), **rules, **how)
+            with self.assertRaisesRegex(SummarizerError, "the model is not there") as caught:
+                fails.before_model(state(history()), RUNTIME)
+            self.assertIn('CompactionMiddleware(..., on_error="extractive")', str(caught.exception))
+        digest = CompactionMiddleware(Scripted(failures=99), **rules)
+        with self.assertLogs("tcompact", "WARNING") as logs:
             self.assertIsNotNone(digest.before_model(state(history()), RUNTIME))
+        self.assertRegex(logs.output[0], "RuntimeError: the model is not there; the embedded summarizer is used")
+
+    def test_what_no_cut_makes_small_enough(self) -> None:
+        messages: list[BaseMessage] = [*history(), HumanMessage("word " * 3000)]
+        with self.assertLogs("tcompact", "WARNING") as logs:
+            self.assertIsNone(CompactionMiddleware(context_window=1000).before_model(state(messages), RUNTIME))
+        self.assertIn("cannot be met", logs.output[0])
+        fails = CompactionMiddleware(context_window=1000, on_error="fail")
+        self.assertRaisesRegex(RefusedError, "cannot be met", fails.before_model, state(messages), RUNTIME)
+
+    def test_no_program_is_an_error(self) -> None:
+        middleware = CompactionMiddleware(trigger=5, keep=1)
+        with mock.patch.dict(os.environ, {"TCOMPACT_BIN": "/nowhere/tcompact"}):
+            self.assertRaisesRegex(
+                TcompactError, "cannot be started", middleware.before_model, state(history()), RUNTIME
+            )
 
     def test_messages_that_are_no_transcript(self) -> None:
         middleware = CompactionMiddleware(trigger=("messages", 1), keep=("messages", 1))

@@ -172,10 +172,10 @@ class Failing(unittest.TestCase):
         for wrong in ["text", [{"content": "nobody"}], 5, None, [1]]:
             self.fails(InputError, 1, wrong)
         error = self.fails(UsageError, 2, chat(), keep="mesages:3")
-        self.assertEqual(error.hint, "tcompact --keep messages:3")
+        self.assertEqual(error.hint, 'compact(messages, keep="messages:3")')
         self.fails(UsageError, 2, chat(), no_such_flag=True)
         error = self.fails(RefusedError, 5, chat(), keep="messages:4", fit="tokens:9")
-        self.assertTrue((error.hint or "").startswith("tcompact --fit tokens:"), error.hint)
+        self.assertTrue((error.hint or "").startswith('compact(messages, fit="tokens:'), error.hint)
         self.assertNotIn("--report", str(error))
         with self.assertRaises(ValueError):
             compact(chat(), trigger="never")
@@ -259,7 +259,7 @@ class Summarizing(unittest.TestCase):
             time.sleep(2)
             return "late"
 
-        with self.assertRaisesRegex(SummarizerError, "--timeout 1 "):
+        with self.assertRaisesRegex(SummarizerError, "took longer than timeout=1 "):
             compact(chat(), keep="messages:4", summarizer=late, timeout=1, retries=0)
 
     def test_threads_at_once(self) -> None:

@@ -187,7 +187,8 @@ class Strangers(unittest.TestCase):
             deadline = time.monotonic() + 5
             while threading.active_count() > before and time.monotonic() < deadline:
                 time.sleep(0.02)
-            self.assertEqual(threading.active_count(), before)
+            # Those of an earlier test may have ended since.
+            self.assertLessEqual(threading.active_count(), before)
             kept[0].close()
 
     def test_one_who_says_nothing_is_dropped(self) -> None:
