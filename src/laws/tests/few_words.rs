@@ -36,7 +36,7 @@ fn few_words_are_their_own_summary() {
         .into_iter()
         .chain(systems.map(|preset| vec![preset, "--accept=any".to_owned(), "--trigger=messages:1".to_owned()]))
         .collect();
-    let counters = ["approx", "bytes:1", "bytes:4", "o200k_base"];
+    let counters = ["approx", "bytes:1"];
     let mut compacted = 0;
     for (format, way) in FORMATS.iter().flat_map(|format| ways.iter().map(move |way| (format, way))) {
         let bricks = Bricks::of(format.name());
@@ -72,5 +72,5 @@ fn few_words_are_their_own_summary() {
             }
         }
     }
-    assert!(compacted > 500, "{compacted} are compacted");
+    assert!(compacted > 300, "{compacted} are compacted");
 }
