@@ -36,7 +36,8 @@ function write(folder, manifest) {
 function writeMain(folder) {
   const manifest = JSON.parse(fs.readFileSync(path.join(here, "package.json"), "utf8"));
   const names = Object.keys(PLATFORMS).map((platform) => [`@tcompact/${platform}`, common.version]);
-  write(folder, { ...manifest, ...common, optionalDependencies: Object.fromEntries(names) });
+  // What only the repository has is not published.
+  write(folder, { ...manifest, ...common, scripts: undefined, optionalDependencies: Object.fromEntries(names) });
   for (const name of ["README.md", ...manifest.files]) {
     fs.cpSync(path.join(here, name), path.join(folder, name), { recursive: true });
   }

@@ -22,8 +22,18 @@ export const Tcompact = async ({ client }) => {
     await client.app.log({ body: { service: "tcompact", level: "warn", message } });
     await client.tui.showToast({ body: { message, variant: "warning" } });
   };
+  /** Whether the hook below was called. Some versions of opencode never do, and the user is told so once. */
+  let isCalled = false;
   return {
+    event: async ({ event }) => {
+      const info = event.type === "message.updated" ? event.properties.info : undefined;
+      const isAnswer = info?.role === "assistant" && info.tokens?.output > 0;
+      if (isCalled || !isAnswer) return;
+      isCalled = true;
+      await warn("this opencode shows its plugins no messages, and nothing is shortened; opencode 1.18.33 does");
+    },
     "experimental.chat.messages.transform": async (_input, { messages }) => {
+      isCalled = true;
       const question = messages.findLast(({ info }) => info.role === "user")?.info;
       if (!question) return;
       const session = question.sessionID;
@@ -84,7 +94,12 @@ async function archived(input, archive) {
   }
 }
 
-const reasonOf = (error) => String(error.message).trim().split("\n")[0].replace(/^tcompact: /, "");
+/** Why tcompact failed, in one line, with what to do where it is missing or too old. */
+function reasonOf(error) {
+  const [line] = String(error.message).trim().split("\n"), why = line.replace(/^tcompact: /, "");
+  if (error.code === "ENOENT") return "the program tcompact is not on your path";
+  return /^(there is no flag|invalid value)/.test(why) ? `${why}; update tcompact, or correct FLAGS` : why;
+}
 
 /** Puts `text` in the place of the first `count` messages. opencode reads the array that it handed over. */
 function replace(messages, count, text) {

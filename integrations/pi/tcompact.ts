@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
-import { convertToLlm, type ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 
 // How long the summary may be. Other settings come from tcompact's config file. pi chooses what stays unchanged.
 const FLAGS = ["--summary-tokens", "3072"];
@@ -53,10 +53,22 @@ async function archived(input: string, flags: string[], signal: AbortSignal, arc
   }
 }
 
-const reasonOf = (error: unknown) => String((error as Error).message).trim().split("\n")[0].replace(/^tcompact: /, "");
+// Why tcompact failed, in one line, with what to do where it is missing or too old.
+function reasonOf(error: unknown): string {
+  const { code, message } = error as { code?: unknown; message: string };
+  const why = String(message).trim().split("\n")[0].replace(/^tcompact: /, "");
+  if (code === "ENOENT") return "the program tcompact is not on your path";
+  return /^(there is no flag|invalid value)/.test(why) ? `${why}; update tcompact, or correct FLAGS` : why;
+}
 
 export default function (pi: ExtensionAPI) {
   pi.on("session_before_compact", async (event, ctx) => {
+    const warn = (line: string) => ctx.ui.notify(`tcompact: ${line}`, "warning");
+    const { convertToLlm } = await import("@earendil-works/pi-coding-agent").catch(() => ({ convertToLlm: undefined }));
+    // An older pi has another name, or other events.
+    if (!convertToLlm || !event.preparation?.messagesToSummarize || !event.preparation.turnPrefixMessages || !event.signal) {
+      return warn("this pi is too old, and 1.3.0 or later is needed; pi compacts the session itself");
+    }
     const { messagesToSummarize, turnPrefixMessages, previousSummary, firstKeptEntryId, tokensBefore } = event.preparation;
     const messages = convertToLlm([...messagesToSummarize, ...turnPrefixMessages]);
     // A session as pi writes it. In this form, tcompact carries an earlier summary of pi's own on.
@@ -65,7 +77,6 @@ export default function (pi: ExtensionAPI) {
     const history: object[] = previousSummary ? [{ role: "user", content: earlier }, ...messages] : messages;
     const lines = history.map((message) => ({ type: "message", message }));
     const session = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
-    const warn = (line: string) => ctx.ui.notify(`tcompact: ${line}`, "warning");
     try {
       const flags = ["--from", "pi", "--keep", "none", "--emit", "summary", "--json", ...FLAGS];
       // What the user typed behind `/compact`.

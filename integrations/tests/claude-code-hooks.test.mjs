@@ -117,6 +117,19 @@ test("one line says why nothing was noted, however tcompact fails", { skip: skip
   }
 });
 
+test("a Claude Code that gives nothing back is told so", { skip: skipHook }, (context) => {
+  const place = folder(context), file = join(place, "session.jsonl");
+  const session = readFileSync(join(HERE, "../fixtures/claude-code/parallel.jsonl"), "utf8");
+  const noted = (version) => (writeFileSync(file, session.replaceAll("2.0.76", version)), hook("PreCompact", file));
+  for (const version of ["1.0.9", "1.0.48", "1.0.61", "0.2.126"]) {
+    const { status, stderr } = noted(version);
+    assert.equal(status, 1);
+    assertOneLine([stderr], new RegExp(`^tcompact: this Claude Code is ${version}, and 1.0.62 or later gives a digest back; none is written\n$`), version);
+    assert.ok(!existsSync(`${file}.digest`));
+  }
+  for (const version of ["1.0.62", "1.0.100", "1.1.0", "2.1.287", "10.0.1"]) assert.deepEqual([noted(version).status, noted(version).stderr], [0, ""], version);
+});
+
 test("nothing of the working directory is run", (context) => {
   const place = folder(context), taken = join(place, "TAKEN"), file = join(place, "session.jsonl");
   cpSync(join(HERE, "../fixtures/claude-code/parallel.jsonl"), file);

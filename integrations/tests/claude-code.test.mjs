@@ -1,7 +1,7 @@
 // The mod of Claude Code, in sessions of Claude Code itself.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -15,6 +15,30 @@ test("the mod passes its tests in Claude Code's kit", { skip }, (context) => {
   cpSync(join(HERE, "tests/claude-code.kit.ts"), join(place, "mod/kit.test.ts"));
   for (const command of ["validate", "test"]) {
     execFileSync(claude, ["plugin", command, join(place, "mod")], { env: environment(place), stdio: "pipe" });
+  }
+});
+
+test("a Claude Code without mods is told so, and the version that has them", (context) => {
+  const place = join(folder(context), "a folder"), file = join(place, "session.jsonl");
+  const command = JSON.parse(readFileSync(join(HERE, "claude-code/hooks/hooks.json"), "utf8")).hooks.PreCompact[0].hooks[0].command;
+  mkdirSync(place);
+  cpSync(join(HERE, "claude-code"), join(place, "mod"), { recursive: true });
+  const ran = (input) => {
+    const env = { PATH: "", CLAUDE_PLUGIN_ROOT: join(place, "mod") };
+    return spawnSync("/bin/sh", ["-c", command], { input, env, cwd: place, encoding: "utf8" });
+  };
+  const of = (version) => {
+    const line = { type: "user", version, message: { content: 'It said "version":"0.0.1".' } };
+    writeFileSync(file, [line, { type: "summary" }].map((one) => `${JSON.stringify(one)}\n`).join(""));
+    return ran(JSON.stringify({ session_id: "a", transcript_path: file, trigger: "auto" }));
+  };
+  for (const version of ["2.1.286", "2.0.999", "1.0.120", "0.2.9"]) {
+    const { status, stdout, stderr } = of(version);
+    assert.deepEqual([status, stdout], [1, ""], version);
+    assert.equal(stderr, `tcompact: this Claude Code is ${version}, and mods need 2.1.287 or later; it compacts the session itself\n`);
+  }
+  for (const done of [...["2.1.287", "2.1.1000", "2.2.0", "10.0.0", undefined].map(of), ran(""), ran('{"transcript_path": "/nonexistent"}')]) {
+    assert.deepEqual([done.status, done.stdout, done.stderr], [0, "", ""]);
   }
 });
 

@@ -32,7 +32,8 @@ export function standIn(folder) {
 
 // How tcompact can fail, and a word of the line that says so; after half a second, time is up in these tests.
 export const FAILURES = [
-  ["is not on the path", undefined, /tcompact/],
+  ["is not on the path", undefined, /^tcompact: the program tcompact is not on your path; /],
+  ["is too old", "cat > /dev/null; echo \"tcompact: there is no flag '--emit'\" >&2; echo 'try: tcompact --help' >&2; exit 2", /there is no flag '--emit'; update tcompact/],
   ["fails", "echo 'tcompact: the summarizer failed' >&2; echo 'try: another' >&2; exit 4", /the summarizer failed/],
   ["prints half of its answer", "cat > /dev/null; printf '{\"text\": \"half'", /JSON|exit code 0/],
   ["prints nothing", "cat > /dev/null", /JSON|exit code 0|empty/],

@@ -20,7 +20,7 @@ async function loaded(context) {
   const { Tcompact } = await import(join(place, "tcompact.mjs"));
   const keep = (list) => ({ body }) => list.push(body.message);
   const hooks = await Tcompact({ client: { app: { log: keep(lines) }, tui: { showToast: keep(toasts) } } });
-  return { transform: hooks["experimental.chat.messages.transform"], become, lines, toasts, place, state };
+  return { transform: hooks["experimental.chat.messages.transform"], event: hooks.event, become, lines, toasts, place, state };
 }
 
 const opened = (name) => {
@@ -43,6 +43,22 @@ test("opencode goes on with the whole session, and one line says why, however tc
     assertOneLine(lines.splice(0), line, name);
     assertOneLine(toasts.splice(0), line, name);
   }
+});
+
+test("an opencode that never calls the hook is told so, once", async (context) => {
+  const answered = (output) => ({ event: { type: "message.updated", properties: { info: { role: "assistant", tokens: { output } } } } });
+  const others = [{ type: "session.idle", properties: {} }, { type: "message.updated", properties: { info: { role: "user" } } }];
+  const { event, lines, toasts } = await loaded(context);
+  for (const one of others) await event({ event: one });
+  await event(answered(0));
+  assert.deepEqual(lines, []);
+  for (let count = 0; count < 3; count += 1) await event(answered(9));
+  for (const told of [lines, toasts]) assertOneLine(told, /^tcompact: this opencode shows its plugins no messages, .*1\.18\.33 does$/, "opencode");
+  const calls = await loaded(context);
+  calls.become("cat > /dev/null; echo null");
+  await calls.transform({}, { messages: opened("a").messages });
+  await calls.event(answered(9));
+  assert.deepEqual(calls.lines, []);
 });
 
 test("what the user takes back undoes a cut", async (context) => {

@@ -114,3 +114,17 @@ test("what was typed behind /compact is one argument, and a setting turns the ar
   const asked = readFileSync(join(place, "asked"), "utf8").split("\n");
   assert.ok(asked.includes("--focus=-- it's \"$HOME\"") && !asked.includes("--archive"), asked.join());
 });
+
+test("a pi that is too old for the extension is told so, and compacts the session itself", { skip }, async (context) => {
+  const place = folder(context), code = readFileSync(EXTENSION, "utf8");
+  const older = (name, from, to) => (writeFileSync(join(place, name), code.replace(from, to)), join(place, name));
+  for (const extension of [
+    // The name of the package before 0.74, and an event without what the extension needs.
+    older("name.ts", 'import("@earendil-works/pi-coding-agent")', 'import("@earendil-works/another-agent")'),
+    older("event.ts", 'pi.on("session_before_compact", async (event, ctx) => {', '$&\n    event = { ...event, preparation: undefined as never };'),
+  ]) {
+    const { events } = await session(context, [ask(1), ask(2), ask(3), COMPACT], extension);
+    assertOneLine(notices(events[3]), /^tcompact: this pi is too old, and 1\.3\.0 or later is needed; pi compacts the session itself$/, extension);
+    assert.match(result(events[3]).data?.summary ?? JSON.stringify(result(events[3])), /^Answer/);
+  }
+});

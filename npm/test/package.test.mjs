@@ -71,6 +71,11 @@ before(async () => {
   await works("npm", ["install", "--offline", "--no-audit", "--no-fund", "--no-package-lock", ...archives]);
 });
 
+test("`npm test` has no list of its own", () => {
+  const { scripts } = JSON.parse(fs.readFileSync(path.join(npm, "package.json"), "utf8"));
+  assert.deepEqual(scripts, { test: "bash run-tests" });
+});
+
 test("npx runs the program of the platform's package", async () => {
   assert.match(await works("npx", ["--no-install", "tcompact", "--version"]), new RegExp(`^tcompact ${version}\n`));
   assert.equal((await run("npx", ["--no-install", "tcompact", "--keep", "x"])).code, 2);

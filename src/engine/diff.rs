@@ -28,12 +28,11 @@ impl Task<'_> {
                 continue;
             }
             let masks = compaction.redactor.take();
+            let masked = self.policy.redact.is_on().then(|| page::mask_both(&compaction, masks, &arena)).transpose()?;
             let Compaction { plan, summary, edits, planned, .. } = &compaction;
             let pruned = &planned.pruned;
             let summary = summary.as_ref().map(|summary| &summary.placed);
             result.note_compacted(summary.is_some() || compaction.is_pruned());
-            let masked =
-                self.policy.redact.is_on().then(|| page::mask_both(transcript, edits, masks, &arena)).transpose()?;
             let tally = &Tally::new(self.policy.counter, &transcript.messages);
             diffs.push_str(
                 &Diff { source: &source, transcript, masked, tally, plan, summary, edits, pruned, masked_secrets }

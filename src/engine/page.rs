@@ -2,6 +2,7 @@
 //!
 //! [`crate::report::html`] lays the page out. Secrets are masked here, before anything is drawn.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ use crate::redact::Redactor;
 use crate::report::brief;
 use crate::report::explain::Picture;
 use crate::report::html::{Page, PageBuilder, PricedModel, Shown, picture};
-use crate::rewrite::{Edit, Placed, remaining};
+use crate::rewrite::thinking::message_at;
+use crate::rewrite::{Edit, Placed, edited, remaining};
 use crate::settings::Settings;
 use crate::tokens::Categories;
 use crate::transcript::formats::read_entry;
@@ -31,34 +33,36 @@ pub(super) fn draw(policy: &CompactionPolicy, source: &str, compaction: &mut Com
     let transcript = compaction.planned.transcript;
     let mut masks = compaction.redactor.take().or_else(|| policy.redact.is_on().then(|| redactor(transcript)));
     let arena = Arena::default();
-    let (before, after) = before_and_after(transcript, &compaction.edits, masks.as_mut(), &arena).ok()?;
+    let (before, after) = before_and_after(compaction, masks.as_mut(), &arena).ok()?;
     Some(Arc::new(draw_compaction(policy, source, compaction, before, after)))
 }
 
-/// Returns a conversation before and after some edits, with the secrets masked in both. `masks` has the placeholders
-/// that the history got.
+/// Returns a conversation before and after its edits, with the secrets masked in both. `masks` has the placeholders that
+/// the history got.
 ///
 /// # Errors
 /// It cannot be read again with its secrets masked.
 pub(super) fn mask_both<'t>(
-    transcript: &'t Transcript<'t>,
-    edits: &[Edit],
+    compaction: &Compaction<'t>,
     masks: Option<Redactor>,
     arena: &'t Arena<'t>,
 ) -> Result<(&'t Transcript<'t>, &'t Transcript<'t>)> {
-    let mut masks = masks.unwrap_or_else(|| redactor(transcript));
-    before_and_after(transcript, edits, Some(&mut masks), arena)
+    let mut masks = masks.unwrap_or_else(|| redactor(compaction.planned.transcript));
+    before_and_after(compaction, Some(&mut masks), arena)
 }
 
-/// Returns a conversation before and after some edits, masked if there are `masks`.
+/// Returns a conversation before and after its edits, masked if there are `masks`. Messages that the edits remove whole
+/// stand in both, so that a message has one index.
 fn before_and_after<'t>(
-    transcript: &'t Transcript<'t>,
-    edits: &[Edit],
+    compaction: &Compaction<'t>,
     mut masks: Option<&mut Redactor>,
     arena: &'t Arena<'t>,
 ) -> Result<(&'t Transcript<'t>, &'t Transcript<'t>)> {
+    let transcript = compaction.planned.transcript;
+    let is_left = |edit: &&Edit| compaction.plan.emptied.binary_search(&message_at(transcript, edit)).is_err();
+    let edits: Vec<Edit> = compaction.edits.iter().filter(is_left).cloned().collect();
     let before = masked(transcript, &[], masks.as_deref_mut(), arena)?;
-    let after = if edits.is_empty() { before } else { masked(transcript, edits, masks, arena)? };
+    let after = if edits.is_empty() { before } else { masked(transcript, &edits, masks, arena)? };
     let all = transcript.messages.len();
     // Messages that cannot be told apart any more are not shown as others.
     if (before.messages.len(), after.messages.len()) != (all, all) {
@@ -67,16 +71,37 @@ fn before_and_after<'t>(
     Ok((before, after))
 }
 
-/// Returns the plan of a conversation whose history stayed, with the reason.
-fn plan_without_summary(planned: &Plan, error: Option<&str>) -> Plan {
-    let why = || error.unwrap_or("no summary took the place of anything").to_owned();
-    let reason = planned.reason.clone().unwrap_or_else(why);
+/// Returns the plan of a conversation whose history stayed, with the reason unless something was pruned.
+fn plan_without_summary(compaction: &Compaction<'_>, is_pruned: bool) -> Plan {
+    let planned = &compaction.planned.plan;
+    let why = || compaction.error.clone().unwrap_or_else(|| "no summary took the place of anything".to_owned());
+    let plan = Plan::of_nothing(planned.reason.clone().unwrap_or_else(why));
     Plan {
         wanted: planned.wanted,
         fired: planned.fired.clone(),
         triggered: planned.triggered,
-        ..Plan::of_nothing(reason)
+        emptied: compaction.plan.emptied.clone(),
+        reason: plan.reason.filter(|_| !is_pruned || compaction.error.is_some()),
+        ..plan
     }
+}
+
+/// Returns the messages that stay with less in them, or that are removed whole, each with the tokens that it keeps.
+fn pruned(
+    policy: &CompactionPolicy,
+    compaction: &Compaction<'_>,
+    before: &Transcript<'_>,
+    after: &Transcript<'_>,
+) -> BTreeMap<usize, u64> {
+    let transcript = compaction.planned.transcript;
+    let emptied = compaction.plan.emptied.iter().map(|&index| (index, 0));
+    let both = before.messages.iter().zip(&after.messages).enumerate();
+    let changed = both.filter(|(_, (before, after))| before.json.raw() != after.json.raw());
+    let kept = changed.filter_map(|(index, _)| {
+        let entry = edited(transcript, index, &compaction.edits);
+        Some((index, read_entry(transcript.format, &entry, |message| policy.counter.count(message))?))
+    });
+    kept.chain(emptied).collect()
 }
 
 fn draw_compaction(
@@ -87,14 +112,14 @@ fn draw_compaction(
     after: &Transcript<'_>,
 ) -> Drawn {
     let Planned { transcript, tally, .. } = &compaction.planned;
+    let pruned = pruned(policy, compaction, before, after);
     let plan = match compaction.summary {
         Some(_) => compaction.plan.clone(),
-        None => plan_without_summary(&compaction.planned.plan, compaction.error.as_deref()),
+        None => plan_without_summary(compaction, !pruned.is_empty()),
     };
     let summary = compaction.summary.as_ref().map(|summary| &summary.placed);
     let archive = policy.archive.as_deref().filter(|_| compaction.is_change());
     let no_edits = &[][..];
-    let pruned = compaction.planned.pruned_sizes();
     let of_plan = Picture {
         source,
         transcript: before,
@@ -114,6 +139,7 @@ fn draw_compaction(
         spent: Categories::of(before, tally, plan.start).rows(),
         picture: picture(&Shown { picture: of_plan, after, anchor: source }),
         summary: summary.map(|summary| summary_messages(transcript, policy, summary)).unwrap_or_default(),
+        is_cut: compaction.is_change(),
         archive: archive.map(|archive| archive.display().to_string()),
         files: compaction.archived.files.len(),
     }

@@ -273,7 +273,9 @@ pub(crate) struct Drawn {
     pub(crate) picture: String,
     /// The messages of the summary: the role, and the text. Empty if there is none.
     pub(crate) summary: Vec<(String, String)>,
-    /// The archive that has the removed messages.
+    /// Whether anything of it was removed.
+    pub(crate) is_cut: bool,
+    /// The archive that has what was removed.
     pub(crate) archive: Option<String>,
     /// The number of files that were written beside the archive.
     pub(crate) files: usize,

@@ -8,6 +8,7 @@ mod bad_summaries;
 mod batch;
 mod benches;
 mod broken_lines;
+#[cfg(unix)]
 mod browser;
 mod by_hand;
 mod cases;
@@ -48,6 +49,7 @@ mod read_only;
 mod reading_again;
 mod readme;
 mod reasoning;
+mod recipes;
 mod redaction;
 mod refusals;
 mod reports;

@@ -326,3 +326,88 @@ fn what_a_summarizer_complains_of_is_masked_too() {
         assert!(!text.contains(secret) && text.contains("[github-token-1]"), "{text}");
     }
 }
+
+/// Any edit without a summary: its conversation is drawn, and what it lost shows.
+#[test]
+fn a_page_shows_what_was_pruned_without_a_summary() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "page.html");
+    let pruning = ["-q", "-m", "none", "--keep", "messages:1", "--prune", "all", "--html", &file];
+    let mut pruned = 0;
+    for format in fs::read_dir(crate::program::FIXTURES).expect("fixtures") {
+        let format = format.expect("an entry");
+        let name = format.file_name().into_string().expect("UTF-8");
+        if !format.path().is_dir() || ["bricks", "expected", "inspect", "presets"].contains(&name.as_str()) {
+            continue;
+        }
+        for input in fs::read_dir(format.path()).expect("a folder") {
+            let input = input.expect("an entry").path().display().to_string();
+            for more in [&[][..], &["--thinking", "drop"], &["--repair", "drop"], &["--redact"], &["--redact=all"]] {
+                let _ = fs::remove_file(&file);
+                let run = with(&[&pruning, more, &[input.as_str()]].concat());
+                if run.code != 0 || !fs::exists(&file).expect("looked") {
+                    continue;
+                }
+                let whole = page(&file);
+                let drawn = whole.matches("<ol class=\"picture\">").count();
+                assert!(drawn > 0 || whole.contains("There are no messages"), "{input} {more:?}\n{}", &whole[..2_000]);
+                let lead = whole.split("<p class=\"lead\">").nth(1).and_then(|rest| rest.split("</p>").next());
+                let lead = lead.expect("a lead");
+                assert!(!(lead.contains("Compacted") && lead.contains("nchanged")), "{input} {more:?}: {lead}");
+                if lead.contains("Compacted: ") && drawn == 1 {
+                    pruned += 1;
+                    assert!(lead.contains("Nothing is summarized; ") && lead.contains(" pruned from "), "{lead}");
+                    assert!(whole.contains("</i> pruned: ") && whole.contains(" stay</li>"), "{input} {more:?}");
+                    let shown = whole.matches("reads now:</p>").count() + whole.matches("removed whole").count();
+                    assert!(shown > 0, "{input} {more:?}");
+                    assert!(whole.contains("<dt>Pruned text</dt><dd><bdi>nowhere: "), "{input} {more:?}");
+                }
+            }
+        }
+    }
+    assert!(pruned > 40, "{pruned}");
+}
+
+#[test]
+fn a_page_of_pruning_names_sizes_archive_and_messages_that_go_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, archive) = (path(folder.path(), "page.html"), path(folder.path(), "cut.jsonl"));
+    let pruning = ["-q", "--prune", "all", "--fit", "tokens:6k", "--archive", &archive, "--html", &file];
+    assert_eq!(with(&[&pruning[..], &["agent-session.json"]].concat()).code, 0);
+    let whole = page(&file);
+    for part in [
+        "Nothing is summarized; 11 messages pruned from 5072 to ",
+        "<span class=\"fate pruned\">pruned</span>",
+        "<i class=\"removed\" style=\"width:",
+        &format!("<dt>Pruned text</dt><dd><bdi>{archive}</bdi></dd>"),
+    ] {
+        assert!(whole.contains(part), "{part}");
+    }
+    // Thinking is all that some messages have.
+    let pruning = ["-q", "-m", "none", "--prune", "all", "--keep", "messages:1"];
+    for more in [&["--html", &file][..], &["--redact", "--html", &file]] {
+        let run = with(&[&pruning[..], more, &["claude-code/parallel.jsonl"]].concat());
+        assert_eq!(run.code, 0, "{run:?}");
+        let whole = page(&file);
+        assert!(whole.contains("pruned to 0; ") || whole.contains("pruned to 0."), "{whole}");
+        assert!(whole.contains("It is removed whole, as nothing is left of it."), "{whole}");
+    }
+    let run = with(&[&pruning[..], &["--diff", "--redact", "claude-code/parallel.jsonl"]].concat());
+    assert!(run.code == 0 && run.stdout.contains("removed by thinking"), "{run:?}");
+}
+
+/// Masks alone change no history.
+#[test]
+fn a_page_says_masked_and_repaired_where_that_is_all() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "page.html");
+    let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let messages = json!([{"role": "user", "content": token}, {"role": "assistant", "content": "Yes."}]).to_string();
+    let masking = ["-q", "--redact=all", "-m", "none", "--html", &file];
+    for (more, lead) in [(&[][..], "Secrets masked. "), (&["--diff"], "Secrets would be masked. ")] {
+        assert_eq!(piped(&[&masking[..], more].concat(), &messages).code, 0);
+        let whole = page(&file);
+        assert!(whole.contains(&format!("<p class=\"lead\">{lead}Nothing is summarized: ")), "{whole}");
+        assert!(whole.contains("[github-token-1]") && !whole.contains("Unchanged"), "{whole}");
+    }
+}

@@ -40,11 +40,17 @@ export function register(on) {
       if (start === 0) throw new Error("no place to cut");
       return { messages: [{ role: "user", text: summary.message, toolUses: [] }, ...e.messages.slice(start)] };
     } catch (error) {
-      const reason = String(error?.message ?? error).trim().split("\n")[0].replace(/^tcompact: /, "");
-      $.ui.log(`tcompact: ${reason}; Claude Code compacts the session itself`);
+      $.ui.log(`tcompact: ${reasonOf(error)}; Claude Code compacts the session itself`);
       return next(e);
     }
   });
+}
+
+// Why tcompact failed, in one line, with what to do where it is missing or too old.
+function reasonOf(error) {
+  const [line] = String(error?.message ?? error).trim().split("\n"), why = line.replace(/^tcompact: /, "");
+  if (/tcompact: not found|ENOENT/.test(line)) return "the program tcompact is not on your path";
+  return /^(there is no flag|invalid value)/.test(why) ? `${why}; update tcompact, or correct FLAGS` : why;
 }
 
 // Messages of OpenAI's chat, and for each of them the index of the message that it comes from.

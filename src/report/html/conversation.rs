@@ -72,12 +72,13 @@ impl Page {
 
     fn places(&self, row: &PageRow, drawn: &Drawn) -> String {
         let mut places: Vec<(&str, String)> = vec![("The result", escaped(&row.to))];
-        if let Some(archive) = &drawn.archive {
-            let text = if self.is_planned { format!("would go to {archive}") } else { archive.clone() };
-            places.push(("Removed messages", escaped(&text)));
-        } else if !drawn.summary.is_empty() {
-            places.push(("Removed messages", "nowhere: no --archive was named".to_owned()));
-        }
+        let removed = match &drawn.archive {
+            Some(archive) if self.is_planned => Some(format!("would go to {archive}")),
+            Some(archive) => Some(archive.clone()),
+            None => drawn.is_cut.then(|| "nowhere: no --archive was named".to_owned()),
+        };
+        let what = if drawn.summary.is_empty() { "Pruned text" } else { "Removed messages" };
+        places.extend(removed.map(|place| (what, escaped(&place))));
         if drawn.files > 0 {
             places.push(("Beside the archive", format!("{} files", grouped(drawn.files as u64))));
         }
@@ -106,15 +107,20 @@ impl Page {
     /// Describes the result and the decision.
     pub(super) fn lead(&self, row: &PageRow, drawn: &Drawn) -> String {
         let conversation = &row.conversation;
-        let is_only_repaired = conversation.repaired.is_some() && drawn.decision.contains("unchanged");
+        let is_left = drawn.decision.contains("unchanged");
+        let is_only_repaired = is_left && conversation.repaired.is_some();
+        // The history of such a conversation stays, and its masks were set before all else.
+        let is_only_masked = is_left && conversation.status == Status::Compacted;
         let result = match (conversation.status, conversation.sizes()) {
             _ if is_only_repaired && self.is_planned => "Would be repaired. ".to_owned(),
             _ if is_only_repaired => "Repaired. ".to_owned(),
+            _ if is_only_masked && self.is_planned => "Secrets would be masked. ".to_owned(),
+            _ if is_only_masked => "Secrets masked. ".to_owned(),
             (Status::Compacted, Some((before, after))) => format!("Compacted: {}. ", less(before, after)),
             (Status::Compacted, None) => "Compacted. ".to_owned(),
             _ => String::new(),
         };
-        let decision = if is_only_repaired {
+        let decision = if is_only_repaired || is_only_masked {
             drawn.decision.replacen("unchanged", "nothing is summarized", 1)
         } else {
             drawn.decision.clone()
@@ -131,7 +137,7 @@ fn categories(tokens: &[(String, u64)], window: Option<u64>) -> String {
     let shares = Shares::new(tokens.iter().map(|(_, tokens)| tokens).sum(), window);
     let of = if shares.is_window { "Of the window" } else { "Share" };
     let mut out = format!(
-        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Tokens by category\">\n<table class=\"spent\">\n\
+        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"Tokens by category\">\n<table class=\"spent\">\n\
          <thead><tr><th scope=\"col\">What</th><th scope=\"col\" class=\"number\">Tokens</th>\
          <th scope=\"col\" class=\"number\">{of}</th><td></td></tr></thead>\n<tbody>\n"
     );

@@ -130,9 +130,16 @@ impl PictureList<'_, '_, '_> {
         let class = statuses.last().map_or("", |status| status.word());
         let mut bar = String::new();
         for (status, tokens) in MessageStatus::ALL.into_iter().zip(row.sizes).filter(|(_, tokens)| *tokens > 0) {
-            let share = tokens as f64 * 100.0 / self.longest as f64;
-            // Writing to a string cannot fail.
-            let _ = write!(bar, "<i class=\"{}\" style=\"width:{share:.2}%\"></i>", status.word());
+            // Of what is pruned, the part that stays has the colour.
+            let kept =
+                if status == MessageStatus::Pruned { self.kept(row.messages.clone()).min(tokens) } else { tokens };
+            for (class, tokens) in [(status.word(), kept), ("removed", tokens - kept)] {
+                let share = tokens as f64 * 100.0 / self.longest as f64;
+                if tokens > 0 {
+                    // Writing to a string cannot fail.
+                    let _ = write!(bar, "<i class=\"{class}\" style=\"width:{share:.2}%\"></i>");
+                }
+            }
         }
         let role = if row.role.is_empty() { "several" } else { &row.role };
         let tokens = grouped(row.sizes.iter().sum());
@@ -151,6 +158,13 @@ impl PictureList<'_, '_, '_> {
         );
         self.contents(&row.messages, out);
         out.push_str("</details></li>\n");
+    }
+
+    /// Returns the tokens that the pruned ones of some messages keep.
+    fn kept(&self, messages: Range<usize>) -> u64 {
+        let picture = &self.shown.picture;
+        let pruned = messages.filter(|&index| picture.status(index) == MessageStatus::Pruned);
+        pruned.filter_map(|index| picture.pruned.get(&index)).sum()
     }
 
     /// Draws the contents of an opened row.
@@ -194,7 +208,9 @@ impl PictureList<'_, '_, '_> {
         let message = &picture.transcript.messages[index];
         let tokens = picture.tally.message(index);
         let tokens = if tokens == 1 { "1 token".to_owned() } else { format!("{} tokens", grouped(tokens)) };
-        let mut facts = vec![format!("Message {index}, {tokens}, {}", picture.status(index).word())];
+        let is_pruned = picture.status(index) == MessageStatus::Pruned;
+        let kept = if is_pruned { format!(" to {}", grouped(self.kept(index..index + 1))) } else { String::new() };
+        let mut facts = vec![format!("Message {index}, {tokens}, {}{kept}", picture.status(index).word())];
         if picture.plan.carried == Some(index) {
             facts.push("carried on by the new summary".to_owned());
         } else if message.earlier {
@@ -215,7 +231,9 @@ impl PictureList<'_, '_, '_> {
         self.texts(message, out);
         let after = &self.shown.after.messages[index];
         let stays = !matches!(picture.status(index), MessageStatus::Removed | MessageStatus::Summarized);
-        if stays && after.json.raw() != message.json.raw() {
+        if picture.plan.emptied.binary_search(&index).is_ok() {
+            out.push_str("<p class=\"about\">It is removed whole, as nothing is left of it.</p>\n");
+        } else if stays && after.json.raw() != message.json.raw() {
             out.push_str("<p class=\"about\">It is shortened, and reads now:</p>\n");
             self.texts(after, out);
         }
@@ -268,13 +286,16 @@ impl PictureList<'_, '_, '_> {
     /// Draws the legend: what each colour means, with its messages and tokens.
     fn legend(&self, out: &mut String) {
         out.push_str("<ul class=\"legend\" aria-label=\"Legend\">\n");
+        let kept = self.kept(0..self.shown.picture.transcript.messages.len());
+        let pruned_to = format!(", of which {} stay", grouped(kept));
         for StatusSum { status, messages, tokens } in self.shown.picture.sums() {
             let _ = writeln!(
                 out,
-                "<li><i class=\"{status}\" aria-hidden=\"true\"></i> {status}: {}, {} tokens</li>",
+                "<li><i class=\"{status}\" aria-hidden=\"true\"></i> {status}: {}, {} tokens{kept}</li>",
                 counted(messages, "message"),
                 grouped(tokens),
-                status = status.word()
+                status = status.word(),
+                kept = if status == MessageStatus::Pruned { pruned_to.as_str() } else { "" },
             );
         }
         if self.whole.iter().any(|whole| !whole) {

@@ -15,6 +15,7 @@ fn conversation(source: &str, before: u64, after: u64, status: Status) -> Report
         spent: vec![("user".to_owned(), before / 4), ("run".to_owned(), before * 3 / 4)],
         picture: format!("<p>picture of {source}</p>\n"),
         summary: vec![("user, 2 tokens".to_owned(), "So far.".to_owned())],
+        is_cut: true,
         archive: None,
         files: 0,
     };
