@@ -17,7 +17,7 @@ from typing import IO, Any, cast
 
 from tcompact import _program
 
-# Agents with other options share the programs that stay; of more, the one that was used least recently ends.
+# Agents with the same options share a program. Of more programs than these, the one used least recently ends.
 _MOST_PROGRAMS = 8
 
 
