@@ -2,22 +2,26 @@
 
 use crate::digest::{self, Digest};
 use crate::fault::{self, ProgramPart};
+use crate::plan::Rules;
 use crate::summary::acceptance::{self, Refusal};
 use crate::summary::exchange::Reply;
 use crate::transcript::Message;
 
 use crate::compact::message::LEAST_SUMMARY;
 use crate::compact::no_summary::NoSummary;
+use crate::compact::policy::Accept;
 use crate::compact::summarize::Summarization;
 
 /// A summary for which there is no room.
 const LEFT_OUT: &str = "…";
+/// The room of a summary, in tokens, where any size is accepted: a few words have room there under their headings.
+const FEW_WORDS: u64 = 200;
 
 impl Summarization<'_, '_> {
-    /// Returns the embedded summarizer's text. Its message is smaller than the messages that it replaces.
+    /// Returns the embedded summarizer's text.
     ///
     /// # Errors
-    /// It would save too little; not even one character is so small, whatever `--accept` says; or the embedded summarizer has a fault.
+    /// It would save too little; not even one character is small enough; or the embedded summarizer has a fault.
     pub(super) fn extractive(&self, sent: &[&Message<'_>]) -> Result<Reply, NoSummary> {
         match &self.planned.draft {
             Some(draft) => Ok(Reply { text: draft.clone(), ..Reply::default() }),
@@ -39,11 +43,14 @@ impl Summarization<'_, '_> {
         // counted once.
         let around = self.message_tokens("");
         let allowed = self.policy.summary.tokens.max(around + LEAST_SUMMARY);
-        let worthwhile = acceptance::most_worthwhile(self.replaced_tokens());
-        let most = if self.must_save() { worthwhile } else { self.most_tokens() }.min(allowed);
+        let few_words = (around + FEW_WORDS).min(allowed);
+        let most = self.most_embedded(few_words).min(allowed);
         let digest = digest::read(&messages, &indices, prefix);
         let digest = digest.focused_on(self.policy.summary.focus.as_deref().unwrap_or_default());
-        let text = self.write_within(&digest, most, around);
+        let mut text = self.write_within(&digest, most, around);
+        if text.trim_end().is_empty() && self.takes_any() {
+            text = self.write_within(&digest, few_words, around);
+        }
         if self.must_save() && most < allowed {
             let whole = self.write_within(&digest, allowed, around);
             let (summary, replaced) = (self.message_tokens(&whole), self.replaced_tokens());
@@ -60,6 +67,21 @@ impl Summarization<'_, '_> {
             "" => Err(Refusal::Empty.into()),
             text => Ok(Reply { text: text.to_owned(), ..Reply::default() }),
         }
+    }
+
+    /// Returns the most tokens of a summary's message, which is smaller than what it replaces. In presets of systems that
+    /// take any size, few words have all the room that they need.
+    fn most_embedded(&self, few_words: u64) -> u64 {
+        if self.must_save() {
+            return acceptance::most_worthwhile(self.replaced_tokens());
+        }
+        let is_foreign = self.policy.cut.rules != Rules::OWN;
+        self.most_tokens().max(if self.takes_any() && is_foreign { few_words } else { 0 })
+    }
+
+    /// Whether a summary may have any size.
+    fn takes_any(&self) -> bool {
+        self.policy.summary.accept == Accept::Any && self.planned.fit.is_none()
     }
 
     /// Writes a digest whose message has at most `most` tokens. The words around it have `around`.

@@ -7,6 +7,7 @@ mod documents;
 mod earlier_summaries;
 mod exact_tokens;
 mod fences;
+mod few_words;
 mod filling;
 mod fixtures;
 mod frames;
