@@ -121,7 +121,9 @@ fn yaml(text: &str) -> Result<Json, String> {
         with_snippet: false,
     };
     serde_saphyr::from_str_with_options(text, options)
-        .map_err(|error| format!("not YAML that can be read: {}", one_line(&error.to_string())))
+        // What its reader could be told is of no use to the user.
+        .map_err(|error| error.to_string().replace(", set DuplicateKeyPolicy in Options if acceptable", ""))
+        .map_err(|error| format!("not YAML that can be read: {}", one_line(&error)))
 }
 
 /// Returns the settings of a file whose keys are names of flags.

@@ -140,6 +140,7 @@ impl CommandLine {
             file.summary_prompt = None;
             // The rest still determines how tokens are counted. A summarizer that cannot be used does no harm.
             file.values.retain(|given| given.unusable.is_none());
+            file.values.iter_mut().for_each(|given| given.note = None);
         }
         let summary_prompt = file.summary_prompt.take().filter(|_| !is_given("prompt-file"));
         let preset = self.preset(presets, &environment, &file)?;

@@ -20,7 +20,7 @@ fn values(section: &str) -> Vec<String> {
 #[test]
 fn the_documented_configurations() {
     for (name, values) in [
-        ("minimal", &["trigger = tokens:4000", "keep = messages:20", "trim-tokens = 4000"][..]),
+        ("minimal", &["trigger = tokens:4000", "keep = messages:20", "model = extractive", "trim-tokens = 4000"][..]),
         (
             "production",
             &[
@@ -91,9 +91,6 @@ fn values_are_taken_as_leniently_as_there() {
         let layers = Layers::of(&[]).deerflow(&format!("enabled: {on}\ntrigger: {{type: tokens, value: 1}}"));
         assert_eq!(layers.resolve().expect("settings").disabled, None, "{on}");
     }
-    assert!(
-        values("trigger: {type: tokens, value: 1}\nmodel_name: null").iter().all(|line| !line.starts_with("model"))
-    );
 }
 
 #[test]
@@ -179,6 +176,8 @@ fn the_preset_of_a_higher_layer_counts() {
 fn nothing_else_makes_a_file_deerflows() {
     let error = Layers::of(&[]).file("config.yaml", "models: []\n").error();
     assert!(error.starts_with("config.yaml: there is no setting \"models\""), "{error}");
+    let twice = Layers::of(&[]).deerflow("keep: {type: messages, value: 2}\nkeep: {type: tokens, value: 2}").error();
+    assert!(twice.contains("duplicate mapping key: keep at line ") && !twice.contains("Policy"), "{twice}");
     let error = Layers::of(&[]).file("config.yaml", "summarization: yes\n").error();
     assert!(error.starts_with("config.yaml: there is no setting \"summarization\""), "{error}");
 }
@@ -199,4 +198,57 @@ fn a_model_may_be_one_of_the_files_own_list() {
     let literal = file.replace("$TUNE_KEY", "sk-written-out");
     let error = Layers::of(&[]).file("config.yaml", &literal).error();
     assert!(error.contains("keys are not read from files") && !error.contains("sk-written"), "{error}");
+}
+
+/// Returns a file whose section names no model, with a list of models.
+fn of_default(models: &str) -> Layers {
+    let section = "summarization:\n  enabled: true\n  model_name: null\n  trigger: {type: tokens, value: 1}\n";
+    Layers::of(&["-v"]).file("config.yaml", &format!("{models}\n{section}"))
+}
+
+#[test]
+fn no_name_means_the_first_model_of_the_list() {
+    for (entry, values) in [
+        ("use: langchain_openai:ChatOpenAI, model: gpt-4o-mini", &["model = openai:gpt-4o-mini"][..]),
+        (
+            "use: 'langchain_google_genai:ChatGoogleGenerativeAI', model: gemini-2.5-pro, gemini_api_key: $MY_KEY",
+            &["model = google:gemini-2.5-pro", "api-key-env = MY_KEY"],
+        ),
+        (
+            "use: 'deerflow.models.patched_deepseek:PatchedChatDeepSeek', model: kimi-k2.5, api_base: 'https://api.moonshot.cn/v1', api_key: $MY_KEY",
+            &["model = deepseek:kimi-k2.5", "base-url = https://api.moonshot.cn/v1", "api-key-env = MY_KEY"],
+        ),
+        (
+            "use: 'langchain_ollama:ChatOllama', model: 'qwen3:32b', base_url: 'http://localhost:11434'",
+            &["model = ollama:qwen3:32b", "base-url = http://localhost:11434"],
+        ),
+        (
+            "use: 'deerflow.models.vllm_provider:VllmChatModel', model: Qwen/Qwen3-32B, base_url: 'http://localhost:8000/v1'",
+            &["model = openai:Qwen/Qwen3-32B", "base-url = http://localhost:8000/v1"],
+        ),
+        (
+            "use: 'langchain_anthropic:ChatAnthropic', model: claude-haiku-4-5, base_url: 'https://proxy.example/', api_key: $MY_KEY",
+            &["model = anthropic:claude-haiku-4-5", "base-url = https://proxy.example/v1"],
+        ),
+        ("model: deepseek-chat", &["model = deepseek:deepseek-chat"]),
+    ] {
+        let layers = of_default(&format!("models:\n- {{name: first, {entry}}}\n- {{name: other, model: gpt-4o}}"));
+        let (found, notices) = (layers.values(), layers.notices());
+        for value in values {
+            assert!(found.contains(&format!("{value} (from config.yaml)")), "{entry}: {found:?}");
+        }
+        let full = &values[0]["model = ".len()..];
+        let note = format!("config.yaml: there is no model_name, so the first of models summarizes: first ({full})");
+        assert_eq!(notices.iter().filter(|line| **line == note).count(), 1, "{notices:?}");
+    }
+    let none = of_default("models: []").notices();
+    assert!(none.iter().any(|line| line.contains("so the embedded summarizer writes; --model")), "{none:?}");
+    for (models, part) in [
+        ("models:\n- {name: odd, use: 'corp.llm:Chat', model: corp-1}", "(use: corp.llm:Chat, model: corp-1); give"),
+        ("models:\n- {name: odd}", "for \"odd\" (use: none, model: none); give --model PROVIDER:MODEL"),
+        ("models: [3]", "for \"\" (use: none, model: none); give --model PROVIDER:MODEL"),
+    ] {
+        let error = of_default(models).error();
+        assert!(error.starts_with("config.yaml: summarization.model_name is null") && error.contains(part), "{error}");
+    }
 }
