@@ -32,6 +32,7 @@ mod sink;
 mod task;
 #[cfg(test)]
 mod tests;
+mod updates;
 mod workers;
 
 use std::io::{self, IsTerminal};

@@ -256,6 +256,7 @@ impl Task<'_> {
             economy: compaction.economy.filter(|_| !has_failed),
             redacted: compaction.redacted.clone(),
             repaired: None,
+            updated: None,
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             error: compaction.error.clone(),
             saved: summary.as_ref().map_or(0, |summary| summary.saved) + compaction.pruned_tokens(),

@@ -3,6 +3,7 @@
 
 use anyhow::Result;
 
+use crate::compact::Archived;
 use crate::events::{Status, UnchangedReasons};
 use crate::files::input::Input;
 use crate::settings::Action;
@@ -12,18 +13,39 @@ use crate::engine::check;
 use crate::engine::read::{json as json_of, read};
 use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::task::Task;
+use crate::engine::updates::{self, UpdatedInput};
 
 impl Task<'_> {
-    /// Adds to `result` what comes of the input, or of lines of one; with `--repair`, of the repaired input. The rows of
-    /// the conversations before one that fails are added as well.
+    /// Adds to `result` what comes of the input, or of lines of one, once the updates in it are applied. The rows of the
+    /// conversations before one that fails are added as well.
     ///
     /// # Errors
-    /// The input cannot be read or repaired; or a summary failed, and `--on-error` says to fail.
+    /// The input cannot be read, updated or repaired; or a summary failed, and `--on-error` says to fail.
     pub(super) fn add_to(&self, result: &mut TaskResult) -> Result<()> {
+        let updated = updates::apply(self)?;
         if self.settings.action == Action::Check {
-            result.breaches = check::check(self)?;
+            let input = updated.as_ref().map_or(self.input, |updated| &updated.input);
+            result.breaches = check::check(&Task { input, ..*self })?;
             return Ok(());
         }
+        let Some(UpdatedInput { input, archived, done }) = updated else { return self.add_updated(result) };
+        let added = Task { input: &input, repaired: true, ..*self }.add_updated(result);
+        let shows = self.shows_changes();
+        for (conversation, updated) in done {
+            let Some(row) = result.rows.get_mut(conversation) else { continue };
+            row.updated = Some(updated);
+            if shows && row.status == Status::Unchanged {
+                row.status = Status::Compacted;
+            }
+        }
+        added?;
+        self.note_changed(archived, result)?;
+        self.finish(&input, result);
+        Ok(())
+    }
+
+    /// Adds what comes of the input; with `--repair`, of the repaired input.
+    fn add_updated(&self, result: &mut TaskResult) -> Result<()> {
         let Some(how) = self.settings.repair else {
             self.add_unrepaired(result)?;
             self.finish(self.input, result);
@@ -32,8 +54,8 @@ impl Task<'_> {
         let mut whole = self.input.clone();
         let (archived, repaired) = check::repair(self, &mut whole, how)?;
         let is_repaired = whole.bytes() != self.input.bytes();
-        let done = Task { input: &whole, repaired: is_repaired, ..*self }.add_unrepaired(result);
-        let shows_repair = matches!(self.settings.action, Action::Compact | Action::Diff);
+        let done = Task { input: &whole, repaired: self.repaired || is_repaired, ..*self }.add_unrepaired(result);
+        let shows_repair = self.shows_changes();
         for (row, repaired) in result.rows.iter_mut().zip(repaired).filter(|(_, one)| one.violations > 0) {
             row.repaired = Some(repaired);
             if is_repaired && row.status == Status::Unchanged && shows_repair {
@@ -41,13 +63,8 @@ impl Task<'_> {
             }
         }
         done?;
-        let of_compaction = std::mem::replace(&mut result.archived, archived);
-        result.archived.extend(of_compaction);
         if is_repaired {
-            // The repair changed it.
-            self.check_places(true)?;
-            result.totals.unchanged_reasons = UnchangedReasons::default();
-            result.note_compacted(shows_repair);
+            self.note_changed(archived, result)?;
         }
         self.finish(&whole, result);
         if is_repaired && self.settings.action == Action::Diff {
@@ -57,6 +74,21 @@ impl Task<'_> {
             }
             result.content = ResultContent::Text(text);
         }
+        Ok(())
+    }
+
+    /// Whether the run writes or shows changes, so that a repair is one.
+    fn shows_changes(&self) -> bool {
+        matches!(self.settings.action, Action::Compact | Action::Diff)
+    }
+
+    /// Notes in a result that the input was changed before all else. `archived` leads back.
+    fn note_changed(&self, archived: Archived, result: &mut TaskResult) -> Result<()> {
+        let of_compaction = std::mem::replace(&mut result.archived, archived);
+        result.archived.extend(of_compaction);
+        self.check_places(true)?;
+        result.totals.unchanged_reasons = UnchangedReasons::default();
+        result.note_compacted(self.shows_changes());
         Ok(())
     }
 

@@ -19,7 +19,7 @@ use crate::plan::economy::Economy;
 use crate::plan::pairs::Pairs;
 use crate::rewrite::repair::Repair;
 
-pub(crate) use row::{Drawn, Ending, FinishedRow, RepairedBy, ReportRow, Saving, Status};
+pub(crate) use row::{Drawn, Ending, FinishedRow, RepairedBy, ReportRow, Saving, Status, UpdatedBy};
 pub(crate) use totals::{Counted, Largest, PrunedOnly, Totals};
 pub(crate) use unchanged::UnchangedReasons;
 
@@ -33,6 +33,8 @@ pub(crate) enum Event<'e> {
     Disabled(&'e str),
     /// `--check` found a violation of the provider's rules.
     Breach { source: &'e str, breach: &'e Breach },
+    /// The updates in a list of messages are applied, or would be where the run writes nothing.
+    Updated { source: &'e str, updated: UpdatedBy, is_planned: bool },
     /// `--repair` repairs this much of a conversation, or would where the run writes nothing.
     Repaired { source: &'e str, repaired: &'e RepairedBy, how: Repair, is_planned: bool },
     /// `--repair synthesize` removes calls whose results the format cannot hold, or would where the run writes nothing.

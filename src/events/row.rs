@@ -84,6 +84,9 @@ pub(crate) struct ReportRow {
     /// What `--repair` found before all else; only where it found something.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) repaired: Option<RepairedBy>,
+    /// What the `RemoveMessage` entries of the list did before all else; only where it has some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) updated: Option<UpdatedBy>,
     /// Milliseconds from reading the conversation to the end.
     pub(crate) elapsed_ms: u64,
     /// The error.
@@ -164,6 +167,7 @@ impl ReportRow {
             economy: None,
             redacted: None,
             repaired: None,
+            updated: None,
             elapsed_ms: 0,
             error,
             saved: 0,
@@ -232,6 +236,15 @@ pub(crate) struct RepairedBy {
     pub(crate) violations: usize,
     /// The messages of the input; the other numbers are those of the repaired conversation.
     pub(crate) messages: usize,
+}
+
+/// What the updates in a list of messages did to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct UpdatedBy {
+    /// The messages that were removed.
+    pub(crate) removed: usize,
+    /// The messages that others with their ids replaced.
+    pub(crate) replaced: usize,
 }
 
 /// The savings of a conversation: a row of a table.

@@ -88,6 +88,13 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
         Event::Disabled(reason) => (Usual, format!("{reason}; the transcript stays unchanged")),
         // Violations are the output of `--check`.
         Event::Breach { source, breach } => (Quiet, of(source, format!("message {}: {breach}", breach.message))),
+        Event::Updated { source, updated, is_planned } => {
+            let removed = counted(updated.removed as u64, "message");
+            let replaced = counted(updated.replaced as u64, "message");
+            let done = if is_planned { "would remove" } else { "removed" };
+            let and = if updated.replaced > 0 { format!(" and replaced {replaced} by id") } else { String::new() };
+            (Usual, of(source, format!("RemoveMessage {done} {removed}{and}, as LangGraph does")))
+        }
         Event::Repaired { source, repaired, how, is_planned } => {
             let found = counted(repaired.violations as u64, "violation");
             let how = if how == Repair::Drop { "drop" } else { "synthesize" };

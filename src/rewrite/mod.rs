@@ -10,6 +10,7 @@ pub(crate) mod media;
 pub(crate) mod regrown;
 pub(crate) mod repair;
 pub(crate) mod restoring;
+pub(crate) mod state_updates;
 mod style;
 pub(crate) mod thinking;
 

@@ -129,6 +129,11 @@ impl ConversationChange {
         let messages = messages.iter().map(|&index| transcript.messages[index].span()).collect();
         ConversationChange { line: transcript.line, start_of_list, edits, messages }
     }
+
+    /// Creates the change of a list, by its line and where it begins in its source. Its record holds no message.
+    pub(crate) fn of_list(line: Option<usize>, start_of_list: usize, edits: Vec<Edit>) -> Self {
+        ConversationChange { line, start_of_list, edits, messages: Vec::new() }
+    }
 }
 
 /// Returns the number and span of the line that a conversation is on, unless the change breaks the line.

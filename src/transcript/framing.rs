@@ -56,45 +56,62 @@ fn read_values<'a>(
     lines: Option<Lines>,
 ) -> Result<Document<'a>, ReadError> {
     let source = &*json.text;
-    let mut others = json.values();
-    let Some(first) = others.next() else { return Err(ReadError::Empty) };
-    let all = || std::iter::once(first).chain(others.clone());
+    let Some(first) = json.values().next() else { return Err(ReadError::Empty) };
     if lines == Some(Lines::Conversations) {
-        check_lines(source, all())?;
+        check_lines(source, json.values())?;
     }
-    let is_conversation = match lines {
-        Some(lines) => lines == Lines::Messages,
-        None => begins_with_object(all()) && are_messages(all(), from),
-    };
-    if is_conversation {
+    if is_conversation(json, from, lines) {
         return read_lines(json, from);
     }
     if let Some(error) = &json.error {
         return Err(ReadError::Syntax(error.clone()));
     }
-    let mut transcripts = {
-        let one_of_many = lines.is_some() || others.clone().next().is_some();
-        let mut line = LineCounter::default();
-        let mut transcripts = Vec::new();
-        for value in all() {
-            let line = one_of_many.then(|| line.at(source, value.span().start));
-            match List::find(source, value, line) {
-                Err(_) if one_of_many && is_logged_answer(value) => {}
-                Err(error) => return Err(error),
-                Ok(lists) => {
-                    for list in lists {
-                        transcripts.push(list.read(source, from)?);
-                    }
-                }
-            }
-        }
-        transcripts
-    };
+    let mut transcripts = Vec::new();
+    for list in lists_of_values(json, lines) {
+        transcripts.push(list?.read(source, from)?);
+    }
     if transcripts.is_empty() && lines != Some(Lines::Conversations) {
         return Err(no_transcript(source, first, "answers without their requests".to_owned()));
     }
     number_on_lines(&mut transcripts);
     Ok(Document { transcripts, broken_lines: Vec::new() })
+}
+
+/// Whether a text is one conversation, one entry a line.
+fn is_conversation<'a>(json: &'a Source<'a>, from: Option<&'static dyn Format>, lines: Option<Lines>) -> bool {
+    match lines {
+        Some(lines) => lines == Lines::Messages,
+        None => begins_with_object(json.values()) && are_messages(json.values(), from),
+    }
+}
+
+/// Returns the list of each conversation in a text.
+pub(crate) fn lists<'a>(
+    json: &'a Source<'a>,
+    from: Option<&'static dyn Format>,
+    lines: Option<Lines>,
+) -> Vec<Result<List<'a>, ReadError>> {
+    if is_conversation(json, from, lines) {
+        return vec![Ok(List { envelope: None, state: None, values: json.values(), line: None, aside: &[] })];
+    }
+    lists_of_values(json, lines)
+}
+
+/// Returns the lists in the values of a text.
+fn lists_of_values<'a>(json: &'a Source<'a>, lines: Option<Lines>) -> Vec<Result<List<'a>, ReadError>> {
+    let source = &*json.text;
+    let one_of_many = lines.is_some() || json.values().nth(1).is_some();
+    let mut line = LineCounter::default();
+    let mut lists = Vec::new();
+    for value in json.values() {
+        let line = one_of_many.then(|| line.at(source, value.span().start));
+        match List::find(source, value, line) {
+            Err(_) if one_of_many && is_logged_answer(value) => {}
+            Err(error) => lists.push(Err(error)),
+            Ok(found) => lists.extend(found.into_iter().map(Ok)),
+        }
+    }
+    lists
 }
 
 /// Reads a file that is one conversation, one entry a line.

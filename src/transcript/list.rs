@@ -43,7 +43,7 @@ pub(crate) struct List<'a> {
     /// The values of the list: messages, and in session files other entries.
     pub(crate) values: Items<'a>,
     /// The line on which it begins, if the source holds one conversation a line.
-    pub(super) line: Option<usize>,
+    pub(crate) line: Option<usize>,
     /// The spans among the values that are kept aside.
     pub(super) aside: &'a [Range<usize>],
 }

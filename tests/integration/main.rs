@@ -60,6 +60,7 @@ mod server;
 mod side_outputs;
 #[cfg(unix)]
 mod signals;
+mod state_updates;
 mod streams;
 mod synthesized;
 #[cfg(unix)]
