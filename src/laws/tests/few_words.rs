@@ -64,7 +64,7 @@ fn few_words_are_their_own_summary() {
             }
             if processed.compacted {
                 compacted += 1;
-                // With tcompact's own rules, and with a note in its place, the summary is smaller than the words.
+                // Under the own rules of tcompact, and as a note, a summary is smaller than the words where it can be.
                 let tells_all = way.len() > 1 && !way[0].contains("anthropic");
                 for word in words.iter().filter(|_| tells_all) {
                     assert!(processed.text.contains(word), "{word}: {arguments:?} {source}\n{}", processed.text);
@@ -72,5 +72,5 @@ fn few_words_are_their_own_summary() {
             }
         }
     }
-    assert!(compacted > 300, "{compacted} are compacted");
+    assert!(compacted > 200, "{compacted} are compacted");
 }
