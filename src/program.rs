@@ -45,8 +45,13 @@ pub fn run_program() -> ExitCode {
 /// Prints help to standard output, and an error of usage like any other error.
 fn not_understood(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        let print =
-            || if cli::asks_briefly(error) { write!(std::io::stdout(), "{}", cli::BRIEF) } else { error.print() };
+        let print = || match error.kind() {
+            _ if cli::asks_briefly(error) => write!(std::io::stdout(), "{}", cli::BRIEF),
+            clap::error::ErrorKind::DisplayHelp => {
+                write!(anstream::stdout(), "{}", cli::with_introductions(&error.render().ansi().to_string()))
+            }
+            _ => error.print(),
+        };
         return match check_stdout().and_then(|()| print()) {
             Ok(()) => Exit::Success.into(),
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Success.into(),

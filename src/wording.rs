@@ -7,10 +7,17 @@ use std::io;
 #[cfg(feature = "cli")]
 use serde_json::Value;
 
-/// Returns a number and its noun: `1 file`, `2 files`.
+/// Returns a number and its noun: `1 file`, `2 files`. Every number before a noun goes through here.
 pub(crate) fn counted<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     let ending = if number == N::from(1) { "" } else { "s" };
     format!("{number} {noun}{ending}")
+}
+
+/// Returns a number with a comma between thousands, and its noun: `10,655 tokens`.
+#[cfg(feature = "cli")]
+pub(crate) fn grouped_and_counted(number: u64, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{ending}", grouped(number))
 }
 
 /// Returns a number, its noun, and the verb that agrees with them: `1 file is`, `2 files are`.
@@ -75,5 +82,69 @@ pub(crate) fn found(json: &Value) -> String {
         Value::Object(_) => "a table".to_owned(),
         Value::String(text) if text.chars().count() > MOST => "a long text".to_owned(),
         scalar => scalar.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn one_has_no_ending() {
+        for (number, noun, said) in [
+            (0_u64, "message", "0 messages"),
+            (1, "message", "1 message"),
+            (2, "message", "2 messages"),
+            (1, "earlier message", "1 earlier message"),
+            (10_655, "token", "10655 tokens"),
+        ] {
+            assert_eq!(counted(number, noun), said);
+        }
+        assert_eq!(counted(1.0, "second"), "1 second");
+        assert_eq!(counted(0.5, "second"), "0.5 seconds");
+        assert_eq!(counted_and(1u64, "token", ["was", "were"]), "1 token was");
+        assert_eq!(counted_and(2u64, "token", ["was", "were"]), "2 tokens were");
+        assert_eq!(grouped_and_counted(1, "token"), "1 token");
+        assert_eq!(grouped_and_counted(10_655, "token"), "10,655 tokens");
+    }
+
+    /// Words that follow a number in sentences.
+    const NOUNS: &str = "answers|archives|bytes|calls|characters|conversations|days|files|hits|images|items|lines|matches|\
+        messages|minutes|models|records|requests|results|rounds|seconds|secrets|tokens|tools|turns|violations|words";
+
+    /// No sentence has a number before a noun for several, except constants, the texts of other systems, and numbers that
+    /// are never 1.
+    #[test]
+    fn every_number_before_a_noun_is_counted() {
+        const NEVER_ONE: [&str; 5] = [
+            "{carried} of {} lines",
+            "{lines} of {all} lines",
+            "{pos}/{len} files",
+            "{role} calls {tools}",
+            "{:.1} seconds",
+        ];
+        let pattern = format!(r"\{{[^{{}}A-Z]*\}} (?:more |other |earlier |old |new )?(?:{NOUNS})\b");
+        let pattern = crate::pattern::pattern(&pattern);
+        let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+        let mut wrong = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).expect("a folder").flatten() {
+                let path = entry.path();
+                let name = entry.file_name().into_string().expect("UTF-8");
+                if path.is_dir() && !["presets", "laws", "tests"].contains(&name.as_str()) {
+                    folders.push(path);
+                } else if name.ends_with(".rs") && !name.contains("tests") {
+                    let text = fs::read_to_string(&path).expect("a file");
+                    let program = text.split("#[cfg(test)]").next().unwrap_or_default();
+                    let lines = program.lines().filter(|line| pattern.is_match(line));
+                    let lines = lines.filter(|line| !NEVER_ONE.iter().any(|known| line.contains(known)));
+                    wrong.extend(lines.map(|line| format!("{name}: {}", line.trim())));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "use `counted`: {wrong:#?}");
     }
 }

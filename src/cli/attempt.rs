@@ -10,11 +10,10 @@ use crate::plan::size::whole;
 use crate::tokens::models;
 
 /// Values to try for flags without a default and without listed values.
-pub(super) const EXAMPLES: [(&str, &str); 34] = [
+pub(super) const EXAMPLES: [(&str, &str); 33] = [
     ("--prune", "results:5"),
     ("--prune-except", "Read"),
     ("--fit", "tokens:8k"),
-    ("--clear-tool-results", "messages:20"),
     ("--model", "openai:gpt-4o-mini"),
     ("--for", "gpt-4o"),
     ("--preset", "langchain"),
@@ -47,8 +46,9 @@ pub(super) const EXAMPLES: [(&str, &str); 34] = [
     ("--summarizer-cmd", "llm"),
 ];
 /// The flags that a flag needs beside it.
-pub(super) const NEEDED: [(&str, &str); 10] = [
+pub(super) const NEEDED: [(&str, &str); 11] = [
     ("--sort", "--count"),
+    ("--truncate-args", "--preset deepagents"),
     ("--json", "--dry-run"),
     ("--resume", "--output-dir compacted"),
     ("--rounds", "--restore removed.jsonl"),

@@ -7,11 +7,11 @@ the place of what came before, and no tool call is split from its result.
 
 Usage: tcompact [OPTIONS] [PATH]...    (files, directories; none or -: stdin)
 
+      --trigger SIZE[,SIZE…]  when: only when all are reached; repeat for \"or\"
       --keep SIZE             how much of the end stays [default: messages:20]
-      --trigger SIZE[,SIZE…]  compact only when all are reached; repeat for \"or\"
-      --for MODEL             the reader of the result: window, tokenizer
-      --fit SIZE, --prune all largest result; what to remove before a summary
+      --fit SIZE, --prune all how large the result may be; what to remove first
   -m, --model PROVIDER:MODEL  the writer of the summary [default: offline]
+      --for MODEL             the reader of the result: window, tokenizer
   -n, --dry-run [--json]      where it would cut; --count prints the tokens
       --explain, --diff       draw the cut; show what is removed and added
   -o, --output FILE           instead of standard output; -i replaces the files

@@ -93,7 +93,7 @@ fn needless_value(switch: &str, words: &[String]) -> Description {
 fn near_flag(flag: &str) -> Option<String> {
     let word = flag.strip_prefix("--")?;
     let command = command();
-    let longs: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();
+    let longs: Vec<&str> = command.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(Arg::get_long).collect();
     let slips = longs.iter().map(|long| (strsim::damerau_levenshtein(word, long), *long));
     let slip = slips.min().filter(|(slips, _)| *slips <= (word.len() / 4).max(1)).map(|(_, long)| long);
     let begins = |long: &&&str| word.len() > 2 && long.starts_with(word);
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn for_every_flag_there_is_something_to_try() {
         for arg in command().get_arguments() {
-            let Some(long) = arg.get_long() else { continue };
+            let Some(long) = arg.get_long().filter(|_| !arg.is_hide_set()) else { continue };
             let next = attempt(&format!("--{long}"), None, &[]).lines().join("\n");
             assert!(next.contains(&format!("--{long}")), "--{long}: {next}");
         }

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use anstream::adapter::strip_str;
 use clap::error::ErrorKind;
 
 use crate::exit;
@@ -9,22 +10,99 @@ use crate::llm::providers::PROVIDERS;
 use crate::tokens::{COUNTERS, models};
 use crate::transcript::formats::FORMATS;
 
-/// Each line fits a terminal of 80 columns, in the manual page too; a test measures them.
-const EXAMPLES: &str = "\
-Examples:
-  cat chat.json | tcompact --keep messages:20 > short.json
-  tcompact --trigger tokens:8k --trigger messages:50 chat.json > short.json
-  cut=$(tcompact --dry-run --keep tokens:3000 chat.json)
-  tcompact -n --json --for gpt-4o --trigger fraction:0.8 chat.json
-  tcompact -m openai:gpt-4o-mini -o short.json chat.json
-  tcompact -n --cache summaries -m openai:gpt-4o-mini chat.json
-  tcompact -n -v --for gpt-4o -m openai:gpt-4o-mini chat.json
-  tcompact --explain --diff --color always chat.json | less -R
-  tcompact --archive removed.jsonl -o short.json chat.json
-  tcompact --restore removed.jsonl short.json > original.json
-  tcompact --search '(?i)timeout' removed.jsonl
-  tcompact --show 2:17,2:20..25 removed.jsonl
-  tcompact --jobs 16 --resume --output-dir compacted/ logs/";
+/// A group of flags: its heading, what it is for, and a command that works.
+pub(super) struct Group {
+    pub(super) heading: &'static str,
+    pub(super) about: &'static str,
+    pub(super) example: &'static str,
+}
+
+pub(super) const CUT: &str = "Where to cut";
+pub(super) const MODELS: &str = "Who writes, who reads";
+pub(super) const PRUNE: &str = "What goes before a summary";
+pub(super) const OUTPUT: &str = "What is written";
+pub(super) const LOOK: &str = "Look before";
+pub(super) const ARCHIVE: &str = "Archive and look up";
+pub(super) const CHECK: &str = "Check and repair";
+pub(super) const MANY: &str = "Many conversations";
+pub(super) const SETTINGS: &str = "Settings and messages";
+pub(super) const RARE_COUNTS: &str = "Rarely needed: reading and counting";
+pub(super) const RARE_REQUESTS: &str = "Rarely needed: requests";
+pub(super) const RARE_SUMMARY: &str = "Rarely needed: the summary message";
+
+/// Each line fits a terminal of 80 columns, in the manual page too; tests measure them and run the commands.
+pub(super) const GROUPS: [Group; 12] = [
+    Group {
+        heading: CUT,
+        about: "\
+SIZE is messages:20, tokens:8k, fraction:0.8 (of the context window), turns:3.
+--keep also takes none, from:INDEX (that message and all behind it) and
+since:TIME (RFC 3339, or 1d, 6h, 30m before the last message). If the window is
+known, by --for, and none of --trigger, --keep and --fit is given, tcompact
+takes --trigger fraction:0.85 --fit fraction:0.5.",
+        example: "tcompact --trigger tokens:8k --keep messages:10 chat.json > short.json",
+    },
+    Group {
+        heading: MODELS,
+        about: "\
+Without any of these, the summary quotes the conversation, offline. Tables:
+--list providers, --list models, --list secrets.",
+        example: "tcompact -m openai:gpt-4o-mini --for gpt-4o --redact chat.json > short.json",
+    },
+    Group {
+        heading: PRUNE,
+        about: "Removes what goes stale from the messages before the kept part, without a model.",
+        example: "tcompact --prune results:5 --prune reads -m none chat.json > short.json",
+    },
+    Group {
+        heading: OUTPUT,
+        about: "The transcript is written in its own format to standard output, unless you say.",
+        example: "tcompact -o short.json --report report.jsonl --html page.html chat.json",
+    },
+    Group {
+        heading: LOOK,
+        about: "Shows what would happen, or how large a conversation is, and writes nothing.",
+        example: "tcompact --dry-run --explain --keep tokens:3000 chat.json",
+    },
+    Group {
+        heading: ARCHIVE,
+        about: "Keeps what is cut away, searches it, shows it, and puts it back.",
+        example: "tcompact --archive removed.jsonl --keep messages:4 -o short.json chat.json
+tcompact --search '(?i)timeout' removed.jsonl
+tcompact --show 1:2,1:4..6 removed.jsonl
+tcompact --restore removed.jsonl short.json > original.json",
+    },
+    Group {
+        heading: CHECK,
+        about: "Finds what a provider would refuse, such as a call without its result.",
+        example: "tcompact --repair drop --trigger tokens:100m broken.json > repaired.json",
+    },
+    Group {
+        heading: MANY,
+        about: "Several files, folders, or a file with a conversation on each line.",
+        example: "tcompact --jobs 16 --resume --output-dir compacted/ logs/",
+    },
+    Group {
+        heading: SETTINGS,
+        about: "Flags win over TCOMPACT_* variables, these over the file, the file over a preset.",
+        example: "tcompact -v --preset langchain chat.json > short.json",
+    },
+    Group {
+        heading: RARE_COUNTS,
+        about: "For what --for does not know, and for input that tcompact does not recognize.",
+        example: "tcompact --count --counter o200k_base --from openai-chat chat.json",
+    },
+    Group {
+        heading: RARE_REQUESTS,
+        about: "For servers of your own, and for providers with limits.",
+        example: "tcompact -m openai:llama --base-url http://localhost:8080/v1 chat.json",
+    },
+    Group {
+        heading: RARE_SUMMARY,
+        about: "How the summary is put back, and which ones are refused.",
+        example: "tcompact --summary-role system --ledger off chat.json > short.json",
+    },
+];
 
 /// The heading of the exit codes, which only the long help has.
 const CODES: &str = "Exit codes:";
@@ -51,9 +129,76 @@ pub(crate) fn asks_briefly(error: &clap::Error) -> bool {
     error.kind() == ErrorKind::DisplayHelp && !error.render().to_string().contains(CODES)
 }
 
-/// Returns the examples and the exit codes, which follow the flags in the long help.
+/// Returns the long help with the sentence and the example of each group below its heading.
+pub(crate) fn with_introductions(help: &str) -> String {
+    let mut lines = Vec::new();
+    for line in help.lines() {
+        lines.push(line.to_owned());
+        let heading = strip_str(line).to_string();
+        let group = GROUPS.iter().find(|group| heading.strip_suffix(':') == Some(group.heading));
+        if let Some(group) = group {
+            lines.extend(group.about.lines().map(|line| format!("  {line}")));
+            lines.extend(group.example.lines().map(|line| format!("    $ {line}")));
+            lines.push(String::new());
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Returns the exit codes, which follow the flags in the long help.
 pub(super) fn after_help() -> String {
     let codes: Vec<String> =
         exit::MEANINGS.iter().map(|(exit, meaning)| format!("  {:<3}  {meaning}", *exit as u8)).collect();
-    format!("{EXAMPLES}\n\n{CODES}\n{}", codes.join("\n"))
+    format!("{CODES}\n{}", codes.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::command;
+
+    #[test]
+    fn each_group_has_flags_a_sentence_and_a_command_that_is_understood() {
+        let help = command().render_long_help().ansi().to_string();
+        let page = strip_str(&with_introductions(&help)).to_string();
+        for Group { heading, about, example } in GROUPS {
+            assert!(command().get_arguments().any(|arg| arg.get_help_heading() == Some(heading)), "{heading}");
+            assert!(page.contains(&format!("\n{heading}:\n  {}", about.lines().next().expect("a line"))), "{heading}");
+            assert!(about.lines().all(|line| line.len() <= 78), "{about}");
+            for line in example.lines() {
+                // The page indents by four columns and the sign of a prompt.
+                assert!(line.len() <= 74, "{line}");
+                let words = line.split(" > ").next().unwrap_or_default().split(' ').map(|word| word.trim_matches('\''));
+                command().try_get_matches_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
+            }
+            let flags = command().get_arguments().filter(|arg| arg.get_help_heading() == Some(heading)).count();
+            let shown = |arg: &clap::Arg| {
+                arg.get_long().is_some_and(|long| example.contains(&format!("--{long}")))
+                    || arg.get_short().is_some_and(|short| example.contains(&format!(" -{short} ")))
+            };
+            let has_own = command().get_arguments().any(|arg| arg.get_help_heading() == Some(heading) && shown(arg));
+            assert!(flags > 1 && has_own, "{heading}: its example shows none of its flags");
+        }
+        let stray: Vec<_> = command()
+            .get_opts()
+            .filter(|arg| arg.get_help_heading().is_none())
+            .map(|arg| arg.get_id().clone())
+            .collect();
+        assert!(stray.is_empty(), "in no group: {stray:?}");
+    }
+
+    /// The flags that newcomers take for one another stand one behind the other, each in two lines of 80 columns.
+    #[test]
+    fn what_is_easily_confused_stands_side_by_side() {
+        let command = command();
+        let longs: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+        for together in [&["trigger", "keep", "fit"][..], &["model", "for"]] {
+            assert!(longs.windows(together.len()).any(|window| window == together), "{together:?}: {longs:?}");
+            for long in together {
+                let arg = command.get_arguments().find(|arg| arg.get_long() == Some(long)).expect("a flag");
+                let help = arg.get_help().expect("a help").to_string();
+                assert!(help.len() <= 2 * 70, "--{long}: {}: {help}", help.len());
+            }
+        }
+    }
 }

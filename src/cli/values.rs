@@ -109,16 +109,6 @@ pub(super) fn size_in_tokens(text: &str) -> Result<Size, Diagnostic> {
     }
 }
 
-/// Parses `--clear-tool-results`: the size for the rule `results`.
-pub(super) fn results_rule(text: &str) -> Result<Choice, Diagnostic> {
-    const RULE: &str = "results:";
-    let rule = format!("{RULE}{text}");
-    rule.parse::<Choice>().map_err(|diagnostic| match diagnostic.corrected(&rule).as_deref() {
-        Some(corrected) => Diagnostic::new(diagnostic.to_string()).meant(corrected.strip_prefix(RULE)),
-        None => Diagnostic::new(diagnostic.to_string()),
-    })
-}
-
 /// Parses `--search`: a pattern whose `^` and `$` are the ends of a line, as in other programs that search.
 pub(super) fn search_pattern(text: &str) -> Result<Regex, Diagnostic> {
     typed_pattern(text, |builder| builder.multi_line(true).crlf(true))

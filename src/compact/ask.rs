@@ -17,6 +17,7 @@ use crate::compact::event::CompactionEvent;
 use crate::compact::no_summary::NoSummary;
 use crate::compact::policy::{Accept, SummarizerModel};
 use crate::compact::summarize::{Session, Summarization};
+use crate::wording::counted;
 
 /// The smallest part of a history that is sent, in tokens.
 const SMALLEST_PART: u64 = 64;
@@ -184,8 +185,9 @@ impl Summarization<'_, '_> {
         let needed = tokens.div_ceil(THOUSAND) * THOUSAND;
         let failed = NoSummary::from(refusal);
         let message = format!(
-            "{}; a model with a context window of {needed} tokens reads this history at once (tcompact --list models)",
-            failed.message
+            "{}; a model with a context window of {} reads this history at once (tcompact --list models)",
+            failed.message,
+            counted(needed, "token")
         );
         NoSummary { message, ..failed }
     }
@@ -247,7 +249,8 @@ struct HistoryPart {
 
 fn no_room(window: u64) -> NoSummary {
     let message = format!(
-        "a context window of {window} tokens has no room for the history beside the prompt and --summary-tokens; lower that, or name another model"
+        "a context window of {} has no room for the history beside the prompt and --summary-tokens; lower that, or name another model",
+        counted(window, "token")
     );
     NoSummary { exit: Exit::SummarizerFailed, message, kind: None }
 }

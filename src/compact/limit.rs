@@ -5,7 +5,7 @@ use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 use crate::exit::{Exit, Failure};
 use crate::plan::size::Size;
 use crate::tokens::models::Model;
-use crate::wording::readable_source;
+use crate::wording::{counted, readable_source};
 
 /// Why a conversation stays unchanged where its result could not be read.
 pub(super) const LEFT_FOREIGN: &str = "tcompact could not read most of the result; keep more";
@@ -23,9 +23,9 @@ pub(crate) fn limit_name(policy: &CompactionPolicy, limit: u64) -> String {
                 None if is_window_of_model => format!("the window of {}", summary.name),
                 None => format!("--context-window {window}"),
             };
-            format!("the limit of {limit} tokens (half of {of})")
+            format!("the limit of {} (half of {of})", counted(limit, "token"))
         }
-        Some(Size::Fraction(fraction)) => format!("--fit fraction:{fraction} ({limit} tokens)"),
+        Some(Size::Fraction(fraction)) => format!("--fit fraction:{fraction} ({})", counted(limit, "token")),
         _ => format!("--fit tokens:{limit}"),
     }
 }
@@ -90,7 +90,7 @@ impl Unmet {
         ];
         let parts: Vec<String> =
             parts.iter().filter(|(tokens, _)| *tokens > 0).map(|(tokens, what)| format!("{tokens} {what}")).collect();
-        let mut message = format!("{source}: {limit} cannot be met; the least is {least} tokens");
+        let mut message = format!("{source}: {limit} cannot be met; the least is {}", counted(least, "token"));
         // A larger limit keeps more, and can cut there what is history now: the parts are then not those of the least.
         if self.least() <= least {
             message.push_str(&format!(": {}", parts.join(", ")));

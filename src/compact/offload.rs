@@ -10,7 +10,7 @@ use crate::tokens::Tally;
 use crate::transcript::source::Source;
 use crate::transcript::view::list;
 use crate::transcript::{Transcript, framing};
-use crate::wording::readable_source;
+use crate::wording::{counted, readable_source};
 
 use crate::compact::archive::{self, Files, RESULTS, shown};
 use crate::compact::compaction::Edits;
@@ -45,8 +45,9 @@ pub(super) fn fit_results(
     match result_tokens(policy, transcript, &edits, placed) {
         tokens if tokens > budget => {
             let message = format!(
-                "{}: what would be left has {tokens} tokens, more than the {budget} that may be sent to a model with this context window; keep less",
-                readable_source(source)
+                "{}: what would be left has {}, more than the {budget} that may be sent to a model with this context window; keep less",
+                readable_source(source),
+                counted(tokens, "token")
             );
             Err(Failure::new(Exit::SummaryRefused, message).into())
         }

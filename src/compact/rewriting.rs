@@ -8,7 +8,7 @@ use crate::presets::reasoning;
 use crate::rewrite::thinking::{self, Removal};
 use crate::rewrite::{self, Edit, Placed};
 use crate::transcript::Transcript;
-use crate::wording::readable_source;
+use crate::wording::{counted, readable_source};
 
 use crate::compact::compaction::Edits;
 use crate::compact::context::CompactionContext;
@@ -132,7 +132,7 @@ impl CompactionContext<'_> {
             return Ok(());
         }
         let (source, limit) = (readable_source(source), limit_name(self.policy, limit));
-        let message = format!("{source}: the result would have {tokens} tokens, more than {limit}");
+        let message = format!("{source}: the result would have {}, more than {limit}", counted(tokens, "token"));
         Err(Failure::new(Exit::SummaryRefused, message).try_next(larger_fit(tokens)).into())
     }
 }

@@ -26,6 +26,7 @@ use crate::transcript::view::Arena;
 use crate::transcript::{Message, Transcript};
 
 use crate::engine::inputs::Inputs;
+use crate::wording::counted;
 
 /// Draws a conversation and its compaction, by the plan and the counts of the compaction; nothing if it cannot be read
 /// again with its secrets masked.
@@ -152,7 +153,7 @@ fn summary_messages(transcript: &Transcript<'_>, policy: &CompactionPolicy, summ
         Placed::Messages(entries) => {
             let read = |message: &Message<'_>| {
                 let tokens = policy.counter.count(message);
-                (format!("{}, {tokens} tokens", brief::role(message)), brief::text(message))
+                (format!("{}, {}", brief::role(message), counted(tokens, "token")), brief::text(message))
             };
             entries.iter().filter_map(|entry| read_entry(transcript.format, &entry.to_string(), read)).collect()
         }

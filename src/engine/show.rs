@@ -15,7 +15,7 @@ use crate::sanitize::{reveal_line, sanitize_json};
 use crate::settings::{LookupSettings, Volume};
 use crate::summary::inline_data::without_data;
 use crate::tokens::Counter;
-use crate::wording::{grouped, readable_source};
+use crate::wording::{grouped_and_counted, readable_source};
 
 use crate::engine::listeners::notify;
 use crate::engine::lookup::{Contents, Found, Lookup, ReadPart, name, named};
@@ -169,7 +169,7 @@ pub(super) fn drawn(found: &Found, origin: PlaceOrigin, text: &str, tokens: u64)
     if head.len() < text.len() {
         let less = all.saturating_sub([head, tail].map(|text| Counter::DEFAULT.count_text(text)).iter().sum());
         let (place, enough) = (origin.place(found.index), all.next_multiple_of(1000));
-        out += &format!("[{place}] … {} tokens; --limit-tokens {enough} shows them\n", grouped(less));
+        out += &format!("[{place}] … {}; --limit-tokens {enough} shows them\n", grouped_and_counted(less, "token"));
         out += &indented(tail);
     }
     out

@@ -20,7 +20,7 @@ use crate::summary::exchange::SummaryBackend;
 use crate::transcript::Transcript;
 use crate::transcript::framing::Document;
 use crate::transcript::view::Arena;
-use crate::wording::readable_source;
+use crate::wording::{counted, readable_source};
 
 use crate::engine::archive;
 use crate::engine::listeners::notify;
@@ -108,7 +108,7 @@ impl Task<'_> {
         }
         // What was found out while summarizing names its own remedy.
         let advice = if is_of_plan { self.context(&|_, _| ()).advice(planned) } else { None };
-        let has_tokens = || format!("it has {} tokens, and ", planned.tokens(self.policy));
+        let has_tokens = || format!("it has {}, and ", counted(planned.tokens(self.policy), "token"));
         let size = if planned.plan.triggered { String::new() } else { has_tokens() };
         reasons.add(source, &format!("{size}{reason}"), advice);
     }

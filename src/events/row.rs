@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::plan::economy::{Billed, Economy};
-use crate::wording::{counted, grouped, readable_source};
+use crate::wording::{counted, grouped, grouped_and_counted, readable_source};
 
 /// How a conversation or an input ended. A report has one word for several of them.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -131,7 +131,7 @@ impl Ending {
         let masked = if *masked > 0 { format!(", {} masked", counted(*masked, "secret")) } else { String::new() };
         let lost = if *is_lost { LOST } else { "" };
         let source = readable_source(source);
-        format!("{source}: {} → {} tokens, {cut}{masked}{lost}", grouped(*before), grouped(*after))
+        format!("{source}: {} → {}, {cut}{masked}{lost}", grouped(*before), grouped_and_counted(*after, "token"))
     }
 }
 

@@ -154,7 +154,7 @@ impl Totals {
 
     /// Returns the savings and costs for a sentence.
     pub(crate) fn gain(&self) -> String {
-        let mut gain = format!("{} tokens saved", self.saved);
+        let mut gain = format!("{} saved", counted(self.saved, "token"));
         if self.requests > 0 || self.cached > 0 {
             gain.push_str(&format!(", {}", counted(self.requests, "request")));
         }

@@ -76,7 +76,7 @@ fn choose_arguments(choices: &mut Choices<'_>) -> Vec<String> {
         &[],
         &["--redact"],
         &["--redact=all"],
-        &["--truncate-args=7"],
+        &["--prune=arguments:7"],
         &["--ledger=off"],
         &["--summary-prefix=😀"],
         &["--counter=o200k_base", "--summary-tokens=80"],

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::interrupt::{Running, kill_group};
 use crate::llm::chunks::chunks;
+use crate::wording::counted;
 
 /// The longest name of a command in an error message, in characters.
 const NAMED: usize = 80;
@@ -62,7 +63,7 @@ pub(crate) fn run(command: &str, prompt: &str, timeout: Duration) -> Result<Stri
             let end = last_words(&mut stderr);
             return Err(match stopped {
                 Stopped::TooLate => {
-                    format!("`{name}` took longer than --timeout {} seconds{end}", timeout.as_secs_f64())
+                    format!("`{name}` took longer than --timeout {}{end}", counted(timeout.as_secs_f64(), "second"))
                 }
                 Stopped::TooMuch => format!("`{name}` printed more than {MOST_OUTPUT} bytes{end}"),
             });

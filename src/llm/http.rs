@@ -24,6 +24,7 @@ use crate::llm::providers::Endpoint;
 use crate::llm::retry::{FailedAttempt, RetryPolicy};
 use crate::llm::secret::masked;
 use crate::summary::exchange::{Bill, FailureKind, NoAnswer, Reply, Request, shown};
+use crate::wording::counted;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest pause of an answer that has begun. Before that, a model can reason until the timeout.
@@ -260,7 +261,7 @@ impl HttpClient {
                 _ if Instant::now() + SAME_MOMENT >= deadline => return interrupted("it took longer than --timeout"),
                 Ok(Err(error)) => return interrupted(&causes(&error)),
                 Err(RecvTimeoutError::Timeout) => {
-                    return interrupted(&format!("nothing came for {} seconds", self.idle.as_secs_f64()));
+                    return interrupted(&format!("nothing came for {}", counted(self.idle.as_secs_f64(), "second")));
                 }
             }
             if body.len() > LARGEST_ANSWER {

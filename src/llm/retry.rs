@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::llm::adapt::ParameterRefusal;
 use crate::presets::recipe::Persistence;
 use crate::summary::exchange::{FailureKind, NoAnswer};
+use crate::wording::counted;
 
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// `LangChain` first waits one second, and up to one second more.
@@ -65,7 +66,7 @@ impl RetryPolicy {
             };
             if tried >= self.retries || !self.is_worth_retrying(&failed) {
                 let after = match failed.asked.filter(|asked| *asked > LONGEST_ASKED) {
-                    Some(asked) => format!(" (it asks for a pause of {} seconds)", asked.as_secs()),
+                    Some(asked) => format!(" (it asks for a pause of {})", counted(asked.as_secs(), "second")),
                     None if tried > 0 => format!(" (tried {} times)", tried + 1),
                     None => String::new(),
                 };

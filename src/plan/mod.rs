@@ -22,6 +22,7 @@ use crate::transcript::foreign;
 use crate::transcript::formats::SummaryPosition;
 use crate::transcript::order::Turn;
 use crate::transcript::{Message, Note, Retention, Transcript};
+use crate::wording::counted;
 
 pub(crate) use cutoff::{legal_cuts, no_such_place};
 
@@ -216,8 +217,8 @@ impl Plan {
             return self;
         }
         self.nothing(format!(
-            "the history before the cut is too small for a summary to be smaller ({} tokens)",
-            tally.sum(&summarized)
+            "the history before the cut is too small for a summary to be smaller ({})",
+            counted(tally.sum(&summarized), "token")
         ))
     }
 

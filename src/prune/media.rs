@@ -13,6 +13,7 @@ use crate::prune::note::note;
 use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind};
 use crate::prune::scene::{Age, Scene, ToolResult};
 use crate::redact::beginning;
+use crate::wording::counted;
 
 pub(super) const KIND: RuleKind = RuleKind {
     name: "media",
@@ -170,6 +171,6 @@ fn describe(medium: &Medium<'_>) -> (String, Option<OffloadedFile>) {
     };
     let media_type: String = media_type.chars().take(DIGITS * 4).collect();
     let digits = sha256(&bytes)[..DIGITS].to_owned();
-    let what = format!("{media_type}, {} bytes, sha256 {digits},", bytes.len());
+    let what = format!("{media_type}, {}, sha256 {digits},", counted(bytes.len() as u64, "byte"));
     (what, Some(OffloadedFile { name: format!("{digits}.{}", extension(&media_type)), bytes }))
 }

@@ -49,11 +49,6 @@ pub(crate) fn capping(tokens: u64) -> Rule {
     Rule { kind: &cap::KIND, amount: Amount::Length(tokens) }
 }
 
-/// Returns the rule that cuts arguments longer than so many characters.
-pub(crate) fn cutting_arguments(characters: u64) -> Rule {
-    Rule { kind: &arguments::KIND, amount: Amount::Length(characters) }
-}
-
 /// Returns the rules with which `--fit` prunes: where thinking is removed, it can also go from loops of calls that are
 /// still open, where the provider does not require it there. That goes last.
 pub(crate) fn for_fit(rules: &[Rule]) -> Vec<Rule> {

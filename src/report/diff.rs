@@ -15,7 +15,7 @@ use crate::sanitize::{sanitize, sanitize_line};
 use crate::tokens::Tally;
 use crate::transcript::formats::read_entry;
 use crate::transcript::{Message, Transcript};
-use crate::wording::{counted, readable_source};
+use crate::wording::{counted, counted_and, readable_source};
 
 use crate::report::columns::fitted;
 use crate::report::{brief, by_kind};
@@ -230,7 +230,12 @@ impl Diff<'_, '_> {
                 for written in self.written(entries) {
                     read_entry(self.transcript.format, &written, |message| {
                         let tokens = self.tally.counter().count(message);
-                        push(out, ADDED, "+", &format!("[summary] {}, {tokens} tokens", brief::role(message)));
+                        push(
+                            out,
+                            ADDED,
+                            "+",
+                            &format!("[summary] {}, {}", brief::role(message), counted(tokens, "token")),
+                        );
                         whole(&brief::text(message), out);
                     });
                 }
@@ -253,8 +258,10 @@ impl Steps for Diff<'_, '_> {
         let tokens: u64 = self.tally.sum(&removed);
         match removed.len() {
             0 => String::new(),
-            1 => format!(" 1 message goes ({tokens} tokens)"),
-            count => format!(" {count} messages go ({tokens} tokens)"),
+            count => {
+                let messages = counted_and(count as u64, "message", ["goes", "go"]);
+                format!(" {messages} ({})", counted(tokens, "token"))
+            }
         }
     }
 
@@ -281,7 +288,7 @@ impl Steps for Diff<'_, '_> {
 /// Draws a message: its role, its size in tokens and the beginning of its text.
 fn draw_message(index: usize, tokens: u64, message: &Message<'_>, look: MessageStyle, out: &mut String) {
     let mut add = |text: &str| push(out, look.style, look.sign, text);
-    add(&format!("[{index}] {}, {tokens} tokens{}", brief::role(message), look.note));
+    add(&format!("[{index}] {}, {}{}", brief::role(message), counted(tokens, "token"), look.note));
     for call in brief::calls(message, COLUMNS) {
         add(&format!("    {call}"));
     }
@@ -293,7 +300,7 @@ fn draw_message(index: usize, tokens: u64, message: &Message<'_>, look: MessageS
         add(&format!("    {}", fitted(line, COLUMNS)));
     }
     if shown < lines.len() {
-        add(&format!("    … and {} lines more", lines.len() - shown));
+        add(&format!("    … and {} more", counted((lines.len() - shown) as u64, "line")));
     }
     for other in brief::others(message) {
         add(&format!("    {other}"));

@@ -24,7 +24,7 @@ use crate::rewrite::thinking::Removal;
 use crate::sanitize::{sanitize, sanitize_line};
 use crate::settings::Volume;
 use crate::transcript::view::Arena;
-use crate::wording::{counted, counted_and, grouped, readable_source, reason};
+use crate::wording::{counted, counted_and, grouped_and_counted, readable_source, reason};
 
 /// Reports events on standard error, as many as the volume allows.
 #[derive(Debug, Clone, Copy)]
@@ -108,12 +108,13 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             (Usual, of(source, format!("{removed} removed, {why}")))
         }
         Event::PrunedOnly(PrunedOnly { only, conversations, tokens }) => {
-            let what = format!("nothing would be summarized; {} tokens would be pruned", grouped(*tokens));
+            let what =
+                format!("nothing would be summarized; {} would be pruned", grouped_and_counted(*tokens, "token"));
             let several = || format!("of {} {what}", counted(*conversations, "conversation"));
             (Usual, only.as_ref().map_or_else(several, |source| of(source, what.clone())))
         }
         Event::Counted(Counted { conversations, tokens, .. }) => {
-            (Usual, format!("{tokens} tokens in {}", counted(*conversations, "conversation")))
+            (Usual, format!("{} in {}", counted(*tokens, "token"), counted(*conversations, "conversation")))
         }
         Event::StillBroken { source, violations } => {
             let violations = counted(violations as u64, "violation");
@@ -176,9 +177,10 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
         }
         CompactionEvent::AskedAgain(refusal) => (Verbose, format!("{refusal}; asked once more")),
         CompactionEvent::Part { messages, part } => {
+            let messages = counted(messages as u64, "message");
             let (are, themselves) = if part == 1 { ("is", "itself") } else { ("are", "themselves") };
             let text = format!(
-                "the next {part} of {messages} messages {are} summarized by {themselves}, since not all fit the \
+                "the next {part} of {messages} {are} summarized by {themselves}, since not all fit the \
                  summarizer"
             );
             (Verbose, text)
@@ -205,13 +207,13 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
         }
         CompactionEvent::WithoutLedger(fault) => (Quiet, format!("{fault}; the summary has no ledger beside it")),
         CompactionEvent::Summarized { messages, tokens, is_note: true, .. } => {
-            (Usual, format!("a note of {tokens} tokens replaces {}", counted(messages as u64, "message")))
+            (Usual, format!("a note of {} replaces {}", counted(tokens, "token"), counted(messages as u64, "message")))
         }
         CompactionEvent::Summarized { messages, tokens, billed, cached, is_note: false } => {
             let billed = billed.map(counted_by_provider).unwrap_or_default();
             let cached = if cached { "; from the cache" } else { "" };
             let messages = counted(messages as u64, "message");
-            (Verbose, format!("{messages} became a summary of {tokens} tokens{billed}{cached}"))
+            (Verbose, format!("{messages} became a summary of {}{billed}{cached}", counted(tokens, "token")))
         }
         CompactionEvent::Redacted(counts) if counts.is_empty() => return None,
         CompactionEvent::MaskedAll { secrets, places, is_planned } => {
@@ -239,14 +241,16 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
         CompactionEvent::Pruned([]) => return None,
         CompactionEvent::Pruned(savings) => (Verbose, pruned(savings)),
         CompactionEvent::Capped(tokens) => {
-            let text = format!("results in the kept part are cut to {tokens} tokens, since nothing else makes it fit");
+            let tokens = counted(tokens, "token");
+            let text = format!("results in the kept part are cut to {tokens}, since nothing else makes it fit");
             (Usual, text)
         }
         CompactionEvent::TooLarge { tokens, window } => {
-            (Usual, format!("the result has {tokens} tokens and does not fit the context window of {window}"))
+            let tokens = counted(tokens, "token");
+            (Usual, format!("the result has {tokens} and does not fit the context window of {window}"))
         }
         CompactionEvent::OverLimit { tokens, limit } => {
-            (Quiet, format!("the transcript still has {tokens} tokens, more than {limit}"))
+            (Quiet, format!("the transcript still has {}, more than {limit}", counted(tokens, "token")))
         }
         CompactionEvent::Economy(economy) => (Verbose, economy.sentence(false, reader)),
         CompactionEvent::Thinking(_) => return None,
@@ -280,14 +284,14 @@ fn not_summarized(arguments: bool, results: bool) -> Option<String> {
 fn pruned(savings: &[RuleSavings]) -> String {
     let rule = |one: &RuleSavings| {
         let messages = counted(one.messages as u64, "message");
-        format!("{} in {messages}, {} tokens", one.rule, one.tokens)
+        format!("{} in {messages}, {}", one.rule, counted(one.tokens, "token"))
     };
     format!("pruned: {}", savings.iter().map(rule).collect::<Vec<_>>().join("; "))
 }
 
 fn counted_by_provider(billed: Billed) -> String {
     let cost = billed.cost_usd.map(|cost| format!(", ${cost:.6}")).unwrap_or_default();
-    format!("; the provider counts {} tokens in and {} out{cost}", billed.input_tokens, billed.output_tokens)
+    format!("; the provider counts {} in and {} out{cost}", counted(billed.input_tokens, "token"), billed.output_tokens)
 }
 
 /// Describes a plan.
@@ -295,11 +299,11 @@ fn planned(source: &str, planned: &Planned<'_>, policy: &CompactionPolicy) -> St
     let plan = &planned.plan;
     let dry_run = DryRun::new(source, planned, policy);
     let size = format!(
-        "{}: {}, {} messages, {} tokens ({})",
+        "{}: {}, {}, {} ({})",
         readable_source(source),
         dry_run.format,
-        dry_run.messages,
-        dry_run.tokens,
+        counted(dry_run.messages as u64, "message"),
+        counted(dry_run.tokens, "token"),
         dry_run.counter
     );
     let fired = dry_run.fired.map(|fired| format!("; {fired} was reached")).unwrap_or_default();
@@ -307,16 +311,17 @@ fn planned(source: &str, planned: &Planned<'_>, policy: &CompactionPolicy) -> St
         Some(reason) => format!("unchanged: {reason}"),
         None if plan.cutoff == 0 => {
             let (kept, middle, keep) = (planned.kept_from, dry_run.middle.tokens, dry_run.keep.tokens);
-            format!("no cut; pruned before {kept}, {middle} tokens are left there and {keep} stay")
+            let middle = counted_and(middle, "token", ["is", "are"]);
+            format!("no cut; pruned before {kept}, {middle} left there and {keep} stay")
         }
         None => {
             let moved = plan.moved_because.as_ref().map(|why| format!(" instead of {}, since {why}", plan.wanted));
             let pinned = if plan.pinned.is_empty() { String::new() } else { format!(", {} pinned", plan.pinned.len()) };
             format!(
-                "cut at {}{}: {} tokens are replaced, {} kept{pinned}",
+                "cut at {}{}: {} replaced, {} kept{pinned}",
                 plan.cutoff,
                 moved.unwrap_or_default(),
-                dry_run.summarize.tokens,
+                counted_and(dry_run.summarize.tokens, "token", ["is", "are"]),
                 dry_run.keep.tokens
             )
         }

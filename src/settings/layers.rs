@@ -3,14 +3,14 @@
 //! A layer is a list of flags with their values. The values that no higher layer overrides are put in front of the
 //! command line, and clap parses all of it again. So there is one place that gives values their meaning.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use anyhow::Result;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 
-use crate::cli::{self, CliArguments};
+use crate::cli::{self, CliArguments, NO_SUFFIX};
 use crate::compact::{Emit, is_no_model};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::exit::Failure;
@@ -290,7 +290,9 @@ fn origins_of(keys: &SettingKeys, given: &[SettingValue], matches: &ArgMatches) 
         let switch = kind(arg) == FlagKind::Switch;
         let texts = || {
             let raw = matches.get_raw(id).into_iter().flatten();
-            raw.map(|text| shown(&text.to_string_lossy())).collect::<Vec<_>>().join(" ")
+            // A flag alone reads as a file would give it.
+            let text = |text: &OsStr| if text == NO_SUFFIX { "true".into() } else { shown(&text.to_string_lossy()) };
+            raw.map(text).collect::<Vec<_>>().join(" ")
         };
         match (given.iter().find(|given| given.flag == name), matches.value_source(id)) {
             (Some(given), _) => lines.push(given.line()),

@@ -7,6 +7,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::exit::Failure;
 use crate::llm::providers::{self, Provider};
 use crate::tokens::models::{self, Model};
+use crate::tokens::near::{near, served};
 use crate::transcript::formats::{self, FORMATS, Format};
 
 /// Returns the format that `--from` names; nothing for `auto`.
@@ -54,13 +55,16 @@ pub(super) fn find_model(flag: &'static str, name: &str) -> Result<NamedModel> {
     if let Some((provider, model)) = named.and_then(|(provider, model)| Some((providers::by_name(provider)?, model))) {
         return Ok(NamedModel::Unlisted(provider, model.to_owned()));
     }
-    let near = models::near(name);
+    // Who reads the result must be known; who writes the summary need only be reachable.
+    let mut names: Vec<String> = served(name).into_iter().filter(|_| flag == "model").collect();
+    let meant = names.first().cloned().or_else(|| meant(name, near(name)));
+    names.extend(near(name));
     let mut why = "no such model is known".to_owned();
-    if !near.is_empty() {
-        why.push_str(&format!("; near names are {}", near.join(", ")));
+    if !names.is_empty() {
+        why.push_str(&format!("; near names are {}", names.join(", ")));
     }
     why.push_str("; PROVIDER:MODEL names any other");
-    Err(wrong_name(flag, name, &Diagnostic::new(why).meant(meant(name, near)), "models").into())
+    Err(wrong_name(flag, name, &Diagnostic::new(why).meant(meant), "models").into())
 }
 
 /// Returns the name of a model in the table, which has a provider with two APIs once.
@@ -70,7 +74,10 @@ pub(super) fn in_table(name: &str) -> String {
 
 /// Returns the note that a model is not in the table, and its context window is not given.
 pub(super) fn unlisted(name: &str) -> String {
-    let near = meant(name, models::near(name)).map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
+    // The table has no models of Ollama.
+    let is_local = name.starts_with("ollama:");
+    let near = served(name).or_else(|| meant(name, near(name))).filter(|_| !is_local);
+    let near = near.map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
     format!(
         "{name} is not in the table of models{near}: its context window and prices are unknown; --context-window N gives the window"
     )

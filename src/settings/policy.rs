@@ -14,7 +14,7 @@ use crate::plan::size::Size;
 use crate::plan::{self, CutPolicy};
 use crate::presets::recipe::{Recipe, Trim};
 use crate::presets::{self, Preset, SystemHabits};
-use crate::prune::{Choice, chosen, cutting_arguments};
+use crate::prune::{Choice, chosen};
 use crate::rewrite::arguments::Truncation;
 use crate::summary::prompt::Template;
 use crate::tokens::Counter;
@@ -37,6 +37,7 @@ pub(super) fn policy(
     let models = Models::new(arguments, preset)?;
     let context_window = arguments.context_window.or(models.known.map(|model| model.context_window));
     let is_chosen = |flag: &str| given.iter().any(|given| given == flag);
+    refuse_replaced(arguments, preset)?;
     let mut triggers: Vec<Vec<Size>> = arguments.triggers.iter().map(|clause| clause.0.clone()).collect();
     let mut fit = arguments.fit;
     // A known window gives the defaults.
@@ -187,19 +188,30 @@ fn pruning(
     context_window: Option<u64>,
 ) -> Result<Pruning> {
     let mut choices = arguments.prune.clone();
-    let are_given = !choices.is_empty() || arguments.clear_tool_results.is_some();
-    if !are_given && fit.is_some() {
+    if choices.is_empty() && fit.is_some() {
         choices.push(Choice::All);
     }
-    choices.extend(arguments.clear_tool_results);
-    // DeepAgents cuts arguments by its own rules.
-    let longest = arguments.truncate_args.filter(|_| !preset.habits.files);
-    choices.extend(longest.map(cutting_arguments).map(Choice::One));
     let rules = chosen(&choices);
     match rules.iter().find(|rule| rule.needs_window() && context_window.is_none()) {
         Some(rule) => Err(unknown_window("prune", &rule.to_string())),
         None => Ok(Pruning { rules, except: arguments.prune_except.clone() }),
     }
+}
+
+/// Refuses the flags that rules of `--prune` have replaced. `DeepAgents` cuts arguments by its own rules.
+fn refuse_replaced(arguments: &CliArguments, preset: &Preset) -> Result<()> {
+    let longest = arguments.truncate_args.filter(|_| !preset.habits.files).map(|longest| longest.to_string());
+    let replaced = [
+        ("clear-tool-results", arguments.clear_tool_results.clone(), "results"),
+        ("truncate-args", longest, "arguments"),
+    ];
+    let Some((flag, value, rule)) = replaced.into_iter().find_map(|(flag, value, rule)| Some((flag, value?, rule)))
+    else {
+        return Ok(());
+    };
+    let rule = format!("{rule}:{value}");
+    let failure = Failure::usage(format!("--{flag} {value}: this flag was replaced; use --prune {rule}")).about(flag);
+    Err(failure.try_next(Advice::command(["--prune", &rule])).into())
 }
 
 /// Returns when `DeepAgents` cuts the arguments of tools. It has its own sizes for that, and cuts those of two tools

@@ -24,6 +24,7 @@ use crate::settings::value::SettingValue;
 use crate::summary::exchange::THOUGHTS;
 use crate::tokens::Counter;
 use crate::tokens::models::{self, Model};
+use crate::tokens::near::served;
 use crate::wording::reason;
 
 pub(super) fn summarizer(
@@ -142,7 +143,7 @@ fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
         wrong_name("model", name, &Diagnostic::new(what), "models").into()
     };
     let Some((provider, model)) = name.split_once(':') else {
-        if let Some(known) = providers::by_name(name) {
+        if let Some(known) = providers::by_name(name).filter(|_| served(name).is_none()) {
             return Err(nameless(known.name));
         }
         if let Some(meant) = nearest(name, [EXTRACTIVE, NOBODY]) {
@@ -161,7 +162,10 @@ fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
             let diagnostic = Diagnostic::new(format!(
                 "there is no provider {provider}; there are {list}; openai: with --base-url works with every compatible server"
             ));
-            Err(wrong(diagnostic.at(0..provider.len()).meant(nearest(provider, names))))
+            Err(wrong(match served(name) {
+                Some(served) => diagnostic.meant(Some(served)),
+                None => diagnostic.at(0..provider.len()).meant(nearest(provider, names)),
+            }))
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::summary::exchange::{Reply, Stop, Usage};
 use crate::summary::machine_answer::{self, MachineAnswer};
 use crate::summary::prompt::words;
 use crate::tokens::Counter;
-use crate::wording::one_line;
+use crate::wording::{counted, counted_and, one_line};
 
 /// The reason why a summary is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,10 +72,15 @@ impl fmt::Display for Refusal {
                     (0, false) => {
                         write!(out, " before it began; raise --summary-tokens or name another model with --model")
                     }
-                    (_, true) => write!(out, ", of which {thoughts} tokens were thoughts; raise --summary-tokens"),
+                    (_, true) => write!(
+                        out,
+                        ", of which {} thoughts; raise --summary-tokens",
+                        counted_and(*thoughts, "token", ["was", "were"])
+                    ),
                     (_, false) => write!(
                         out,
-                        " before it began: {thoughts} tokens were thoughts; raise --summary-tokens or name another model with --model"
+                        " before it began: {} thoughts; raise --summary-tokens or name another model with --model",
+                        counted_and(*thoughts, "token", ["was", "were"])
                     ),
                 }
             }
@@ -93,15 +98,18 @@ impl fmt::Display for Refusal {
             }
             Refusal::NotSmaller { summary, replaced } => write!(
                 out,
-                "the summary is no smaller than what it replaces ({summary} tokens for {replaced}); lower --summary-tokens or keep more"
+                "the summary is no smaller than what it replaces ({} for {replaced}); lower --summary-tokens or keep more",
+                counted(*summary, "token")
             ),
             Refusal::SavesTooLittle { summary, replaced } => write!(
                 out,
-                "too little would be saved ({summary} tokens for {replaced}, and a tenth is the least); lower --summary-tokens or keep less"
+                "too little would be saved ({} for {replaced}, and a tenth is the least); lower --summary-tokens or keep less",
+                counted(*summary, "token")
             ),
             Refusal::TooLong { summary, room } => write!(
                 out,
-                "the summary is longer than --fit leaves room for ({summary} tokens, and {room} are left); lower --summary-tokens or raise --fit"
+                "the summary is longer than --fit leaves room for ({}, and {room} are left); lower --summary-tokens or raise --fit",
+                counted(*summary, "token")
             ),
         }
     }
@@ -120,7 +128,7 @@ impl Refusal {
     /// Returns the note to a summarizer whose summary of at most `limit` tokens was rejected, and the tokens that the
     /// next request needs for thoughts. Thoughts are not part of a summary, so the tokens they took are added.
     pub(crate) fn correction(&self, limit: u64) -> (String, u64) {
-        let shorter = |tokens: u64| format!("Write what was asked for in at most {} words.", words(tokens));
+        let shorter = |tokens: u64| format!("Write what was asked for in at most {}.", counted(words(tokens), "word"));
         let (wrong, right) = match *self {
             Refusal::Empty => ("was empty", "Write what was asked for.".to_owned()),
             Refusal::CutOff { begun: true, .. } => (TOO_LONG, shorter(limit / 5 * 3)),

@@ -11,6 +11,7 @@ use crate::summary::inline_data::without_data;
 use crate::summary::plain;
 use crate::summary::trim::truncate_middle;
 use crate::transcript::fence::{opened, without_tags};
+use crate::wording::counted;
 
 /// Writes messages as one element each, and escapes what could close an element early.
 pub(crate) fn write<'m, 'a: 'm>(messages: impl IntoIterator<Item = &'m Message<'a>>) -> String {
@@ -240,7 +241,7 @@ impl<'m, 'a> HistoryWriter<'m, 'a> {
 /// Returns the placeholder of a part without text: its type and size, never its bytes.
 fn placeholder(part: Json<'_>) -> String {
     let kind = part.get_text("type").map_or(Cow::Borrowed("data"), |kind| kind.decode());
-    format!("[{kind}, {} bytes]", part.raw().len())
+    format!("[{kind}, {}]", counted(part.raw().len() as u64, "byte"))
 }
 
 fn arguments_text<'a>(arguments: &Arguments<'a>) -> Cow<'a, str> {

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::pattern::pattern;
+use crate::wording::counted;
 
 /// Matches candidates: the data of a data URL, a long run, or a run wrapped into lines.
 static RUNS: LazyLock<Regex> = LazyLock::new(|| {
@@ -31,7 +32,7 @@ pub(crate) fn without_data(text: &str) -> Cow<'_, str> {
             let kind = captures.name("kind").map(|kind| kind.as_str());
             let run = captures.name("url").unwrap_or(whole).as_str();
             let bytes = data_size(run).or(kind.map(|_| run.len() * 3 / 4))?;
-            Some((whole.range(), format!("[{}, {bytes} bytes]", kind.unwrap_or("data"))))
+            Some((whole.range(), format!("[{}, {}]", kind.unwrap_or("data"), counted(bytes as u64, "byte"))))
         })
         .collect();
     if found.is_empty() {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::redact::{cut_before, cut_behind};
 use crate::tokens::{Counter, Tally};
+use crate::wording::counted;
 
 /// Returns the last of `indices` whose messages have at most `limit` tokens together; none if even the last has more.
 pub(crate) fn last_within<'i>(indices: &'i [usize], tally: &Tally<'_, '_>, limit: u64) -> &'i [usize] {
@@ -35,8 +36,8 @@ pub(crate) fn truncate_middle(text: &str, max_chars: usize) -> Cow<'_, str> {
     let at = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
     let head = cut_before(text, at(max_chars.div_ceil(2)));
     let tail = cut_behind(text, at(count - max_chars / 2));
-    let left_out = text[head..tail].chars().count();
-    Cow::Owned(format!("{}[… {left_out} characters …]{}", &text[..head], &text[tail..]))
+    let left_out = counted(text[head..tail].chars().count() as u64, "character");
+    Cow::Owned(format!("{}[… {left_out} …]{}", &text[..head], &text[tail..]))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub(crate) mod bpe;
 mod categories;
 mod counter;
 pub(crate) mod models;
+pub(crate) mod near;
 pub(crate) mod python;
 pub(crate) mod reasoning;
 pub(crate) mod scaling;

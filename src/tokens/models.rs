@@ -6,9 +6,6 @@
 //! are those of the standard tier, and the lowest where a price depends on the length of the request or the time of
 //! day.
 
-use std::cmp::Reverse;
-use std::collections::HashSet;
-
 use crate::tokens::bpe::Encoding;
 use crate::tokens::counter::Counter;
 
@@ -129,74 +126,10 @@ fn has_name(line: &str, name: &str) -> bool {
 }
 
 /// Whether a provider made the model that it serves.
-fn is_maker(provider: &str, name: &str) -> bool {
+pub(super) fn is_maker(provider: &str, name: &str) -> bool {
     const RESELLERS: [&str; 3] = ["groq", "openrouter", "together"];
     let is_resold = provider == "google" && name.starts_with("claude");
     !is_resold && !RESELLERS.contains(&provider)
-}
-
-/// Returns names of models that an unknown name may mean, the most probable first: those of the same kind, the newest
-/// first, or else those with similar letters. [`find`] accepts each of them.
-pub(crate) fn near(name: &str) -> Vec<String> {
-    const SHOWN: usize = 5;
-    let last = |name: &str| name.rsplit([':', '/']).next().unwrap_or_default().to_ascii_lowercase();
-    let wanted = last(name);
-    let mut found: Vec<(Model, String)> = all().map(|model| (model, last(model.name))).collect();
-    let kind = NameParts::of(&wanted);
-    // A letter or two can be part of anything.
-    let is_telling = kind.words.iter().any(|word| word.len() > 2);
-    let is_of_kind = |name: &str| {
-        let words = NameParts::of(name).words;
-        is_telling && kind.words.iter().all(|word| words.contains(word))
-    };
-    let is_resold = |model: &Model| !is_maker(model.provider, model.name);
-    if found.iter().any(|(_, name)| is_of_kind(name)) {
-        found.retain(|(_, name)| is_of_kind(name));
-        found.sort_by_cached_key(|(model, name)| {
-            let parts = NameParts::of(name);
-            let is_other = parts.version != kind.version || kind.version.is_empty();
-            (is_resold(model), is_other, Reverse(parts.version), parts.words.len(), name.len(), model.name)
-        });
-    } else {
-        const LEAST: f64 = 0.8;
-        let similarity = |name: &str| strsim::jaro_winkler(&wanted, name);
-        found.retain(|(_, name)| similarity(name) >= LEAST);
-        found.sort_by(|(a, name_a), (b, name_b)| {
-            let by_similarity = similarity(name_b).total_cmp(&similarity(name_a));
-            by_similarity.then_with(|| (is_resold(a), a.name).cmp(&(is_resold(b), b.name)))
-        });
-    }
-    // A model at its maker needs no reseller beside it.
-    let mut known = HashSet::new();
-    found.retain(|(_, name)| known.insert(name.clone()));
-    let full = |model: Model| {
-        if is_resold(&model) { format!("{}:{}", model.provider, model.name) } else { model.name.to_owned() }
-    };
-    found.into_iter().take(SHOWN).map(|(model, _)| full(model)).collect()
-}
-
-/// What the name of a model says: `claude-opus-4-5-20251101` is an Opus of Claude, of version 4.5.
-struct NameParts<'n> {
-    words: Vec<&'n str>,
-    version: Vec<u8>,
-}
-
-impl<'n> NameParts<'n> {
-    fn of(name: &'n str) -> Self {
-        let (mut words, mut version, mut is_dated) = (Vec::new(), Vec::new(), false);
-        for part in name.split(|c: char| !c.is_ascii_alphanumeric()) {
-            let digits = part.trim_start_matches(|c: char| c.is_ascii_alphabetic());
-            let (word, digits) = part.split_at(part.len() - digits.len());
-            if !word.is_empty() {
-                words.push(word);
-            }
-            // A date ends the version. Letters behind a number make it a size, as in `70b`.
-            is_dated |= digits.len() > 2 || digits.starts_with('0');
-            let is_version = !is_dated && version.len() < 2;
-            version.extend(digits.parse::<u8>().ok().filter(|_| is_version));
-        }
-        NameParts { words, version }
-    }
 }
 
 #[cfg(test)]
@@ -243,33 +176,5 @@ mod tests {
         // It forwards to other models, at their prices.
         assert_eq!(find("openrouter:openrouter/auto").expect("known").input_price, None);
         assert!(all().all(|model| model.input_price.is_none_or(|price| price >= 0.0)));
-    }
-
-    #[test]
-    fn the_newest_of_a_kind_comes_first() {
-        for (name, first) in [
-            ("claude", "claude-opus-5-5"),
-            ("opus", "claude-opus-5-5"),
-            ("claude-sonnet", "claude-sonnet-5-5"),
-            ("claude-sonnet-4.5", "claude-sonnet-4-5"),
-            ("claude-3.5-sonnet", "claude-3-5-sonnet"),
-            ("gpt", "gpt-6.1-sol"),
-            ("gpt-5.9", "gpt-6.1-sol"),
-            ("openai:gpt-5.9-mini", "gpt-5.4-mini"),
-            ("deepseek-v4", "deepseek-v4-pro"),
-            ("GPT-5.2", "gpt-5.2"),
-        ] {
-            assert_eq!(near(name)[0], first, "{name}: {:?}", near(name));
-        }
-    }
-
-    #[test]
-    fn unknown_names_get_near_ones() {
-        assert_eq!(find("gpt-4o-mni"), None);
-        let near_it = near("gpt-4o-mni");
-        assert!(near_it.contains(&"gpt-4o-mini".to_owned()), "{near_it:?}");
-        assert!(near("zzz").is_empty());
-        assert_eq!(near("llama-3.3-70b-versatile")[0], "groq:llama-3.3-70b-versatile");
-        assert!(all().step_by(20).all(|model| near(model.name).iter().all(|name| find(name).is_some())));
     }
 }

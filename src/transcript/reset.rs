@@ -53,7 +53,7 @@ impl ResetCounts {
         let tied = match self.parents {
             0 => None,
             1 => Some("tied 1 line to the one before it".to_owned()),
-            parents => Some(format!("tied {parents} lines to those before them")),
+            parents => Some(format!("tied {} to those before them", counted(parents as u64, "line"))),
         };
         let done: Vec<String> = set.into_iter().chain(tied).collect();
         format!("tcompact {}, as {agent} does after a compaction", done.join(" and "))

@@ -62,7 +62,14 @@ tcompact -m claude chat.json
 tcompact -m anthropic:claude-opus-4.9 chat.json
 tcompact --for my-own-model chat.json
 tcompact --for llama-3.3-70b-versatile chat.json
+tcompact --for gpt-9 chat.json
 tcompact -m gpt-4o-mni chat.json
+tcompact -m qwen3 chat.json
+tcompact -m llama-3.3-70b chat.json
+tcompact -m mistral chat.json
+tcompact -m deepseek-r1:14b chat.json
+tcompact -m meta-llama/Llama-3 chat.json
+tcompact -m nobody/nothing:free chat.json
 tcompact --from openai-cat chat.json
 tcompact --context-window 0 chat.json
 tcompact --overhead-tokens -5 chat.json
@@ -76,6 +83,8 @@ tcompact --kep 4k chat.json
 tcompact --outpt new.json chat.json
 tcompact --confg keep.toml chat.json
 tcompact --base-ur http://127.0.0.1:1/v1 -m openai:m chat.json
+tcompact --clear-tool-results tokens:5k chat.json
+tcompact --truncate-args 50 chat.json
 tcompact --force chat.json
 tcompact --no-color chat.json
 tcompact --api-key-env sk-abc -m openai:m chat.json

@@ -372,7 +372,7 @@ fn arguments_are_cut_before_the_cut_and_nowhere_else() {
         result(2)
     );
     let arguments =
-        ["-q", "--truncate-args", "50", "--keep", "messages:2", "--accept", "any", "--summarizer-cmd", "cat"];
+        ["-q", "--prune", "arguments:50", "--keep", "messages:2", "--accept", "any", "--summarizer-cmd", "cat"];
     let run = piped(&arguments, &source);
     assert!(run.stdout.contains("xxxxxxxxxxxxxxxxxxxx...(argument truncated)"), "in what is summarized: {run:?}");
     assert!(
@@ -381,8 +381,8 @@ fn arguments_are_cut_before_the_cut_and_nowhere_else() {
     );
     let failing = [
         "-q",
-        "--truncate-args",
-        "50",
+        "--prune",
+        "arguments:50",
         "--keep",
         "messages:2",
         "--summarizer-cmd",
@@ -391,7 +391,7 @@ fn arguments_are_cut_before_the_cut_and_nowhere_else() {
         "passthrough",
     ];
     assert_eq!(piped(&failing, &source).stdout, source, "the input, unchanged");
-    assert_eq!(piped(&["-q", "--truncate-args", "50", "--keep", "messages:9"], &source).stdout, source);
+    assert_eq!(piped(&["-q", "--prune", "arguments:50", "--keep", "messages:9"], &source).stdout, source);
 }
 
 #[test]

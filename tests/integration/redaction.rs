@@ -112,7 +112,7 @@ fn no_output_for_people_shows_a_secret() {
     let (cache, out) = (path(folder.path(), "cache"), path(folder.path(), "out.json"));
     for arguments in [
         &["--diff"][..],
-        &["--diff", "--truncate-args", "10"],
+        &["--diff", "--prune", "arguments:10"],
         &["--diff", "--color", "always"],
         &["--explain", "-o", &out],
         &["-n", "--explain"],
@@ -151,7 +151,7 @@ fn every_format_is_summarized_as_if_the_placeholder_had_stood_there() {
             let shortened = |secret: &str, more: &[&str]| {
                 fs::write(&copy, text.replace(" the ", &format!(" the {secret} "))).expect("written");
                 let arguments = ["-q", "--keep", "messages:2", "--accept", "any", "--summarizer-cmd", "cat"];
-                let run = with(&[&arguments[..], &["--truncate-args", "60"], more, &[&copy]].concat());
+                let run = with(&[&arguments[..], &["--prune", "arguments:60"], more, &[&copy]].concat());
                 assert_eq!(run.code, 0, "{name}: {run:?}");
                 // Summary ids derive from the replaced messages, and sizes are those of the original.
                 made.replace_all(&run.stdout, "…").into_owned()
@@ -176,8 +176,8 @@ fn a_cut_leaves_no_part_of_a_secret_in_any_output() {
         &["--prune", "cap:40", "--summarizer-cmd", "cat"],
         &["--prune", "cap:60", "-m", "none"],
         &["--prune", "results:0", "--summarizer-cmd", "cat"],
-        &["--truncate-args", "60", "--summarizer-cmd", "cat"],
-        &["--truncate-args", "60", "-m", "none", "--diff"],
+        &["--prune", "arguments:60", "--summarizer-cmd", "cat"],
+        &["--prune", "arguments:60", "-m", "none", "--diff"],
         &["--prune", "all", "--prune", "cap:40", "--emit", "summary"],
         &["--fit", "tokens:300"],
         &["--trim-tokens", "60", "--summarizer-cmd", "cat"],

@@ -100,7 +100,7 @@ fn what_a_compaction_saves_and_costs_is_told_before_and_after() {
     let keys = ["saved_usd_per_turn", "cost_usd", "pays_after_turns", "prices", "cache"];
     assert!(keys.iter().all(|key| unknown["economy"][key].is_null()), "{unknown}");
     // Cut arguments count as savings too.
-    run(&["--truncate-args", "50", "--report", &file]);
+    run(&["--prune", "arguments:50", "--report", &file]);
     let report = reported(&file).pop().expect("a report");
     let less = report["tokens"].as_u64().zip(report["tokens_after"].as_u64()).map(|(before, after)| before - after);
     assert_eq!(report["economy"]["saved_tokens_per_turn"].as_u64(), less);

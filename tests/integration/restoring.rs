@@ -44,11 +44,11 @@ fn every_fixture_comes_back_to_the_byte() {
         &["--keep", "messages:1"],
         &["--keep", "turns:1", "--accept", "any"],
         &["--keep", "tokens:60", "--pin", "none"],
-        &["--keep", "messages:2", "--pin", "first:2", "--truncate-args", "10"],
+        &["--keep", "messages:2", "--pin", "first:2", "--prune", "arguments:10"],
         &["--keep", "messages:2", "--pin", "match:e", "--accept", "any", "--summarizer-cmd", "echo é"],
         &["--keep", "messages:2", "--repair", "synthesize"],
         &["--keep", "messages:1", "--redact", "--ledger", "off", "--summary-prefix", "😀"],
-        &["--trigger", "tokens:10", "--keep", "messages:2", "--truncate-args", "4"],
+        &["--trigger", "tokens:10", "--keep", "messages:2", "--prune", "arguments:4"],
     ];
     let mut cut = 0;
     for (at, file) in fixtures::all().into_iter().enumerate() {

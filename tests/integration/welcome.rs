@@ -6,10 +6,40 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::program::{FIXTURES, path, run, tcompact, with};
+use crate::program::{FIXTURES, path, run, shell, tcompact, with};
 use crate::server::{Server, at_length, completion};
 
 const SESSION: &str = "agent-session.json";
+
+#[test]
+fn every_command_of_the_help_works() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = "We looked at the pumps of the garden shop again, and all of them stood in water. ".repeat(8);
+    let message = |at: usize| {
+        let role = if at % 2 == 0 { "user" } else { "assistant" };
+        serde_json::json!({"role": role, "content": format!("{at}: a timeout. {words}")})
+    };
+    let chat = serde_json::to_string(&(0..40).map(message).collect::<Vec<_>>()).expect("JSON");
+    let orphan = r#"[{"role":"user","content":"a"},{"role":"tool","tool_call_id":"1","content":"r"}]"#;
+    fs::create_dir(folder.path().join("logs")).expect("made");
+    for (name, text) in [("chat.json", chat.as_str()), ("logs/a.json", &chat), ("broken.json", orphan)] {
+        fs::write(folder.path().join(name), text).expect("written");
+    }
+    let help = with(&["--help"]).stdout;
+    let commands: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("    $ ")).collect();
+    assert!(commands.len() > 10, "{help}");
+    for command in commands {
+        // A dry run sends no request.
+        let dry = if command.contains(" -m openai:") { " --dry-run" } else { "" };
+        let (line, to) = command.split_once(" >").unwrap_or((command, ""));
+        let line = if to.is_empty() { format!("{line}{dry}") } else { format!("{line}{dry} >{to}") };
+        let output = shell(&line, folder.path()).output().expect("sh is there");
+        assert_eq!(output.status.code(), Some(0), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let restored = fs::read_to_string(folder.path().join("original.json")).expect("restored");
+    assert_eq!(restored, chat);
+    assert!(help.lines().all(|line| line.chars().count() <= 100 && !line.contains('\u{1b}')), "{help}");
+}
 
 #[test]
 fn a_run_that_works_says_nothing() {

@@ -32,7 +32,7 @@ fn offer(arg: &Arg) -> Offer {
         "pairs" => words(&["strict", "langchain", "window:"]),
         "counter" => words(&["approx", "o200k_base", "cl100k_base", "bytes:"]),
         "pin" => words(&["system", "none", "first:", "match:"]),
-        "trigger" | "clear-tool-results" => words(&["messages:", "tokens:", "fraction:", "turns:"]),
+        "trigger" => words(&["messages:", "tokens:", "fraction:", "turns:"]),
         "keep" => words(&["none", "messages:", "tokens:", "fraction:", "turns:"]),
         "fit" => words(&["tokens:", "fraction:"]),
         "ledger" => words(&["on", "off"]),
@@ -52,7 +52,7 @@ fn offer(arg: &Arg) -> Offer {
 
 /// Returns the flags that take a value, with their long names and what to offer.
 fn offers(command: &Command) -> Vec<(&Arg, &str, Offer)> {
-    let takes = |arg: &&Arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
+    let takes = |arg: &&Arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append) && !arg.is_hide_set();
     let args = command.get_arguments().filter(takes);
     args.filter_map(|arg| Some((arg, arg.get_long()?, offer(arg)))).collect()
 }
@@ -72,7 +72,7 @@ pub(super) fn script(shell: Shell, mut command: Command) -> Vec<u8> {
 }
 
 fn bash(command: &Command) -> String {
-    let flags = command.get_arguments().flat_map(|arg| {
+    let flags = command.get_arguments().filter(|arg| !arg.is_hide_set()).flat_map(|arg| {
         let long = arg.get_long().map(|long| format!("--{long}"));
         long.into_iter().chain(arg.get_short().map(|short| format!("-{short}")))
     });

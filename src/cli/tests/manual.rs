@@ -1,5 +1,6 @@
 //! The manual page, generated from the flags and the tables of the program.
 
+use crate::cli::help::GROUPS;
 use crate::exit::MEANINGS;
 use crate::llm::providers::PROVIDERS;
 use clap::Command;
@@ -47,7 +48,6 @@ const SEE_ALSO: &str = "README.md and docs/ of tcompact describe formats, summar
 
 /// Returns the page in roff.
 pub(crate) fn page(command: Command) -> String {
-    let help = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     let man = Man::new(command);
     let mut title = Roff::new();
     // The library omits an empty date, which would shift the other arguments.
@@ -67,7 +67,7 @@ pub(crate) fn page(command: Command) -> String {
     page.push_str(&options(&man));
     page.push_str(&section("EXAMPLES", |roff| {
         roff.control("nf", []);
-        for line in examples(&help) {
+        for line in examples() {
             roff.text([roman(line)]);
         }
         roff.control("fi", []);
@@ -96,21 +96,21 @@ pub(crate) fn page(command: Command) -> String {
     page
 }
 
-/// Returns the lines of the help from the heading of the examples to the next heading.
-fn examples(help: &str) -> Vec<&str> {
-    let lines = help.lines().skip_while(|line| !line.starts_with("Examples:")).skip(1);
-    lines.take_while(|line| !line.is_empty()).map(str::trim_start).collect()
+/// Returns the commands of all groups.
+fn examples() -> Vec<&'static str> {
+    GROUPS.iter().flat_map(|group| group.example.lines()).collect()
 }
 
 /// Returns the section of the flags, with the headings of the help.
 fn options(man: &Man) -> String {
     let section = render(|out| man.render_options_section(out));
-    let lines = section.lines().map(|line| match line.strip_prefix(".SH ") {
-        Some(group) if group != "OPTIONS" => {
-            let (first, rest) = group.split_at(1);
-            format!(".SS {first}{}\n", rest.to_lowercase())
-        }
-        _ => format!("{line}\n"),
+    let lines = section.lines().map(|line| {
+        let heading = line.strip_prefix(".SH ").map(|heading| heading.trim_matches('"'));
+        let group = heading.and_then(|heading| GROUPS.iter().find(|group| group.heading.eq_ignore_ascii_case(heading)));
+        group.map_or_else(
+            || format!("{line}\n"),
+            |group| format!(".SS \"{}\"\n{}\n", group.heading, group.about.replace('-', "\\-")),
+        )
     });
     lines.collect()
 }
@@ -151,8 +151,7 @@ fn the_page_has_the_usual_sections_and_lines_that_fit() {
         "\"SEE ALSO\"",
     ];
     assert_eq!(sections, usual);
-    let help = crate::cli::command().get_after_long_help().map(ToString::to_string).unwrap_or_default();
-    let examples = examples(&help);
+    let examples = examples();
     assert!(examples.len() > 5);
     // The page indents by seven columns, the help by two.
     assert!(examples.iter().all(|line| line.len() <= 80 - 7), "{examples:?}");

@@ -14,6 +14,7 @@ use crate::compact::fit::sizes::Sizes;
 use crate::compact::limit::{Fit, Unmet};
 use crate::compact::message::{LEAST_SUMMARY, summary_tokens};
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
+use crate::wording::counted;
 
 /// Cuts that are tried, at most.
 const MOST_CUTS: usize = 48;
@@ -62,7 +63,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         let total = self.total;
         if total <= self.limit {
             let size = self.policy.fit.map(|size| size.to_string()).unwrap_or_default();
-            return self.planned.leave_unchanged(format!("it has {total} tokens, within --fit {size}"));
+            return self.planned.leave_unchanged(format!("it has {}, within --fit {size}", counted(total, "token")));
         }
         match self.reach_limit_at_last() {
             Err(unmet) => self.settle(self.limit, 0, None, Some(unmet)),

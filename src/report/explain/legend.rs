@@ -47,12 +47,13 @@ impl Picture<'_, '_> {
             let mut line = StyledLine::default();
             line.add(status.style(), status.sign());
             let (name, noun) = (status.name(), if messages == 1 { "message " } else { "messages" });
-            let sizes = format!("  {messages:>messages_wide$} {noun}  {tokens:>tokens_wide$} tokens");
+            let unit = if tokens == 1 { "token" } else { "tokens" };
+            let sizes = format!("  {messages:>messages_wide$} {noun}  {tokens:>tokens_wide$} {unit}");
             if width(status.sign()) + width(name) + width(&sizes) > columns {
                 // Where there is no room beside the name, the numbers follow below it.
                 line.plain(name);
                 line.end(columns, out);
-                wrapped(&format!("  {messages} {} {tokens} tokens", noun.trim_end()), columns, out);
+                wrapped(&format!("  {messages} {} {tokens} {unit}", noun.trim_end()), columns, out);
                 continue;
             }
             line.plain(format!("{name}{sizes}"));

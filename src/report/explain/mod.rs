@@ -166,10 +166,10 @@ impl Picture<'_, '_> {
         let mut first = StyledLine::default();
         let window = policy.context_window.map(|window| format!(", a window of {window}")).unwrap_or_default();
         let size = format!(
-            "{}, {}, {} tokens ({}){window}",
+            "{}, {}, {} ({}){window}",
             transcript.format.name(),
             counted(transcript.messages.len(), "message"),
-            total(transcript, tally, policy),
+            counted(total(transcript, tally, policy), "token"),
             tally.counter()
         );
         let name = readable_source(self.source);
@@ -226,7 +226,7 @@ impl Picture<'_, '_> {
                 let before: u64 = self.pruned.keys().map(|&index| self.tally.message(index)).sum();
                 let messages = counted(self.pruned.len(), "message");
                 let after: u64 = self.pruned.values().sum();
-                format!("nothing is summarized; {messages} pruned from {before} to {after} tokens")
+                format!("nothing is summarized; {messages} pruned from {before} to {}", counted(after, "token"))
             }
             (None, Some(why)) => format!("the cut is at {cut}, and not at {wanted} as --keep {keep} wants it: {why}"),
             (None, None) => format!("the cut is at {cut}, as --keep {keep} wants it"),

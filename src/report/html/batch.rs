@@ -5,7 +5,7 @@ use crate::events::Status;
 use crate::report::html::conversation::{PagePart, card, dollars, less, money, percent, sizes};
 use crate::report::html::escape::escaped;
 use crate::report::html::{Page, PageRow};
-use crate::wording::grouped;
+use crate::wording::{grouped, grouped_and_counted};
 
 /// The sums over all conversations, with or without a row.
 #[derive(Debug, Default, Clone)]
@@ -63,8 +63,7 @@ impl Page {
     /// Draws a page for any number of conversations.
     pub(super) fn of_many(&self) -> String {
         let Sums { conversations, .. } = self.sums;
-        let noun = if conversations == 1 { "conversation" } else { "conversations" };
-        let title = format!("{} {noun}", grouped(conversations));
+        let title = grouped_and_counted(conversations, "conversation");
         let lead = if conversations == 0 { "Nothing was read".to_owned() } else { self.sums.counts() };
         let head = format!(
             "<h1>{} {title}</h1>\n<p class=\"lead\">{lead}.</p>\n<dl class=\"cards\">\n{}</dl>\n",
@@ -92,7 +91,7 @@ impl Page {
         }
         if requests > 0 || cached > 0 {
             let cost = if cost > 0.0 { dollars(cost) } else { String::new() };
-            let cached = if cached > 0 { format!("{} answers from the cache {cost}", grouped(cached)) } else { cost };
+            let cached = if cached > 0 { format!("{} from the cache {cost}", grouped_and_counted(cached, "answer")) } else { cost };
             cards.push(card("Requests", &grouped(requests), &cached, ""));
         }
         cards.concat()

@@ -5,7 +5,7 @@ use crate::events::{Drawn, Status};
 use crate::report::html::escape::{block, escaped};
 use crate::report::html::{Page, PageRow, PricedModel};
 use crate::report::shares::Shares;
-use crate::wording::{counted, grouped};
+use crate::wording::{counted, grouped, grouped_and_counted};
 
 /// The most characters of a summary.
 const MOST_OF_SUMMARY: usize = 60_000;
@@ -64,7 +64,7 @@ impl Page {
         }
         if let Some(tokens) = row.conversation.summary_tokens {
             let by = row.conversation.provider.as_deref().unwrap_or_default();
-            let tokens = format!("{} tokens", grouped(tokens));
+            let tokens = grouped_and_counted(tokens, "token");
             cards.push(card("Summary", &tokens, &escaped(&format!("by {by}{}", summary_costs(row))), ""));
         }
         format!("<dl class=\"cards\">\n{}</dl>\n", cards.concat())
@@ -80,7 +80,7 @@ impl Page {
         let what = if drawn.summary.is_empty() { "Pruned text" } else { "Removed messages" };
         places.extend(removed.map(|place| (what, escaped(&place))));
         if drawn.files > 0 {
-            places.push(("Beside the archive", format!("{} files", grouped(drawn.files as u64))));
+            places.push(("Beside the archive", grouped_and_counted(drawn.files as u64, "file")));
         }
         if let Some(economy) = &row.conversation.economy {
             let sentence = economy.sentence(false, self.reader.as_ref().map(|reader| reader.name.as_str()));
@@ -211,8 +211,8 @@ pub(super) fn card(what: &str, number: &str, about: &str, more: &str) -> String 
 pub(super) fn less(before: u64, after: u64) -> String {
     match before.checked_sub(after) {
         Some(0) => "as many as before".to_owned(),
-        Some(saved) => format!("{} tokens less ({})", grouped(saved), percent(before, after)),
-        None => format!("{} tokens more", grouped(after - before)),
+        Some(saved) => format!("{} less ({})", grouped_and_counted(saved, "token"), percent(before, after)),
+        None => format!("{} more", grouped_and_counted(after - before, "token")),
     }
 }
 

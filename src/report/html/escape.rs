@@ -1,7 +1,7 @@
 //! Escaping of text for a page. The result has no markup, does not change the direction of the text around it, and
 //! shows invisible characters. Every text is treated as hostile.
 
-use crate::wording::grouped;
+use crate::wording::grouped_and_counted;
 use std::fmt::Write;
 
 use crate::redact::{cut_before, cut_behind};
@@ -49,9 +49,11 @@ pub(super) fn block(text: &str, most: usize) -> String {
     }
     let at = |index: usize| text.char_indices().nth(index).map_or(text.len(), |(at, _)| at);
     let (head, tail) = (most - most / 4, most / 4);
-    let left_out = grouped((characters - head - tail) as u64);
+    let left_out = (characters - head - tail) as u64;
+    let are = if left_out == 1 { "is" } else { "are" };
+    let left_out = grouped_and_counted(left_out, "character");
     format!(
-        "{}<p class=\"left-out\">… {left_out} characters are left out here …</p>\n{}",
+        "{}<p class=\"left-out\">… {left_out} {are} left out here …</p>\n{}",
         block(&text[..cut_before(text, at(head))]),
         block(&text[cut_behind(text, at(characters - tail))..])
     )

@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::report::brief;
 use crate::report::explain::{CutMark, MessageStatus, Picture, PictureRow, StatusSum, Tie};
 use crate::transcript::{Message, Transcript};
-use crate::wording::{counted, grouped};
+use crate::wording::{counted, grouped, grouped_and_counted};
 
 use crate::report::html::escape::{block, escaped};
 
@@ -207,7 +207,7 @@ impl PictureList<'_, '_, '_> {
         let picture = &self.shown.picture;
         let message = &picture.transcript.messages[index];
         let tokens = picture.tally.message(index);
-        let tokens = if tokens == 1 { "1 token".to_owned() } else { format!("{} tokens", grouped(tokens)) };
+        let tokens = grouped_and_counted(tokens, "token");
         let is_pruned = picture.status(index) == MessageStatus::Pruned;
         let kept = if is_pruned { format!(" to {}", grouped(self.kept(index..index + 1))) } else { String::new() };
         let mut facts = vec![format!("Message {index}, {tokens}, {}{kept}", picture.status(index).word())];
@@ -291,9 +291,9 @@ impl PictureList<'_, '_, '_> {
         for StatusSum { status, messages, tokens } in self.shown.picture.sums() {
             let _ = writeln!(
                 out,
-                "<li><i class=\"{status}\" aria-hidden=\"true\"></i> {status}: {}, {} tokens{kept}</li>",
+                "<li><i class=\"{status}\" aria-hidden=\"true\"></i> {status}: {}, {}{kept}</li>",
                 counted(messages, "message"),
-                grouped(tokens),
+                grouped_and_counted(tokens, "token"),
                 status = status.word(),
                 kept = if status == MessageStatus::Pruned { pruned_to.as_str() } else { "" },
             );

@@ -317,6 +317,31 @@ fn each_value_says_where_it_comes_from() {
 }
 
 #[test]
+fn a_flag_alone_is_shown_as_a_file_gives_it() {
+    let mut shown = Vec::new();
+    for arg in crate::cli::command().get_arguments() {
+        let is_optional = arg.get_num_args().is_some_and(|values| values.min_values() == 0 && values.takes_values());
+        let Some(long) = arg.get_long().filter(|_| is_optional) else { continue };
+        let typed = Layers::of(&["-v", &format!("--{long}")]).notices();
+        let set = Layers::of(&["-v"]).toml(&format!("{long} = true")).notices();
+        for line in typed.iter().chain(&set) {
+            assert!(!line.contains(['\0', '\\']), "{line}");
+        }
+        shown.extend(typed.into_iter().chain(set));
+    }
+    let origins = [
+        "redact = sent (from --redact)",
+        "redact = true (from c.toml)",
+        "in-place = true (from --in-place)",
+        "in-place = true (from c.toml)",
+    ];
+    assert!(
+        shown.len() == origins.len() && origins.iter().all(|line| shown.iter().any(|shown| shown == line)),
+        "{shown:#?}"
+    );
+}
+
+#[test]
 fn a_variable_that_is_nearly_a_setting_is_named() {
     let command_line = CommandLine::parse([OsString::from("tcompact")]).expect("no arguments");
     let told = |name: &str| command_line.misspelled([OsString::from(name)].into_iter());

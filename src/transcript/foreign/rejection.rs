@@ -8,6 +8,7 @@ use crate::transcript::foreign::programs::program;
 use crate::transcript::format::Transcript;
 use crate::transcript::json::Json;
 use crate::transcript::message::{Content, Message, Part, PartKind};
+use crate::wording::counted;
 
 /// Returns the foreign parts of a message. Results are skipped: they may have parts of any kind.
 fn foreign_parts<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = &'m Part<'a>> {
@@ -96,8 +97,8 @@ impl fmt::Display for UnknownPart {
         match self.bytes {
             Some(Bytes { foreign, known }) => write!(
                 out,
-                "tcompact cannot read most of it ({foreign} of {} bytes): message {message} has {what}",
-                foreign + known
+                "tcompact cannot read most of it ({foreign} of {}): message {message} has {what}",
+                counted(foreign + known, "byte")
             )?,
             None => write!(
                 out,
