@@ -33,7 +33,7 @@ pub(crate) use brief::BRIEF;
 pub(crate) use groups::{ASIDE, COMMAND_LINE, is_in};
 use groups::{BESIDE_LOOKUP, BESIDE_RESTORE};
 pub(crate) use help::asks_briefly;
-pub(crate) use retry::value_at;
+pub(crate) use retry::{Typed, value_at};
 pub(crate) use values::is_variable_name;
 pub(crate) use values::{Clause, Facts, Generated, RequestJson, Sort, Table, TrimTokens, When};
 use values::{
