@@ -69,7 +69,7 @@ fn before_and_after<'t>(
 
 /// Returns the plan of a conversation whose history stayed, with the reason.
 fn plan_without_summary(planned: &Plan, error: Option<&str>) -> Plan {
-    let why = || error.unwrap_or("no summary took the place of anything").to_owned();
+    let why = || error.unwrap_or("nothing was summarized").to_owned();
     let reason = planned.reason.clone().unwrap_or_else(why);
     Plan {
         wanted: planned.wanted,

@@ -231,7 +231,7 @@ impl ConfigSection<'_> {
                 Some(format!("{MODELS}: the address of {name:?} is {url}, and there is no such variable; set it"))
             } else {
                 (key.is_some() && variable.is_none()).then(|| {
-                    format!("{MODELS}: the api_key of {name:?} is no $NAME, and keys are not read from files; put it into a variable and write api_key: $NAME")
+                    format!("{MODELS}: the api_key of {name:?} is not a $NAME, and tcompact reads no keys from files; put it into a variable and write api_key: $NAME")
                 })
             };
             let address = address.unwrap_or_else(|| url.to_owned());

@@ -93,7 +93,7 @@ impl fmt::Display for Refusal {
             }
             Refusal::NotSmaller { summary, replaced } => write!(
                 out,
-                "the summary is no smaller than what it replaces ({summary} tokens for {replaced}); lower --summary-tokens or keep more"
+                "the summary is not smaller than what it replaces ({summary} tokens for {replaced}); lower --summary-tokens or keep more"
             ),
             Refusal::SavesTooLittle { summary, replaced } => write!(
                 out,
