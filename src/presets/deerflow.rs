@@ -114,9 +114,7 @@ pub(crate) fn read(section: &ConfigSection<'_>) -> Result<Config, Failure> {
         flags,
         summary_prompt: prompt.map(|text| (text, format!("{file}: {SECTION}.summary_prompt"))),
         disabled: None,
-        never: triggers
-            .is_empty()
-            .then(|| format!("{file} has no trigger, so that nothing is summarized; --trigger gives one")),
+        never: triggers.is_empty().then(|| format!("{file} has no trigger, so nothing is summarized; give --trigger")),
     })
 }
 

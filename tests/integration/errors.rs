@@ -324,7 +324,7 @@ fn what_is_to_be_tried_is_understood() {
     const NOT_DRY: [&str; 6] = ["--dry-run", " -n ", "--diff", "--html", "--report", "--restore"];
     /// The commands that read standard input.
     const WITHOUT_FILE: [&str; 3] =
-        ["tcompact --keep messages:20", "tcompact --model openai:gpt-4o-mini", "tcompact --html page.html"];
+        ["tcompact --keep messages:20", "tcompact -m openai:gpt-4o-mini", "tcompact --html page.html"];
     const ALONE: [&str; 3] = ["--help", "--list", "--generate"];
     let folder = tempfile::tempdir().expect("a folder");
     files(folder.path());
