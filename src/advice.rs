@@ -8,11 +8,13 @@ pub(crate) const PROGRAM: &str = "tcompact";
 /// What to try after an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Advice {
-    /// The command that failed, with these words.
+    /// The command that failed, changed.
     Command {
         /// A variable to set for the command, `NAME=value`; nothing otherwise.
         variable: Option<String>,
-        /// What stands behind the name of the program: flags, their values, files.
+        /// An input that the command goes without; nothing otherwise.
+        without: Option<String>,
+        /// What the command needs: flags, their values, files.
         words: Vec<String>,
         /// What the command is for, and what else may help.
         note: Option<&'static str>,
@@ -24,14 +26,29 @@ pub(crate) enum Advice {
 impl Advice {
     /// Returns the advice to try the command with these words: flags, their values, files.
     pub(crate) fn command<W: Into<String>>(words: impl IntoIterator<Item = W>) -> Self {
-        Advice::Command { variable: None, words: words.into_iter().map(Into::into).collect(), note: None }
+        let words = words.into_iter().map(Into::into).collect();
+        Advice::Command { variable: None, without: None, words, note: None }
+    }
+
+    /// Returns the advice to set a variable for the command, `NAME=value`.
+    #[cfg(feature = "cli")]
+    pub(crate) fn variable(variable: String) -> Self {
+        Advice::Command { variable: Some(variable), without: None, words: Vec::new(), note: None }
+    }
+
+    /// Returns the advice to try the command without an input.
+    #[cfg(feature = "cli")]
+    pub(crate) fn without(input: String) -> Self {
+        Advice::Command { variable: None, without: Some(input), words: Vec::new(), note: None }
     }
 
     /// Adds what a command is for.
     #[must_use]
     pub(crate) fn note(self, note: &'static str) -> Self {
         match self {
-            Advice::Command { variable, words, .. } => Advice::Command { variable, words, note: Some(note) },
+            Advice::Command { variable, without, words, .. } => {
+                Advice::Command { variable, without, words, note: Some(note) }
+            }
             line => line,
         }
     }
@@ -39,13 +56,17 @@ impl Advice {
     /// Returns the lines that show it. A note has its own, since whoever pastes a command pastes its line.
     pub(crate) fn lines(&self) -> Vec<String> {
         match self {
-            Advice::Command { variable, words, note } => {
-                let words = [PROGRAM.to_owned()].into_iter().chain(words.iter().map(|word| quoted(word)));
-                let line: Vec<String> = variable.clone().into_iter().chain(words).collect();
+            Advice::Command { variable, words, note, .. } => {
+                let line = [variable.as_deref().unwrap_or_default(), PROGRAM, &joined(words)].join(" ");
                 let note = note.map(|note| format!("  {note}"));
-                [format!("try: {}", line.join(" "))].into_iter().chain(note).collect()
+                [format!("try: {}", line.trim())].into_iter().chain(note).collect()
             }
             Advice::Line(line) => vec![format!("try: {line}")],
         }
     }
+}
+
+/// Returns words as a shell takes them.
+pub(crate) fn joined(words: &[String]) -> String {
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }

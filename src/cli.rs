@@ -36,7 +36,7 @@ use help::{
     ARCHIVE, CHECK, CUT, LOOK, MANY, MODELS, OUTPUT, PRUNE, RARE_COUNTS, RARE_REQUESTS, RARE_SUMMARY, SETTINGS,
 };
 pub(crate) use help::{asks_briefly, with_introductions};
-pub(crate) use retry::value_at;
+pub(crate) use retry::{Typed, value_at};
 pub(crate) use values::is_variable_name;
 pub(crate) use values::{Clause, Facts, Generated, RequestJson, Sort, Table, TrimTokens, When};
 use values::{archive_note, number, seconds, shell_command, size_in_tokens, summary_size, tool_name, whole_or_none};

@@ -169,10 +169,16 @@ pub(crate) fn typed_pattern(
 /// How far the library's message indents a pattern and the carets under it.
 const INDENT: usize = 4;
 
-/// Quotes a word for a shell.
+/// Quotes a word for a shell. Only some shells know how to write control characters.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=:,./%+@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
+    if word.chars().any(is_control) {
+        let escaped = |byte: u8| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b' ' => char::from(byte).to_string(),
+            byte => format!("\\{byte:03o}"),
+        };
+        format!("$'{}'", word.bytes().map(escaped).collect::<String>())
+    } else if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))

@@ -9,6 +9,7 @@ mod compacting;
 mod count;
 mod diff;
 mod dry_run;
+mod ending;
 mod feed;
 pub(crate) mod inputs;
 pub(crate) mod journal;
@@ -106,7 +107,9 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
     }
     let notify_origins = || settings.stderr.origins.iter().for_each(|line| notify(&reporter, Event::Notice(line)));
     let (exit, mut totals) = done.inspect_err(|_| notify_origins())?;
-    totals.is_lost = settings.loses_what_is_cut() && totals.compacted > 0;
+    if settings.stderr.closes && totals.compacted > 0 {
+        totals.rest = ending::rest_of_files(settings);
+    }
     report_end(settings, &inputs, &reporter, exit, &totals)?;
     notify_origins();
     let nothing = settings.output.exit_status && totals.compacted == 0;
@@ -147,7 +150,9 @@ fn report_end(settings: &Settings, inputs: &Inputs, reporter: &Reporter, exit: E
         notify(reporter, Event::AllDone(totals));
     }
     if let Some(ending) = totals.ending.as_ref().filter(|_| !inputs.keeps_journal) {
-        notify(reporter, Event::Ended(ending));
+        let path = inputs.entries.first().and_then(|entry| entry.path.as_ref()).map(|path| path.display().to_string());
+        let rest = ending::rest_of_file(settings, path.as_deref(), ending);
+        notify(reporter, Event::Ended { ending, rest: &rest });
     }
     if exit == Exit::Success && totals.compacted == 0 && !prints_totals {
         notify(reporter, Event::NothingDone(&totals.unchanged_reasons));

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 
 use crate::advice::Advice;
-use crate::cli::{self, When};
+use crate::cli::{self, Typed, When};
 use crate::engine;
 use crate::exit::{Exit, Failure};
 use crate::fault;
@@ -28,10 +28,10 @@ pub fn run_program() -> ExitCode {
             Ok(error) => not_understood(&error),
             Err(error) => {
                 let failure = error.downcast_ref::<Failure>();
-                let words = words();
+                let typed = typed();
                 let wrong =
                     failure.and_then(|failure| failure.flag).map(|flag| format!("--{flag}")).unwrap_or_default();
-                let completed = |advice: &Advice| cli::errors::completed(advice, &wrong, &words);
+                let completed = |advice: &Advice| cli::errors::completed(advice, &wrong, &typed);
                 let shown = failure.map(|failure| failure.shown_with(completed)).unwrap_or_default();
                 let shown = shown.iter().map(|line| sanitize_line(line));
                 let lines: Vec<String> = [sanitize_line(&error.to_string())].into_iter().chain(shown).collect();
@@ -61,8 +61,16 @@ fn not_understood(error: &clap::Error) -> ExitCode {
             }
         };
     }
-    complain(&cli::errors::describe(error, &words()));
+    complain(&cli::errors::describe(error, &typed()));
     Exit::Usage.into()
+}
+
+/// Returns what the user gave.
+fn typed() -> Typed {
+    let flag = |name: &str| Some(format!("--{}", name.strip_prefix("TCOMPACT_")?.to_lowercase().replace('_', "-")));
+    let given = std::env::vars_os().filter(|(_, value)| !value.is_empty());
+    let by_variable = given.filter_map(|(name, _)| flag(name.to_str()?)).collect();
+    Typed { words: words(), by_variable }
 }
 
 /// Returns the words of the command line.

@@ -175,7 +175,7 @@ pub(crate) struct StderrSettings {
     pub(crate) volume: Volume,
     /// When to show progress.
     pub(crate) progress: When,
-    /// Whether to say at the end what became of the only conversation: a person looks on.
+    /// Whether to say at the end what became of the conversations: a person looks on.
     pub(crate) closes: bool,
     /// Whether to draw conversations.
     pub(crate) explain: bool,
@@ -239,7 +239,7 @@ impl Settings {
         let asks = may_request(&arguments, preview) && disabled.is_none();
         let is_of_layer = |flag: &str| given.iter().any(|value| value.flag == flag);
         if arguments.archive_note.is_some() && arguments.archive.is_none() && !is_of_layer("archive-note") {
-            let why = "--archive-note: it says where the archive is, and there is none; give --archive FILE";
+            let why = "--archive-note: there is no archive to name; give --archive FILE";
             let failure = Failure::usage(why).about("archive-note");
             return Err(failure.try_next(Advice::command(["--archive", "removed.jsonl"])).into());
         }
@@ -278,7 +278,7 @@ impl Settings {
             notices.extend(unlisted_summarizer(&summary.name, summary.summarizer, summary.model));
         }
         if summary.template.has_no_place() {
-            notices.push("the prompt has no {messages}, so that the summarizer is sent none of the history".to_owned());
+            notices.push("the prompt has no {messages}, so the summarizer gets none of the history".to_owned());
         }
         if self.policy.redact == Redaction::Sent && summary.summarizer == SummarizerKind::Off {
             let text = "--redact masks what a summarizer is sent and the summary; with --model none there is neither, and \
@@ -301,12 +301,6 @@ impl Settings {
             || self.action.is_preview()
     }
 
-    /// Whether a person is told that nothing keeps what is cut: files are replaced without a copy and an archive.
-    pub(crate) fn loses_what_is_cut(&self) -> bool {
-        let is_replaced = self.output.destination == Destination::InPlace(None);
-        self.stderr.closes && is_replaced && self.policy.archive.is_none()
-    }
-
     /// Whether the embedded summarizer writes the summaries, or nobody does.
     pub(crate) fn is_embedded(&self) -> bool {
         self.policy.summary.is_embedded() || self.policy.summary.summarizer == SummarizerKind::Off
@@ -319,7 +313,7 @@ impl Settings {
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self> {
         if arguments.json && !(arguments.dry_run || arguments.count || arguments.emit == Emit::Summary) {
-            let why = "--json: it goes with --dry-run, --count or --emit summary; give one of them";
+            let why = "--json works only with --dry-run, --count or --emit summary; give one of them";
             return Err(Failure::usage(why).about("json").try_next(Advice::command(["--dry-run", "--json"])).into());
         }
         let preset = arguments.preset.as_deref().and_then(presets::by_name).unwrap_or(&presets::OWN);
@@ -419,7 +413,7 @@ fn destination(arguments: &CliArguments) -> Result<Destination> {
             wrong("emit", &format!("--emit {what}: {why}"))
         }
         Destination::Stdout if arguments.resume => {
-            wrong("resume", "--resume: it goes on with --output, --output-dir or --in-place; name one of them")
+            wrong("resume", "--resume works only with --output, --output-dir or --in-place; give one of them")
         }
         _ => Ok(destination),
     }

@@ -5,7 +5,7 @@ use clap::{Arg, ArgAction};
 use crate::advice::Advice;
 use crate::cli::command;
 use crate::cli::correction::corrected;
-use crate::cli::retry::{flag_named, is_same, value_at};
+use crate::cli::retry::{Typed, flag_named};
 use crate::plan::size::whole;
 use crate::tokens::models;
 
@@ -45,34 +45,35 @@ pub(super) const EXAMPLES: [(&str, &str); 33] = [
     ("--api-key-env", "OPENAI_API_KEY"),
     ("--summarizer-cmd", "llm"),
 ];
-/// The flags that a flag needs beside it.
-pub(super) const NEEDED: [(&str, &str); 11] = [
-    ("--sort", "--count"),
-    ("--truncate-args", "--preset deepagents"),
-    ("--json", "--dry-run"),
-    ("--resume", "--output-dir compacted"),
-    ("--rounds", "--restore removed.jsonl"),
-    ("--archive-note", "--archive removed.jsonl"),
-    ("--limit", "--search error"),
-    ("--limit-tokens", "--show 2:17"),
-    ("--base-url", "--model openai:gpt-4o-mini"),
-    ("--api-key-env", "--model openai:gpt-4o-mini"),
-    ("--request-json", "--model openai:gpt-4o-mini"),
+/// What a flag needs beside it, and the flags that do as well.
+pub(super) const NEEDED: [(&str, &str, &[&str]); 11] = [
+    ("--sort", "--count", &[]),
+    ("--truncate-args", "--preset deepagents", &[]),
+    ("--json", "--dry-run", &["--count", "--emit", "--search", "--show"]),
+    ("--resume", "--output-dir compacted", &["--output", "--in-place"]),
+    ("--rounds", "--restore removed.jsonl", &[]),
+    ("--archive-note", "--archive removed.jsonl", &[]),
+    ("--limit", "--search error", &[]),
+    ("--limit-tokens", "--show 2:17", &[]),
+    ("--base-url", "--model openai:gpt-4o-mini", &[]),
+    ("--api-key-env", "--model openai:gpt-4o-mini", &[]),
+    ("--request-json", "--model openai:gpt-4o-mini", &[]),
 ];
 
-/// Returns a command with the flag and a value that it accepts: the corrected value if possible.
-pub(super) fn attempt(flag: &str, value: Option<&str>, words: &[String]) -> Advice {
+/// Returns what to change on the command line for a flag: it gets a value that it accepts, the corrected one if possible.
+pub(super) fn attempt(flag: &str, value: Option<&str>, typed: &Typed) -> Advice {
     let command = command();
     let Some(arg) = flag_named(&command, flag) else { return help() };
     let mut tried = Vec::new();
-    for (name_of_flag, beside) in NEEDED {
-        if name_of_flag == flag && !words.iter().any(|word| is_same(&command, name(word), name(beside))) {
+    for (_, beside, others) in NEEDED.iter().filter(|(needy, ..)| *needy == flag) {
+        let needed = beside.split(' ').next().into_iter();
+        if !needed.chain(others.iter().copied()).any(|flag| typed.has(flag)) {
             tried.extend(beside.split(' ').map(str::to_owned));
         }
     }
     // The next word is not a value of a flag whose value must follow `=`.
-    let value = value
-        .filter(|value| !arg.is_require_equals_set() || words.iter().any(|word| word.ends_with(&format!("={value}"))));
+    let is_joined = |value: &&str| typed.words.iter().any(|word| word.ends_with(&format!("={value}")));
+    let value = value.filter(|value| !arg.is_require_equals_set() || is_joined(value));
     if !arg.get_action().takes_values() {
         tried.push(flag.to_owned());
     } else if let Some(rules) = value.and_then(|value| rules(arg, flag, value)) {
@@ -83,8 +84,9 @@ pub(super) fn attempt(flag: &str, value: Option<&str>, words: &[String]) -> Advi
         } else {
             tried.extend([flag.to_owned(), value.clone()]);
         }
-        if matches!(flag, "--keep" | "--trigger" | "--fit") && value.contains("fraction:") {
-            tried.extend(context_window(words).map(str::to_owned));
+        let is_fraction = matches!(flag, "--keep" | "--trigger" | "--fit") && value.contains("fraction:");
+        if is_fraction && !knows_window(typed) {
+            tried.extend(["--for", "gpt-4o"].map(str::to_owned));
         }
     } else {
         return help();
@@ -118,29 +120,17 @@ fn value_to_try(arg: &Arg, flag: &str, value: Option<&str>) -> Option<String> {
     other.or(default).or(example)
 }
 
-/// Returns the flag for the context window of a fraction: from the command line, or an example.
-fn context_window(words: &[String]) -> [&str; 2] {
-    let of_model = value_of("--for", words).filter(|name| models::find(name).is_some());
-    match value_of("--context-window", words).filter(|tokens| whole(tokens).is_ok()) {
-        Some(tokens) => ["--context-window", tokens],
-        None => ["--for", of_model.unwrap_or("gpt-4o")],
+/// Whether the user gives a context window, of which a fraction is taken.
+fn knows_window(typed: &Typed) -> bool {
+    let is_of_variable = |flag: &str| typed.by_variable.iter().any(|given| given == flag);
+    match (typed.value("--context-window"), typed.value("--for")) {
+        (Some(tokens), _) => whole(&tokens).is_ok(),
+        (None, Some(model)) => models::find(&model).is_some(),
+        (None, None) => is_of_variable("--context-window") || is_of_variable("--for"),
     }
 }
 
 /// Returns what to try if nothing better is known.
 pub(super) fn help() -> Advice {
     Advice::command(["--help"])
-}
-
-/// Returns the value of a flag on the command line.
-pub(super) fn value_of<'w>(flag: &str, words: &'w [String]) -> Option<&'w str> {
-    let at = words
-        .iter()
-        .position(|word| word == flag || word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('=')))?;
-    value_at(words, at, flag).filter(|value| words[at] != flag || !value.starts_with('-'))
-}
-
-/// Returns the name of a flag without the value that clap or a command line shows.
-pub(super) fn name(flag: &str) -> &str {
-    flag.split([' ', '[', '=']).next().unwrap_or(flag)
 }

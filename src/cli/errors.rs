@@ -4,75 +4,146 @@
 use clap::Arg;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::advice::Advice;
-use crate::cli::attempt::{NEEDED, attempt, help, name, value_of};
+use crate::advice::{Advice, joined};
+use crate::cli::attempt::{NEEDED, attempt, help};
 use crate::cli::command;
 use crate::cli::correction::{diagnostic, listed, strings, text};
-pub(crate) use crate::cli::retry::completed;
-use crate::cli::retry::flag_named;
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::cli::retry::{
+    Correction, Typed, flag_named, holds_a_secret, is_same, may_hold_a_secret, name, parsed, value_at,
+};
+use crate::diagnostic::{Diagnostic, nearest, quoted};
+
+/// The most mistakes of a command line that are corrected.
+const MOST_MISTAKES: usize = 8;
 
 /// What is wrong with a command line, and what to try.
 struct Description {
     lines: Vec<String>,
     advice: Option<Advice>,
+    /// The flag that is wrong, as it was typed or by its name; empty where none is.
+    wrong: String,
 }
 
-/// Describes an error of clap in lines. The first follows the name of the program. `words` is the command line.
-pub(crate) fn describe(error: &clap::Error, words: &[String]) -> String {
-    let described = match error.kind() {
-        ErrorKind::InvalidValue | ErrorKind::ValueValidation => invalid_value(error, words),
-        ErrorKind::UnknownArgument => unknown_flag(error, words),
-        ErrorKind::ArgumentConflict => conflict(error),
-        ErrorKind::MissingRequiredArgument => missing_flag(error, words),
-        _ => None,
-    };
-    let Description { mut lines, advice } = described.unwrap_or_else(|| other_error(error, words));
-    let wrong = text(error, ContextKind::InvalidArg);
-    let wrong = wrong.as_deref().map(name).unwrap_or_default();
-    lines.extend(advice.iter().flat_map(|advice| completed(advice, wrong, words).lines()));
+/// Describes an error of clap in lines. The first follows the name of the program.
+pub(crate) fn describe(error: &clap::Error, typed: &Typed) -> String {
+    let Description { mut lines, advice, wrong } = description(error, typed);
+    lines.extend(advice.iter().flat_map(|advice| completed(advice, &wrong, typed).lines()));
     lines.join("\n")
 }
 
-fn invalid_value(error: &clap::Error, words: &[String]) -> Option<Description> {
+/// Completes a command to try with the rest of what was typed, where the flag `wrong` is wrong. Where it cannot be
+/// repeated, the advice says what to change.
+pub(crate) fn completed(advice: &Advice, wrong: &str, typed: &Typed) -> Advice {
+    let Advice::Command { variable, without, words: advised, note } = advice else { return advice.clone() };
+    if holds_a_secret(advised) {
+        return help();
+    }
+    if is_alone(advised) || typed.words.is_empty() {
+        return advice.clone();
+    }
+    // A word that is not Unicode is not known.
+    let is_repeatable = |words: &Vec<String>| !may_hold_a_secret(words) && !words.concat().contains('\u{fffd}');
+    let words = Correction::new(advised, wrong).applied(&typed.words[1..], without.as_deref());
+    match without_mistakes(words, advised, MOST_MISTAKES).filter(is_repeatable) {
+        Some(words) => Advice::Command { variable: variable.clone(), without: None, words, note: *note },
+        None => {
+            let note = note.map(|note| format!(", {note}")).unwrap_or_default();
+            let change = match without {
+                Some(input) => format!("without {}", quoted(input)),
+                None => format!("with {}", joined(advised)),
+            };
+            Advice::Line(format!("the same {change}{note}"))
+        }
+    }
+}
+
+/// Whether words make a command of their own.
+fn is_alone(words: &[String]) -> bool {
+    words.iter().any(|word| matches!(word.as_str(), "--list" | "--help" | "--generate"))
+}
+
+/// Returns words of which those that are wrong, too, are corrected or left out, but for those to try.
+fn without_mistakes(words: Vec<String>, advised: &[String], mistakes: usize) -> Option<Vec<String>> {
+    let Err(error) = parsed(&words) else { return Some(words) };
+    let typed = Typed { words: [vec![String::new()], words].concat(), by_variable: Vec::new() };
+    let Description { advice, wrong, .. } = description(&error, &typed);
+    let (advice, wrong) = match advice {
+        Some(Advice::Command { words, .. }) if is_alone(&words) => return None,
+        Some(Advice::Command { words, .. }) => (words, wrong),
+        _ => (Vec::new(), left_out(&error, advised)?),
+    };
+    let corrected = Correction::new(&advice, &wrong).applied(&typed.words[1..], None);
+    without_mistakes(corrected, advised, mistakes.checked_sub(1)?)
+}
+
+/// Returns the flag to leave out of those that exclude each other: none of those to try.
+fn left_out(error: &clap::Error, advised: &[String]) -> Option<String> {
+    let command = command();
+    let is_advised = |flag: &String| advised.iter().any(|word| is_same(&command, name(word), flag));
+    let flag = text(error, ContextKind::InvalidArg).filter(|_| error.kind() == ErrorKind::ArgumentConflict)?;
+    let flags = prior(error).into_iter().chain([flag]).map(|flag| name(&flag).to_owned());
+    flags.into_iter().find(|flag| !is_advised(flag))
+}
+
+fn description(error: &clap::Error, typed: &Typed) -> Description {
+    let described = match error.kind() {
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => invalid_value(error, typed),
+        ErrorKind::UnknownArgument => unknown_flag(error, typed),
+        ErrorKind::ArgumentConflict => conflict(error, typed),
+        ErrorKind::MissingRequiredArgument => missing_flag(error, typed),
+        _ => None,
+    };
+    described.unwrap_or_else(|| other_error(error, typed))
+}
+
+fn invalid_value(error: &clap::Error, typed: &Typed) -> Option<Description> {
     let (flag, value) = (text(error, ContextKind::InvalidArg)?, text(error, ContextKind::InvalidValue)?);
     let name = name(&flag);
+    let wrong = name.to_owned();
     if value.is_empty() {
         let valid = strings(error, ContextKind::ValidValue);
         let valid = if valid.is_empty() { String::new() } else { format!(": {}", listed(valid, "or")) };
         if name.is_empty() {
             let line = "a PATH is empty; name a file, or leave it out to read standard input".to_owned();
-            return Some(Description { lines: vec![line], advice: Some(help()) });
+            return Some(Description { lines: vec![line], advice: Some(help()), wrong });
         }
         let line = format!("{name} needs a value{valid}");
-        return Some(Description { lines: vec![line], advice: Some(attempt(name, None, words)) });
+        return Some(Description { lines: vec![line], advice: Some(attempt(name, None, typed)), wrong });
     }
     let diagnostic = diagnostic(error);
     let [shown, carets] = diagnostic.draw(&value);
     let first = format!("invalid value '{value}' for '{flag}': {diagnostic}");
-    Some(Description { lines: vec![first, shown, carets], advice: Some(attempt(name, Some(&value), words)) })
+    Some(Description { lines: vec![first, shown, carets], advice: Some(attempt(name, Some(&value), typed)), wrong })
 }
 
-fn unknown_flag(error: &clap::Error, words: &[String]) -> Option<Description> {
+fn unknown_flag(error: &clap::Error, typed: &Typed) -> Option<Description> {
     let mut flag = text(error, ContextKind::InvalidArg)?;
     if flag == "-=" {
-        return words
+        return typed
+            .words
             .iter()
             .skip(1)
             .find_map(|word| short_switch_with_value(word))
-            .map(|long| needless_value(&long, words));
+            .map(|long| needless_value(&long, typed));
     }
     let mut meant = near_flag(&flag).map(|long| format!("--{long}"));
-    if let Some((word, long)) = with_one_hyphen(&flag, words) {
+    if let Some((word, long)) = with_one_hyphen(&flag, &typed.words) {
         (flag, meant) = (word, Some(long));
     }
     let [shown, carets] = Diagnostic::new("").meant(meant.clone()).draw(&flag);
     let advice = match meant {
         _ if flag == "--no-color" => Advice::command(["--color", "never"]),
-        Some(name) => attempt(&name, value_of(&flag, words), words),
+        Some(name) => attempt(&name, value_of(&flag, &typed.words), typed),
         None => help(),
     };
-    Some(Description { lines: vec![format!("there is no flag '{flag}'"), shown, carets], advice: Some(advice) })
+    let lines = vec![format!("there is no flag '{flag}'"), shown, carets];
+    Some(Description { lines, advice: Some(advice), wrong: flag })
+}
+
+/// Returns what stands as the value of an unknown flag.
+fn value_of<'w>(flag: &str, words: &'w [String]) -> Option<&'w str> {
+    let at = words.iter().position(|word| name(word) == flag)?;
+    value_at(words, at, flag).filter(|value| words[at] != flag || !value.starts_with('-'))
 }
 
 /// Returns the long name of the switch in a word like `-n=true`.
@@ -84,9 +155,9 @@ fn short_switch_with_value(word: &str) -> Option<String> {
 }
 
 /// Describes a switch that was given a value.
-fn needless_value(switch: &str, words: &[String]) -> Description {
+fn needless_value(switch: &str, typed: &Typed) -> Description {
     let line = format!("{switch} takes no value; give it alone or leave it out");
-    Description { lines: vec![line], advice: Some(attempt(switch, None, words)) }
+    Description { lines: vec![line], advice: Some(attempt(switch, None, typed)), wrong: switch.to_owned() }
 }
 
 /// Returns the flag that a misspelled or unfinished flag means; one letter of every four may be wrong.
@@ -113,38 +184,48 @@ fn with_one_hyphen(flag: &str, words: &[String]) -> Option<(String, String)> {
     Some((word.to_owned(), format!("--{long}")))
 }
 
-/// Describes flags that exclude each other, and which to leave out.
-fn conflict(error: &clap::Error) -> Option<Description> {
+/// Describes flags that exclude each other, and which to leave out; of a flag that is given twice, the last counts.
+fn conflict(error: &clap::Error, typed: &Typed) -> Option<Description> {
     let flag = text(error, ContextKind::InvalidArg)?;
-    let others = match error.get(ContextKind::PriorArg) {
-        Some(ContextValue::String(other)) => vec![other.clone()],
-        Some(ContextValue::Strings(others)) => others.clone(),
-        _ => vec![],
-    };
-    let what = match others.as_slice() {
+    let wrong = name(&flag).to_owned();
+    let mut advice = None;
+    let what = match prior(error).as_slice() {
         [] => "with anything else; give it alone".to_owned(),
-        [other] if *other == flag => "multiple times; give it once".to_owned(),
+        [other] if *other == flag => {
+            advice = Some(Advice::command([wrong.clone()].into_iter().chain(typed.value(&wrong))));
+            "multiple times; give it once".to_owned()
+        }
         others => {
             let quoted: Vec<String> = others.iter().map(|other| format!("'{other}'")).collect();
             let names: Vec<String> = others.iter().map(|other| name(other).to_owned()).collect();
             let or = if names.len() > 1 { ", or" } else { " or" };
-            format!("with {}; leave out {}{or} {}", listed(&quoted, "and"), name(&flag), listed(&names, "and"))
+            format!("with {}; leave out {wrong}{or} {}", listed(&quoted, "and"), listed(&names, "and"))
         }
     };
-    Some(Description { lines: vec![format!("the argument '{flag}' cannot be used {what}")], advice: None })
+    Some(Description { lines: vec![format!("the argument '{flag}' cannot be used {what}")], advice, wrong })
+}
+
+/// Returns the flags that a flag excludes.
+fn prior(error: &clap::Error) -> Vec<String> {
+    match error.get(ContextKind::PriorArg) {
+        Some(ContextValue::String(other)) => vec![other.clone()],
+        Some(ContextValue::Strings(others)) => others.clone(),
+        _ => vec![],
+    }
 }
 
 /// Describes a flag that needs another flag beside it.
-fn missing_flag(error: &clap::Error, words: &[String]) -> Option<Description> {
+fn missing_flag(error: &clap::Error, typed: &Typed) -> Option<Description> {
     let missing = text(error, ContextKind::InvalidArg)?;
-    let lacks = |(flag, beside): &&(&str, &str)| *beside == missing && words.iter().any(|word| word == flag);
-    let (flag, beside) = NEEDED.iter().find(lacks)?;
-    let line = format!("{flag}: it goes with {beside}; give both");
-    Some(Description { lines: vec![line], advice: Some(attempt(flag, None, words)) })
+    let lacks = |(flag, beside, _): &&(&str, &str, _)| name(beside) == name(&missing) && typed.has(flag);
+    let (flag, beside, _) = NEEDED.iter().find(lacks)?;
+    let line = format!("{flag} works only with {}; give both", name(beside));
+    let advice = Some(Advice::command(beside.split(' ')));
+    Some(Description { lines: vec![line], advice, wrong: String::new() })
 }
 
 /// Returns the message of clap for all other errors, with what to try.
-fn other_error(error: &clap::Error, words: &[String]) -> Description {
+fn other_error(error: &clap::Error, typed: &Typed) -> Description {
     let rendered = error.render().to_string();
     let rendered = rendered.strip_prefix("error: ").unwrap_or(&rendered).trim_end();
     let hints = ["Usage: ", "For more information"];
@@ -157,106 +238,12 @@ fn other_error(error: &clap::Error, words: &[String]) -> Description {
         matches!(error.kind(), NoEquals | TooFewValues | TooManyValues | WrongNumberOfValues)
     });
     if let Some(switch) = flag.as_deref().map(name).filter(|_| error.kind() == ErrorKind::TooManyValues) {
-        return needless_value(switch, words);
+        return needless_value(switch, typed);
     }
-    let advice = flag.map_or_else(help, |flag| attempt(name(&flag), None, words));
-    Description { lines, advice: Some(advice) }
+    let wrong = flag.map(|flag| name(&flag).to_owned()).unwrap_or_default();
+    let advice = if wrong.is_empty() { help() } else { attempt(&wrong, None, typed) };
+    Description { lines, advice: Some(advice), wrong }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cli::attempt::EXAMPLES;
-    use crate::diagnostic::quoted;
-
-    /// What is told of words that clap does not understand.
-    fn told(words: &[&str]) -> String {
-        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        let error = command().try_get_matches_from(&words).expect_err("a mistake");
-        describe(&error, &words)
-    }
-
-    #[test]
-    fn a_misspelled_flag_keeps_its_value_and_all_else() {
-        const FILE: &str = "Cargo.toml";
-        let mut tried = 0;
-        for arg in command().get_arguments() {
-            let long = arg.get_long().filter(|long| long.len() > 4 && !arg.is_exclusive_set());
-            let Some(long) = long.filter(|_| arg.get_action().takes_values()) else { continue };
-            let flag = format!("--{long}");
-            let default = arg.get_default_values().first().map(|value| value.to_string_lossy().into_owned());
-            let listed = arg.get_possible_values().last().map(|value| value.get_name().to_owned());
-            let example = EXAMPLES.iter().find(|(name, _)| *name == flag).map(|(_, value)| (*value).to_owned());
-            let mut values: Vec<String> = listed.or(default).or(example).into_iter().collect();
-            // A value that is a file is not an input.
-            if matches!(arg.get_value_hint(), clap::ValueHint::FilePath | clap::ValueHint::DirPath) {
-                values.extend(["README.md".to_owned(), "src".to_owned()]);
-            }
-            let mut wrong = flag.clone();
-            wrong.remove(flag.len() - 2);
-            // Two flags may be as near.
-            if near_flag(&wrong).as_deref() != Some(long) {
-                continue;
-            }
-            tried += 1;
-            for value in values {
-                let joined = format!("{wrong}={value}");
-                let mut typed = vec![["tcompact", joined.as_str(), FILE].to_vec()];
-                if !arg.is_require_equals_set() {
-                    typed.push(vec!["tcompact", &wrong, &value, FILE]);
-                }
-                for words in typed {
-                    let told = told(&words);
-                    let between = if arg.is_require_equals_set() { '=' } else { ' ' };
-                    let next = format!("{flag}{between}{} {FILE}", quoted(&value));
-                    assert!(told.ends_with(&next), "{words:?}: {told}");
-                }
-            }
-        }
-        assert!(tried > 30, "{tried}");
-    }
-
-    #[test]
-    fn only_what_is_near_is_suggested() {
-        const HELP: &str = "try: tcompact --help";
-        for (words, next) in [
-            (&["tcompact", "--force", "a.json"][..], HELP),
-            (&["tcompact", "--recursive", "a.json"], HELP),
-            (&["tcompact", "--compress", "a.json"], HELP),
-            (&["tcompact", "--no-color", "Cargo.toml"], "try: tcompact --color never Cargo.toml"),
-            (&["tcompact", "--accept", "all", "Cargo.toml"], "try: tcompact --accept any Cargo.toml"),
-            (&["tcompact", "--prune", "results,reads"], "try: tcompact --prune results --prune reads"),
-            (&["tcompact", "--pin", "system,first:2"], "try: tcompact --pin system --pin first:2"),
-            (&["tcompact", "--prune", "args"], "try: tcompact --prune arguments"),
-            (
-                &["tcompact", "--trigger", "fraction:1.5", "--for", "gpt-4o"],
-                "try: tcompact --trigger fraction:0.8 --for gpt-4o",
-            ),
-            (&["tcompact", "--keep", "msgs:10"], "try: tcompact --keep messages:10"),
-            (
-                &["tcompact", "--base-ur", "http://localhost:1/v1", "-m", "openai:m"],
-                "try: tcompact --base-url http://localhost:1/v1 -m openai:m",
-            ),
-            (
-                &["tcompact", "--request-json", "{\"a\":1", "-m", "openai:m"],
-                "try: tcompact --request-json '{\"temperature\": 0.2}' -m openai:m",
-            ),
-        ] {
-            let told = told(words);
-            assert!(told.ends_with(next), "{words:?}: {told}");
-            assert!(next != HELP || !told.contains("did you mean"), "{words:?}: {told}");
-        }
-        for several in [&["tcompact", "--prune", "results,reads"], &["tcompact", "--pin", "system,first:2"]] {
-            assert!(!told(several).contains("did you mean"), "{several:?}");
-        }
-    }
-
-    #[test]
-    fn for_every_flag_there_is_something_to_try() {
-        for arg in command().get_arguments() {
-            let Some(long) = arg.get_long().filter(|_| !arg.is_hide_set()) else { continue };
-            let next = attempt(&format!("--{long}"), None, &[]).lines().join("\n");
-            assert!(next.contains(&format!("--{long}")), "--{long}: {next}");
-        }
-    }
-}
+mod tests;

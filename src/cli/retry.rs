@@ -1,31 +1,57 @@
-//! The command to try after an error: the command line with its files and other flags, and with the wrong flag
-//! corrected.
+//! The command line as it was typed, in its parts; and with the parts changed that are wrong. All else stays as it was
+//! typed, in its order.
 
+use std::ops::Range;
 use std::path::Path;
 
 use clap::{Arg, ArgAction, Command, ValueHint};
 
-use crate::advice::{Advice, PROGRAM};
+use crate::advice::PROGRAM;
 use crate::cli::{command, is_variable_name};
 use crate::redact::Redactor;
-use crate::sanitize::is_control;
 
-/// Completes a command to try with the rest of the command line, `typed`, in which the flag `wrong` is wrong. It stays
-/// unchanged if it is complete, or if the whole would be wrong.
-pub(crate) fn completed(advice: &Advice, wrong: &str, typed: &[String]) -> Advice {
-    let Advice::Command { variable, words: advised, note } = advice else { return advice.clone() };
-    if holds_a_secret(advised) {
-        return Advice::command(["--help"]);
-    }
-    let words = match typed {
-        [_, typed @ ..] => Retry { command: command(), advised, wrong }.words(typed),
-        [] => None,
-    };
-    Advice::Command { variable: variable.clone(), words: words.unwrap_or_else(|| advised.clone()), note: *note }
+/// What the user gave: the command line, and flags as variables.
+#[derive(Debug, Default)]
+pub(crate) struct Typed {
+    /// The words of the command line; the first is the program.
+    pub(crate) words: Vec<String>,
+    /// The flags that variables set.
+    pub(crate) by_variable: Vec<String>,
 }
 
-/// A command to try in place of a wrong one.
-struct Retry<'w> {
+impl Typed {
+    /// Whether a flag is given.
+    pub(super) fn has(&self, flag: &str) -> bool {
+        self.by_variable.iter().any(|given| given == flag) || self.last_use(flag).is_some()
+    }
+
+    /// Returns the last value of a flag on the command line.
+    pub(super) fn value(&self, flag: &str) -> Option<String> {
+        self.last_use(flag)?.value
+    }
+
+    fn last_use(&self, flag: &str) -> Option<Part> {
+        let correction = Correction::new(&[], "");
+        let parts = correction.parts(self.words.get(1..).unwrap_or_default());
+        parts.into_iter().rfind(|part| correction.is_use(part, flag))
+    }
+}
+
+/// A flag with its value, or an input.
+#[derive(Debug)]
+struct Part {
+    /// The flag without its value; nothing for an input.
+    flag: Option<String>,
+    /// The value behind `=`, behind the letter of a flag, or in the next word.
+    value: Option<String>,
+    /// The words of the part alone.
+    own: Vec<String>,
+    /// The words that it was typed in, which several short flags can share.
+    typed: Range<usize>,
+}
+
+/// The words to change on a command line.
+pub(super) struct Correction<'w> {
     command: Command,
     /// The words to try.
     advised: &'w [String],
@@ -33,53 +59,113 @@ struct Retry<'w> {
     wrong: &'w str,
 }
 
-/// A flag with its value, or an input.
-struct TypedPart<'w> {
-    /// The flag without its value; nothing for an input.
-    flag: Option<&'w str>,
-    /// The value behind `=` or in the next word.
-    value: Option<&'w str>,
-    /// The words of both.
-    words: &'w [String],
-}
+impl<'w> Correction<'w> {
+    pub(super) fn new(advised: &'w [String], wrong: &'w str) -> Self {
+        Correction { command: command(), advised, wrong }
+    }
 
-impl<'w> Retry<'w> {
-    /// Returns all words of the command, if it is understood.
-    fn words(&self, typed: &[String]) -> Option<Vec<String>> {
+    /// Returns words with the wrong flag replaced, and without the input `without`. What stood nowhere comes first.
+    pub(super) fn applied(&self, typed: &[String], without: Option<&str>) -> Vec<String> {
         let advised = self.parts(self.advised);
-        let has_own_files = !advised.is_empty() && advised.iter().all(|part| part.flag.is_none());
-        let is_alone = |part: &TypedPart<'_>| matches!(part.flag, Some("--list" | "--help" | "--generate"));
-        // A terminal could obey a control character.
-        let has_control = |word: &String| word.chars().any(is_control);
-        if has_own_files || advised.iter().any(is_alone) || typed.iter().any(has_control) {
-            return None;
+        let parts = self.parts(typed);
+        let is_kept: Vec<bool> = parts
+            .iter()
+            .map(|part| {
+                let is_replaced = self.is_replaced(part, &advised) && !self.is_another_use(part, &advised);
+                !is_replaced && (part.flag.is_some() || without.is_none_or(|without| part.own != [without]))
+            })
+            .collect();
+        let is_wrong = |at: &usize| !is_kept[*at] && parts[*at].flag.is_some();
+        let is_misused =
+            |at: &usize| is_wrong(at) && parts[*at].flag.as_deref().is_some_and(|flag| self.is_wrong(flag));
+        let place = (0..parts.len()).find(is_misused).or_else(|| (0..parts.len()).find(is_wrong));
+        let replaced: Vec<&Part> = (0..parts.len()).filter(is_wrong).map(|at| &parts[at]).collect();
+        let new: Vec<String> = advised.iter().flat_map(|part| self.spelled_as(part, &replaced)).collect();
+        let mut words = if place.is_none() { new.clone() } else { Vec::new() };
+        for (at, part) in parts.iter().enumerate() {
+            if place == Some(at) {
+                words.extend_from_slice(&new);
+            }
+            let mut shared = parts.iter().zip(&is_kept).filter(|(other, _)| other.typed == part.typed);
+            if !is_kept[at] {
+            } else if !shared.all(|(_, is_kept)| *is_kept) {
+                words.extend_from_slice(&part.own);
+            } else if at == 0 || parts[at - 1].typed != part.typed {
+                words.extend_from_slice(&typed[part.typed.clone()]);
+            }
         }
-        let mut rest = self.parts(typed);
-        rest.retain(|part| !self.is_replaced(part, &advised) || self.is_another_use(part, &advised));
-        let all = rest.iter().flat_map(|part| part.words).cloned().collect::<Vec<_>>();
-        // A value that is a file is not an input.
-        let is_file = |file: &&String| Path::new(file).exists() && !self.advised.contains(file);
-        let inputs = rest.iter().filter(|part| part.flag.is_none()).flat_map(|part| part.words);
-        let files = inputs.filter(is_file).cloned().collect::<Vec<_>>();
-        let all = Some(all).filter(|all| !may_hold_a_secret(all));
-        let mut candidates = all.into_iter().chain([files]).map(|rest| [self.advised, &rest].concat());
-        candidates.find(|words| is_understood(words))
+        words
+    }
+
+    /// Returns the words of an advised part, with the flag as the user spelled it.
+    fn spelled_as(&self, advised: &Part, replaced: &[&Part]) -> Vec<String> {
+        let flag = advised.flag.as_deref().unwrap_or_default();
+        let Some(typed) = replaced.iter().rfind(|part| self.is_use(part, flag)) else { return advised.own.clone() };
+        let flag = typed.flag.clone().unwrap_or_default();
+        match &advised.value {
+            None => vec![flag],
+            Some(value) if advised.own.len() == 1 || typed.own[0].starts_with(&format!("{flag}=")) => {
+                vec![format!("{flag}={value}")]
+            }
+            Some(value) => vec![flag, value.clone()],
+        }
     }
 
     /// Splits words into flags and inputs.
-    fn parts<'t>(&self, mut words: &'t [String]) -> Vec<TypedPart<'t>> {
+    fn parts(&self, words: &[String]) -> Vec<Part> {
         let mut parts = Vec::new();
-        while let [word, behind @ ..] = words {
-            let is_flag = word.starts_with('-');
-            let (flag, joined) =
-                word.split_once('=').map_or((word.as_str(), None), |(flag, value)| (flag, Some(value)));
-            let next = behind.first().filter(|next| is_flag && joined.is_none() && self.is_value(flag, next));
-            let (own, others) = words.split_at(1 + usize::from(next.is_some()));
-            let value = joined.or(next.map(String::as_str));
-            parts.push(TypedPart { flag: Some(flag).filter(|_| is_flag), value, words: own });
-            words = others;
+        let mut at = 0;
+        while let Some(word) = words.get(at) {
+            let is_end = word == "--";
+            let is_long = word.starts_with("--") || name(word).len() > 2 && self.is_wrong(name(word));
+            let input = |word: &String| Part { flag: None, value: None, own: vec![word.clone()], typed: 0..0 };
+            let mut own = match words.get(at + 1) {
+                _ if is_end => words[at..].iter().map(input).collect(),
+                _ if word == "-" || !word.starts_with('-') => vec![input(word)],
+                next if is_long => vec![self.long(word, next)],
+                next => self.short(word, next),
+            };
+            let end = at + if is_end { own.len() } else { own.last().map_or(1, |last| last.own.len()) };
+            own.iter_mut().enumerate().for_each(|(nth, part)| {
+                part.typed = if is_end { at + nth..at + nth + 1 } else { at..end };
+            });
+            parts.append(&mut own);
+            at = end;
         }
         parts
+    }
+
+    fn long(&self, word: &str, next: Option<&String>) -> Part {
+        let (flag, joined) = word.split_once('=').map_or((word, None), |(flag, value)| (flag, Some(value)));
+        self.part(flag, joined, word, next)
+    }
+
+    /// Splits a word of short flags, of which the last one may have a value.
+    fn short(&self, word: &str, next: Option<&String>) -> Vec<Part> {
+        let mut parts = Vec::new();
+        let mut letters = word[1..].chars();
+        while let Some(letter) = letters.next() {
+            let flag = format!("-{letter}");
+            let rest = letters.as_str();
+            let takes_rest = flag_named(&self.command, &flag).is_some_and(|arg| takes_value(arg) && !needs_equals(arg));
+            let joined = rest.strip_prefix('=').or(Some(rest).filter(|rest| takes_rest && !rest.is_empty()));
+            let next = next.filter(|_| rest.is_empty());
+            parts.push(match joined {
+                Some(_) => self.part(&flag, joined, &format!("{flag}{rest}"), None),
+                None => self.part(&flag, None, &flag, next),
+            });
+            if joined.is_some() {
+                break;
+            }
+        }
+        parts
+    }
+
+    fn part(&self, flag: &str, joined: Option<&str>, word: &str, next: Option<&String>) -> Part {
+        let next = next.filter(|next| joined.is_none() && self.is_value(flag, next));
+        let value = joined.map(str::to_owned).or(next.cloned());
+        let own = [word.to_owned()].into_iter().chain(next.cloned()).collect();
+        Part { flag: Some(flag.to_owned()), value, own, typed: 0..0 }
     }
 
     /// Whether the word behind a flag is its value.
@@ -87,16 +173,17 @@ impl<'w> Retry<'w> {
         let is_wrong = self.is_wrong(flag);
         let arg = flag_named(&self.command, flag);
         let takes_value = match arg {
-            Some(arg) => takes_value(arg) && !arg.is_require_equals_set(),
+            Some(arg) => takes_value(arg) && !needs_equals(arg),
             // A misspelled flag takes a value if the flag that it means takes one.
             None => {
                 let mut meant = self.advised.iter().filter_map(|word| flag_named(&self.command, word));
-                is_wrong && !flag.starts_with("--no-") && meant.any(takes_value)
+                is_wrong && !flag.starts_with("--no-") && meant.any(|arg| takes_value(arg) && !needs_equals(arg))
             }
         };
         // An existing file behind the wrong flag is a value only if the flag takes a file: the flag may lack its value.
         let is_input = is_wrong && Path::new(next).exists() && !arg.is_some_and(takes_file);
-        takes_value && (self.advised.contains(next) || !self.is_flag(next) && !is_input)
+        let is_any = arg.is_some_and(Arg::is_allow_hyphen_values_set);
+        takes_value && (is_any || self.advised.contains(next) || !self.is_flag(next) && !is_input)
     }
 
     /// Whether a word is a flag, alone or with its value. A value may begin like a short flag, as in `-5`.
@@ -110,30 +197,38 @@ impl<'w> Retry<'w> {
     }
 
     /// Whether the flag is wrong, or among those to try.
-    fn is_replaced(&self, part: &TypedPart<'_>, advised: &[TypedPart<'_>]) -> bool {
-        part.flag.is_some_and(|flag| self.is_wrong(flag) || advised.iter().any(|other| self.is_use(other, flag)))
+    fn is_replaced(&self, part: &Part, advised: &[Part]) -> bool {
+        part.flag
+            .as_ref()
+            .is_some_and(|flag| self.is_wrong(flag) || advised.iter().any(|other| self.is_use(other, flag)))
     }
 
-    fn is_use(&self, part: &TypedPart<'_>, flag: &str) -> bool {
-        part.flag.is_some_and(|own| is_same(&self.command, flag, own))
+    fn is_use(&self, part: &Part, flag: &str) -> bool {
+        part.flag.as_ref().is_some_and(|own| is_same(&self.command, flag, own))
     }
 
     /// Whether a use of a flag stands beside that to try: the flag can be repeated and accepts this value, which is
     /// another one. The value `none` excludes all others.
-    fn is_another_use(&self, part: &TypedPart<'_>, advised: &[TypedPart<'_>]) -> bool {
-        let Some((flag, value)) = part.flag.zip(part.value) else { return false };
+    fn is_another_use(&self, part: &Part, advised: &[Part]) -> bool {
+        let Some((flag, value)) = part.flag.as_ref().zip(part.value.as_ref()) else { return false };
         let is_repeatable =
             flag_named(&self.command, flag).is_some_and(|arg| matches!(arg.get_action(), ArgAction::Append));
         let uses = advised.iter().filter(|other| self.is_use(other, flag));
-        let values: Vec<&str> = uses.filter_map(|other| other.value).collect();
-        let excludes = |other: &&str| *other == value || *other == "none";
+        let values: Vec<&String> = uses.filter_map(|other| other.value.as_ref()).collect();
+        let excludes = |other: &&String| *other == value || *other == "none";
         let is_free = !values.is_empty() && !values.iter().any(excludes) && value != "none";
-        is_repeatable && is_free && is_understood(&[format!("{flag}={value}")])
+        is_repeatable && is_free && parsed(&[format!("{flag}={value}")]).is_ok()
     }
 }
 
+/// Parses the words behind the name of the program.
+pub(super) fn parsed(words: &[String]) -> Result<(), clap::Error> {
+    let words = std::iter::once(PROGRAM.to_owned()).chain(words.iter().cloned());
+    command().try_get_matches_from(words).map(drop)
+}
+
 /// Whether words hold a key in the place of a variable's name, or an address with a password.
-fn holds_a_secret(words: &[String]) -> bool {
+pub(super) fn holds_a_secret(words: &[String]) -> bool {
     (0..words.len()).any(|at| {
         words[at].contains("://") && words[at].contains('@')
             || value_at(words, at, "--api-key-env").is_some_and(|name| !is_variable_name(name))
@@ -141,7 +236,7 @@ fn holds_a_secret(words: &[String]) -> bool {
 }
 
 /// Whether words hold free text that can contain a key.
-fn may_hold_a_secret(words: &[String]) -> bool {
+pub(super) fn may_hold_a_secret(words: &[String]) -> bool {
     let is_free_text = |at| ["--request-json", "--summarizer-cmd"].iter().find_map(|flag| value_at(words, at, flag));
     holds_a_secret(words) || (0..words.len()).filter_map(is_free_text).any(looks_like_a_key)
 }
@@ -162,9 +257,9 @@ fn looks_like_a_key(text: &str) -> bool {
         || Redactor::default().mask(text) != text
 }
 
-fn is_understood(words: &[String]) -> bool {
-    let words = std::iter::once(PROGRAM.to_owned()).chain(words.iter().cloned());
-    command().try_get_matches_from(words).is_ok()
+/// Returns the name of a flag without the value that clap or a command line shows.
+pub(super) fn name(flag: &str) -> &str {
+    flag.split([' ', '[', '=']).next().unwrap_or(flag)
 }
 
 /// Whether two words name the same flag, in its long or its short form.
@@ -181,6 +276,11 @@ fn takes_value(arg: &Arg) -> bool {
     matches!(arg.get_action(), ArgAction::Set | ArgAction::Append)
 }
 
+/// Whether a value must follow `=`: the next word is never the value.
+fn needs_equals(arg: &Arg) -> bool {
+    arg.is_require_equals_set()
+}
+
 /// Returns the argument that a word like `--keep` or `-k` names.
 pub(super) fn flag_named<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
     let is_named = |arg: &&Arg| match word.strip_prefix("--") {
@@ -188,183 +288,4 @@ pub(super) fn flag_named<'c>(command: &'c Command, word: &str) -> Option<&'c Arg
         None => arg.get_short().is_some_and(|short| word.strip_prefix('-') == Some(short.to_string().as_str())),
     };
     command.get_arguments().find(is_named)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_rest_of_what_was_typed_comes_along() {
-        for (advice, wrong, typed, retried) in [
-            (
-                Advice::command(["--keep", "tokens:4k"]),
-                "--keep",
-                &["tcompact", "-v", "--keep", "4k", "-o", "out", "a.json"][..],
-                "try: tcompact --keep tokens:4k -v -o out a.json",
-            ),
-            (
-                Advice::command(["--keep", "tokens:4k"]),
-                "--kep",
-                &["tcompact", "--kep=4k", "a.json"],
-                "try: tcompact --keep tokens:4k a.json",
-            ),
-            (
-                Advice::command(["--model", "openai:a"]),
-                "--model",
-                &["tcompact", "-m", "a", "a.json"],
-                "try: tcompact --model openai:a a.json",
-            ),
-            (
-                Advice::command(["--retries", "3"]),
-                "--retries",
-                &["tcompact", "--retries", "-1", "a.json"],
-                "try: tcompact --retries 3 a.json",
-            ),
-            (
-                Advice::command(["--pin", "match:a b"]).note("as it was"),
-                "--pin",
-                &["tcompact", "--pin", "x", "a b.json"],
-                "try: tcompact --pin 'match:a b' 'a b.json'\n  as it was",
-            ),
-            (
-                Advice::command(["--list", "models"]),
-                "--for",
-                &["tcompact", "--for", "x", "a.json"],
-                "try: tcompact --list models",
-            ),
-            (Advice::command(["a.json"]), "", &["tcompact", "compact", "a.json"], "try: tcompact a.json"),
-            (
-                Advice::Command { variable: Some("TCOMPACT_KEEP=messages:3".to_owned()), words: vec![], note: None },
-                "",
-                &["tcompact", "a.json"],
-                "try: TCOMPACT_KEEP=messages:3 tcompact a.json",
-            ),
-            (
-                Advice::command(["--timeout", "9"]),
-                "",
-                &["tcompact", "--request-json", r#"{"seed": 7}"#, "-m", "openai:m", "Cargo.toml"],
-                r#"try: tcompact --timeout 9 --request-json '{"seed": 7}' -m openai:m Cargo.toml"#,
-            ),
-            (
-                Advice::command(["--timeout", "9"]),
-                "",
-                &["tcompact", "--summarizer-cmd", "cat | head -n '5'", "Cargo.toml"],
-                r#"try: tcompact --timeout 9 --summarizer-cmd 'cat | head -n '\''5'\''' Cargo.toml"#,
-            ),
-            (
-                Advice::command(["--timeout", "9"]),
-                "",
-                &["tcompact", "--summarizer-cmd", r#"curl -H "X-Api-Key: f9a8b7c6d5e4" x"#, "Cargo.toml"],
-                "try: tcompact --timeout 9 Cargo.toml",
-            ),
-            (
-                Advice::command(["--timeout", "9"]),
-                "",
-                &[
-                    "tcompact",
-                    "--archive",
-                    "README.md",
-                    "--request-json",
-                    r#"{"key": "a1b2c3d4e5f6a7b8"}"#,
-                    "Cargo.toml",
-                ],
-                "try: tcompact --timeout 9 Cargo.toml",
-            ),
-            (
-                Advice::command(["--timeout", "9"]),
-                "--timeout",
-                &["tcompact", "--timeout", "x", "--base-url", "https://a:b@c", "a.json"],
-                "try: tcompact --timeout 9",
-            ),
-            (
-                Advice::command(["--in-place"]),
-                "--output",
-                &["tcompact", "-v", "-o", "a.json", "a.json"],
-                "try: tcompact --in-place -v a.json",
-            ),
-            (
-                Advice::command(["--color", "never"]),
-                "--no-color",
-                &["tcompact", "--no-color", "-o", "x", "Cargo.toml"],
-                "try: tcompact --color never -o x Cargo.toml",
-            ),
-            (
-                Advice::command(["--color", "never"]),
-                "--no-color",
-                &["tcompact", "--no-color", "new.json"],
-                "try: tcompact --color never new.json",
-            ),
-            (
-                Advice::command(["--keep", "messages:20"]),
-                "--kep",
-                &["tcompact", "--kep", "-v", "Cargo.toml"],
-                "try: tcompact --keep messages:20 -v Cargo.toml",
-            ),
-            (
-                Advice::command(["--keep", "messages:20"]),
-                "--keep",
-                &["tcompact", "--keep", "-ox.json", "Cargo.toml"],
-                "try: tcompact --keep messages:20 -ox.json Cargo.toml",
-            ),
-            (
-                Advice::command(["--trigger", "tokens:4k"]),
-                "--trigger",
-                &["tcompact", "--trigger", "messages:9", "--trigger", "tokns:4k", "--trigger=turns:3", "a.json"],
-                "try: tcompact --trigger tokens:4k --trigger messages:9 --trigger=turns:3 a.json",
-            ),
-            (
-                Advice::command(["--pin", "first:2"]),
-                "--pin",
-                &["tcompact", "--pin", "system", "--pin", "frist:2", "a.json"],
-                "try: tcompact --pin first:2 --pin system a.json",
-            ),
-            (
-                Advice::command(["--pin", "none"]),
-                "",
-                &["tcompact", "--pin", "system", "--pin", "first:2", "a.json"],
-                "try: tcompact --pin none a.json",
-            ),
-            (
-                Advice::command(["--prune", "all"]),
-                "",
-                &["tcompact", "--prune", "reads", "--prune", "none", "a.json"],
-                "try: tcompact --prune all --prune reads a.json",
-            ),
-            (
-                Advice::command(["--prune-except", "Read"]),
-                "--prune-except",
-                &["tcompact", "--prune-except", "Bash", "--prune-except=", "a.json"],
-                "try: tcompact --prune-except Read --prune-except Bash a.json",
-            ),
-            (
-                Advice::command(["--from", "openai-chat"]),
-                "",
-                &["tcompact", "--from", "src", "README.md"],
-                "try: tcompact --from openai-chat README.md",
-            ),
-            (
-                Advice::command(["--in-place"]),
-                "--output",
-                &["tcompact", "-oa.json", "a.json"],
-                "try: tcompact --in-place",
-            ),
-        ] {
-            let typed: Vec<String> = typed.iter().map(|word| (*word).to_owned()).collect();
-            assert_eq!(completed(&advice, wrong, &typed).lines().join("\n"), retried);
-        }
-    }
-
-    #[test]
-    fn secrets_are_not_repeated() {
-        let typed = ["tcompact".to_owned(), "a.json".to_owned()];
-        for words in [
-            &["--api-key-env", "sk-proj-abc123"][..],
-            &["--api-key-env=sk-proj-abc123"],
-            &["--base-url", "https://user:pass@host/v1"],
-        ] {
-            let words = words.iter().copied();
-            assert_eq!(completed(&Advice::command(words), "--x", &typed), Advice::command(["--help"]));
-        }
-    }
 }

@@ -13,7 +13,7 @@ use crate::presets::buffer::Buffer;
 use crate::presets::media;
 use crate::rewrite::restoring::{ConversationChange, restore_infos, value_hash};
 use crate::rewrite::{Edit, edited};
-use crate::sanitize::{is_control, reveal, sanitize_json, sanitize_line};
+use crate::sanitize::{reveal, sanitize_json, sanitize_line};
 use crate::transcript::{Message, Transcript, fence};
 
 use crate::compact::policy::{ArchiveNote, CompactionPolicy};
@@ -205,7 +205,7 @@ impl ArchivePlace {
             ArchiveNote::Commands { is_shared } => {
                 let file = self.file.display().to_string();
                 let file = if file.starts_with('-') { format!("./{file}") } else { file };
-                let file = if file.chars().any(is_control) { ansi_quoted(&file) } else { quoted(&file) };
+                let file = quoted(&file);
                 // An archive holds secrets as they were.
                 let masked = if self.masks { " --redact" } else { "" };
                 // Several conversations have the same round.
@@ -220,15 +220,6 @@ impl ArchivePlace {
         };
         Some(fence::without_fences(&sanitize_line(&format!("{REACHED}{remark}"))).into_owned())
     }
-}
-
-/// Quotes a word with control characters for the shells that know `$'…'`.
-fn ansi_quoted(word: &str) -> String {
-    let escaped = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b' ' => char::from(byte).to_string(),
-        byte => format!("\\{byte:03o}"),
-    };
-    format!("$'{}'", word.bytes().map(escaped).collect::<String>())
 }
 
 /// Returns the archive of a conversation, where there is one.

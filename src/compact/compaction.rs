@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use crate::plan::Plan;
 use crate::plan::economy::Economy;
 use crate::redact::Redactor;
-use crate::rewrite::{self, Edit, thinking};
+use crate::rewrite::{self, Edit, Placed, thinking};
 use crate::summary::exchange::Bill;
 use crate::transcript::Transcript;
+use crate::transcript::formats::read_entry;
 use crate::transcript::reset::Reset;
 
 use crate::compact::archive::{Archived, ChangedConversation, Files, Section};
@@ -75,6 +78,22 @@ impl Compaction<'_> {
     /// Returns the tokens that the conversation lost.
     pub(crate) fn lost(&self) -> u64 {
         self.tokens_before.zip(self.tokens_after).map_or(0, |(before, after)| before.saturating_sub(after))
+    }
+
+    /// Returns how many messages the result has.
+    pub(crate) fn messages_after(&self) -> usize {
+        let Planned { transcript, .. } = &self.planned;
+        let new = match self.summary.as_ref().map(|summary| &summary.placed) {
+            Some(Placed::Messages(entries)) => {
+                let is_message = |entry: &Value| read_entry(transcript.format, &entry.to_string(), |_| ()).is_some();
+                entries.iter().filter(|entry| is_message(entry)).count()
+            }
+            Some(Placed::Beside(_)) | None => 0,
+        };
+        let replaced = if self.summary.is_some() { self.plan.replaced() } else { Vec::new() };
+        let is_removed =
+            |index: &usize| replaced.binary_search(index).is_ok() || self.plan.emptied.binary_search(index).is_ok();
+        (0..transcript.messages.len()).filter(|index| !is_removed(index)).count() + new
     }
 
     /// Whether messages that stay were pruned.

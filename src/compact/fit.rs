@@ -229,7 +229,7 @@ impl<'t> Planned<'t> {
         if policy.pruning.rules.is_empty() {
             // Only where the user asked for a cut, a note takes the place of the history.
             if nobody && !policy.keep_is_given && policy.cut.triggers.is_empty() {
-                self.leave_unchanged("no model summarizes and no rule prunes; give --prune all".to_owned());
+                self.leave_unchanged("--model none writes no summary, and no rule prunes; give --prune all".to_owned());
             }
             return;
         }
@@ -238,7 +238,7 @@ impl<'t> Planned<'t> {
         self.pruned = self.pruned_in(policy, 0..kept_from, &pinned, &policy.pruning.rules, None);
         if nobody && self.pruned.is_empty() {
             let reason = self.plan.reason.take().filter(|_| kept_from == 0);
-            self.leave_unchanged(reason.unwrap_or_else(|| "there is nothing to be pruned".to_owned()));
+            self.leave_unchanged(reason.unwrap_or_else(|| "there is nothing to prune".to_owned()));
         } else if !self.pruned.is_empty() && (nobody || self.plan.cutoff == 0) {
             self.plan = std::mem::take(&mut self.plan).without_cut();
             self.kept_from = kept_from;

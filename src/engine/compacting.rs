@@ -8,8 +8,8 @@ use anyhow::Result;
 use serde_json::Value;
 
 use crate::compact::{
-    ChangedConversation, Compaction, CompactionEvent, EXTRACTIVE, Emit, Summary, SummarySource, archive_contents,
-    economy,
+    ChangedConversation, Compaction, CompactionEvent, EXTRACTIVE, Emit, SummarizerKind, Summary, SummarySource,
+    archive_contents, economy,
 };
 use crate::events::{Drawn, Ending, Event, ReportRow, Saving, Status};
 use crate::exit::Failure;
@@ -27,7 +27,7 @@ use crate::transcript::{Transcript, fence};
 use crate::engine::read::source_name;
 use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::task::{Task, Unmasked};
-use crate::engine::{check, page};
+use crate::engine::{check, ending, page};
 
 impl Task<'_> {
     /// Compacts all conversations of a document.
@@ -181,18 +181,8 @@ impl Task<'_> {
         let page = self.draw_page(source, &mut compaction);
         let row = self.row(source, &compaction, began.elapsed());
         let saving = saving.map(|one| Saving { saved: row.saved, ..one });
-        let is_alone = !self.input.as_lines && document.transcripts.len() == 1;
-        let sizes = compaction.tokens_before.zip(row.tokens_after);
-        let sizes = sizes.filter(|_| self.settings.stderr.closes && is_alone && row.status == Status::Compacted);
-        let cutoff = if row.summary_tokens.is_some() { compaction.plan.cutoff } else { 0 };
         let masked = masked.and_then(|_| self.masked_secrets(at)).map_or(0, |secrets| secrets.values().sum());
-        let ending = sizes.map(|sizes| Ending {
-            source: source.to_owned(),
-            sizes,
-            cutoff,
-            masked,
-            is_lost: self.settings.loses_what_is_cut(),
-        });
+        let ending = self.ending(&compaction, &row, masked);
         let skipped_lines = document.broken_lines.len();
         result.rows.push(ReportRow { saving, page, ending, skipped_lines, ..row });
         match compaction.failure.take().map(anyhow::Error::downcast::<Failure>) {
@@ -200,6 +190,24 @@ impl Task<'_> {
             Some(Ok(failure)) => Err(failure.reported(true).into()),
             Some(Err(error)) => Err(error),
         }
+    }
+
+    /// Returns what a person is told of a conversation that was changed.
+    fn ending(&self, compaction: &Compaction<'_>, row: &ReportRow, masked: u64) -> Option<Ending> {
+        let tokens = compaction.tokens_before.zip(row.tokens_after);
+        let tokens = tokens.filter(|_| self.settings.stderr.closes && row.status == Status::Compacted)?;
+        let name = self.policy.summary.name.as_str();
+        let is_command = self.policy.summary.summarizer == SummarizerKind::Command;
+        let has_sections = !compaction.archived.sections.is_empty();
+        Some(Ending {
+            source: self.input.name.clone(),
+            conversations: 1,
+            messages: (compaction.planned.transcript.messages.len() as u64, compaction.messages_after() as u64),
+            tokens,
+            summaries: [ending::summary_from(compaction, name, is_command)].into(),
+            masked,
+            is_archived: self.policy.archive.is_some() && (self.policy.has_records() || has_sections),
+        })
     }
 
     /// Draws a conversation for the page, if the page has room for it.

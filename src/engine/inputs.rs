@@ -63,7 +63,9 @@ pub(crate) fn find(settings: &Settings) -> Result<Inputs> {
     let mut inputs =
         Inputs { many: settings.input.paths.len() > 1 || directory.is_some() || in_files, ..Inputs::default() };
     if inputs.many && (settings.input.paths.is_empty() || settings.input.paths.iter().any(is_stdin)) {
-        return usage_error("standard input stands alone, and its result goes to standard output or to --output FILE");
+        return usage_error(
+            "standard input cannot stand beside other inputs, and its result goes to standard output or to --output FILE",
+        );
     }
     let is_missing = |path: &PathBuf| !is_stdin(path) && !path.exists();
     // A word that was meant otherwise changes what is done with the files; any other missing file fails by itself.
@@ -109,9 +111,9 @@ fn not_a_file(missing: &Path, settings: &Settings) -> Option<Failure> {
         _ if is_suffix => {
             Some(Failure::unreadable(format!("there is no file {name}; did you mean --in-place={name}?")))
         }
-        [only] if is_word => {
+        [_] if is_word => {
             let message = format!("there is no file {name}; tcompact has no commands, only flags and files");
-            Some(Failure::unreadable(message).try_next(Advice::command([only.display().to_string()])))
+            Some(Failure::unreadable(message).try_next(Advice::without(name)))
         }
         _ => None,
     }

@@ -75,7 +75,7 @@ fn before_and_after<'t>(
 /// Returns the plan of a conversation whose history stayed, with the reason unless something was pruned.
 fn plan_without_summary(compaction: &Compaction<'_>, is_pruned: bool) -> Plan {
     let planned = &compaction.planned.plan;
-    let why = || compaction.error.clone().unwrap_or_else(|| "no summary took the place of anything".to_owned());
+    let why = || compaction.error.clone().unwrap_or_else(|| "nothing was summarized".to_owned());
     let plan = Plan::of_nothing(planned.reason.clone().unwrap_or_else(why));
     Plan {
         wanted: planned.wanted,

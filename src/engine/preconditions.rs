@@ -30,7 +30,7 @@ impl Task<'_> {
                 .find_map(|(index, message)| coercion::refusal(transcript.format, message).map(|why| (index, why)));
             if let Some((index, why)) = refused {
                 let source = readable_source(&self.input.name);
-                let message = format!("{source}: message {index} {why}; without --preset it is read all the same");
+                let message = format!("{source}: message {index} {why}; without --preset, tcompact reads it");
                 return Err(Failure::unreadable(message).into());
             }
         }
@@ -42,7 +42,7 @@ impl Task<'_> {
         let refused = || langgraph::refused_by_state(planned.view, &planned.plan);
         let refused = (self.policy.emit == Emit::Update).then(refused).flatten();
         let Some((index, why)) = refused else { return Ok(()) };
-        let advice = "no LangGraph state takes it; leave --emit update out";
+        let advice = "a LangGraph state does not accept it; leave out --emit update";
         let message = format!("{}: message {index} {why}, so that {advice}", readable_source(source));
         Err(Failure::unreadable(message).into())
     }

@@ -273,10 +273,8 @@ impl<'p> Archive<'p> {
             self.path.display()
         );
         if self.irreversible > 0 {
-            message += &format!(
-                "; {} of its records are of --emit update, and there is no way back from that",
-                self.irreversible
-            );
+            message +=
+                &format!("; {} of its records are of --emit update, which cannot be restored", self.irreversible);
         }
         if let Some(damaged) = self.damaged() {
             message += &format!("; {damaged}");

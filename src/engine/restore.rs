@@ -309,7 +309,7 @@ impl Restorer<'_, '_> {
             }
             let number = line.as_ref().map(|(number, _)| *number);
             if rounds.seen.contains(&hash) {
-                return Err(self.refused(number, "its records lead back to themselves"));
+                return Err(self.refused(number, "its records form a circle"));
             }
             // A single line can come from any file.
             let of_file = line.as_ref().filter(|(_, lines)| lines.hashes.len() > 1).map(|(number, _)| *number);

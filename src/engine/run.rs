@@ -126,8 +126,8 @@ impl<'b> Run<'b> {
         };
         match opened {
             Opened::Other => {
-                let other = Failure::unreadable("it does not begin as JSON does");
-                let why = "does not begin as JSON does".to_owned();
+                let other = Failure::unreadable("it does not begin like JSON");
+                let why = "does not begin like JSON".to_owned();
                 done(TaskResult::failed(other.of_other_file(Some(why))))
             }
             Opened::Whole(input) => {
@@ -312,7 +312,7 @@ fn with_what_is_done(error: anyhow::Error, totals: &Totals, settings: &Settings)
         _ if files == 0 || settings.action.is_read_only() => return error,
         Destination::InPlace(_) => format!("replaced before that: {}", counted(files, "file")),
         Destination::Folder(_) => format!("written before that: {}", counted(files, "file")),
-        Destination::Stdout | Destination::File(_) => "the result is written all the same".to_owned(),
+        Destination::Stdout | Destination::File(_) => "the result is written anyway".to_owned(),
     };
     Failure::unreadable(format!("{error}; {done}")).into()
 }

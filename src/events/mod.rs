@@ -1,6 +1,7 @@
 //! The events of a run, as types. Listeners turn them into lines on standard error, the report, the page and the
 //! progress bar.
 
+mod ending;
 mod row;
 mod totals;
 mod unchanged;
@@ -19,7 +20,8 @@ use crate::plan::economy::Economy;
 use crate::plan::pairs::Pairs;
 use crate::rewrite::repair::Repair;
 
-pub(crate) use row::{Drawn, Ending, FinishedRow, RepairedBy, ReportRow, Saving, Status, UpdatedBy};
+pub(crate) use ending::{Ending, NO_SUMMARY};
+pub(crate) use row::{Drawn, FinishedRow, RepairedBy, ReportRow, Saving, Status, UpdatedBy};
 pub(crate) use totals::{Counted, Largest, PrunedOnly, Totals};
 pub(crate) use unchanged::UnchangedReasons;
 
@@ -71,8 +73,8 @@ pub(crate) enum Event<'e> {
     Compacting { source: &'e str, what: CompactionEvent<'e>, reader: Option<&'e str> },
     /// A person waits for an answer of this summarizer; nothing when it has come.
     Waiting(Option<&'e str>),
-    /// What became of the only conversation of a run.
-    Ended(&'e Ending),
+    /// What became of the only file of a run; `rest` says where its original is.
+    Ended { ending: &'e Ending, rest: &'e str },
     /// The summary that a real run with the same flags would use.
     Previewed { source: &'e str, summary: &'e str },
     /// The cache could not keep a summary.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::events::Ending;
 use crate::plan::economy::{Billed, Economy};
-use crate::wording::{counted, grouped, grouped_and_counted, readable_source};
 
 /// How a conversation or an input ended. A report has one word for several of them.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -103,36 +103,6 @@ pub(crate) struct ReportRow {
     /// The drawing for the page.
     #[serde(skip)]
     pub(crate) page: Option<Arc<Drawn>>,
-}
-
-/// What became of a conversation that was changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ending {
-    /// Its name.
-    pub(crate) source: String,
-    /// Tokens before and after.
-    pub(crate) sizes: (u64, u64),
-    /// The index of the first kept message; 0 if nothing was summarized.
-    pub(crate) cutoff: usize,
-    /// The number of masked secrets, with `--redact=all`.
-    pub(crate) masked: u64,
-    /// Whether nothing keeps what was cut.
-    pub(crate) is_lost: bool,
-}
-
-/// What a closing line adds where nothing keeps what was cut.
-pub(crate) const LOST: &str = "; what was cut is gone, and --archive FILE.jsonl would have kept it";
-
-impl Ending {
-    /// Returns it as a sentence.
-    pub(crate) fn sentence(&self) -> String {
-        let Ending { source, sizes: (before, after), cutoff, masked, is_lost } = self;
-        let cut = if *cutoff == 0 { "nothing summarized".to_owned() } else { format!("cut at {cutoff}") };
-        let masked = if *masked > 0 { format!(", {} masked", counted(*masked, "secret")) } else { String::new() };
-        let lost = if *is_lost { LOST } else { "" };
-        let source = readable_source(source);
-        format!("{source}: {} → {}, {cut}{masked}{lost}", grouped(*before), grouped_and_counted(*after, "token"))
-    }
 }
 
 impl ReportRow {

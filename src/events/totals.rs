@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use crate::tokens::Categories;
 use crate::wording::counted;
 
-use crate::events::row::LOST;
 use crate::events::{Ending, ReportRow, Saving, Status, UnchangedReasons};
 
 /// The most conversations in the table of savings.
@@ -36,10 +35,10 @@ pub(crate) struct Totals {
     pub(crate) cached: u64,
     /// US dollars, as far as prices are known.
     pub(crate) cost: f64,
-    /// What became of a conversation, if a person is told.
+    /// What became of the conversations, if a person is told.
     pub(crate) ending: Option<Ending>,
-    /// Whether a person is told that nothing keeps what was cut.
-    pub(crate) is_lost: bool,
+    /// What a person is told of the originals.
+    pub(crate) rest: String,
     /// The conversations that lose most, for `--explain`.
     pub(crate) largest: Largest,
     /// The conversations that stayed unchanged, and why.
@@ -118,10 +117,18 @@ impl Totals {
             if conversation.status == Status::Compacted {
                 self.saved += conversation.saved;
             }
-            self.ending = conversation.ending.clone().or(self.ending.take());
+            self.add_ending(conversation.ending.as_ref());
             if let Some(saving) = conversation.saving.as_ref().filter(|_| conversation.status != Status::Failed) {
                 self.largest.add(saving);
             }
+        }
+    }
+
+    fn add_ending(&mut self, other: Option<&Ending>) {
+        match (&mut self.ending, other) {
+            (Some(ending), Some(other)) => ending.join(other),
+            (None, Some(other)) => self.ending = Some(other.clone()),
+            (_, None) => {}
         }
     }
 
@@ -145,7 +152,7 @@ impl Totals {
         self.requests += other.requests;
         self.cached += other.cached;
         self.cost += other.cost;
-        self.ending = other.ending.clone().or(self.ending.take());
+        self.add_ending(other.ending.as_ref());
         self.largest.join(&other.largest);
         self.unchanged_reasons.join(&other.unchanged_reasons);
         self.counted.join(&other.counted);
@@ -184,8 +191,7 @@ impl Totals {
         let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
         let why = if self.compacted == 0 { self.unchanged_reasons.sentence() } else { None };
         let why = why.map(|why| format!("; {why}")).unwrap_or_default();
-        let lost = if self.is_lost { LOST } else { "" };
-        format!("{files}{counts}; {}{why}{lost}", self.gain())
+        format!("{files}{counts}; {}{why}{}", self.gain(), self.rest)
     }
 }
 

@@ -268,7 +268,7 @@ fn write_new(file: &Path, bytes: &[u8], readers: &Readers) -> io::Result<()> {
     let folder = file.parent();
     let above = folder.filter(|folder| is_line(folder)).and_then(Path::parent);
     if folder.into_iter().chain(above).any(Path::is_symlink) {
-        return Err(io::Error::other("its folder is a link, and could lead anywhere"));
+        return Err(io::Error::other("its folder is a link, and tcompact does not write through links"));
     }
     make_folder_of(file)?;
     match fs::symlink_metadata(file) {

@@ -70,7 +70,7 @@ pub(crate) enum Opened {
     Whole(Input),
     /// One conversation or one record of an archive a line, to be read line by line.
     Lines(LineReader),
-    /// No transcript: it does not begin as JSON does.
+    /// No transcript: it does not begin like JSON.
     Other,
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn refuse(home: &Path, place: &Path) -> io::Result<()> {
         if path.is_symlink() {
             let link = path.display();
             return Err(io::Error::other(format!(
-                "{link} is a link, and could lead anywhere; remove it and run again"
+                "{link} is a link, and tcompact does not write through links; remove it and run again"
             )));
         }
     }

@@ -54,7 +54,7 @@ pub(crate) fn refuse_emptied(input: Option<&Path>) -> Result<()> {
     if read.as_ref().and_then(FileId::of) != Some(emptied) {
         return Ok(());
     }
-    let message = format!("{name} is also standard output, and the shell emptied it first; --in-place replaces a file");
+    let message = format!("{name} is also standard output, and the shell emptied it first; use --in-place");
     let file = input.is_none().then(|| "FILE".to_owned());
     Err(Failure::unreadable(message).try_next(in_place(file)).into())
 }

@@ -107,8 +107,9 @@ impl fmt::Display for Breach {
             ProviderRule::Late => {
                 write!(out, "a result behind something else: results must come first in their message")
             }
-            ProviderRule::Thinking => out
-                .write_str("thinking behind a compaction: its model accepts none that it signed before the compaction"),
+            ProviderRule::Thinking => {
+                out.write_str("thinking behind a compaction: its model rejects what it signed before the compaction")
+            }
             ProviderRule::Repeated(_) => {
                 write!(out, "a call with the id of an earlier one{id}: the ids of calls must be unique")
             }
@@ -146,7 +147,7 @@ impl fmt::Display for Breach {
                 write!(out, "a parent{id} that is not there: the agent finds nothing before the entry that names it")
             }
             ProviderRule::Unreasoned => {
-                write!(out, "a call{id} without the reasoning before it: its model wants that back and refuses others")
+                write!(out, "a call{id} without the reasoning before it: its model rejects a request that lacks it")
             }
             ProviderRule::Turn(rule) | ProviderRule::Alone(rule) => write!(out, "{rule}"),
         }

@@ -119,7 +119,7 @@ impl Economy {
         // The history is smaller than the requested summary, so the saving cannot be estimated.
         let unsure = tokens == 0 && !about.is_empty();
         let saves = match tokens {
-            0 if unsure => "saves little: no more goes than --summary-tokens".to_owned(),
+            0 if unsure => "saves little: the history is not larger than --summary-tokens".to_owned(),
             0 => "saves nothing a turn".to_owned(),
             ..0 => format!("adds {about}{} a turn{usd}", counted(tokens.unsigned_abs(), "token")),
             _ => format!("saves {about}{} a turn{usd}", counted(tokens.unsigned_abs(), "token")),
@@ -271,7 +271,7 @@ mod tests {
             "saves nothing a turn; the summary costs $0.01 and never pays"
         );
         let unsure = Economy::new(100, 100, Some(0.01), plain(Some(2.5))).sentence(true, Some("gpt-4o"));
-        let little = "saves little: no more goes than --summary-tokens; the summary costs about $0.01";
+        let little = "saves little: the history is not larger than --summary-tokens; the summary costs about $0.01";
         assert_eq!(unsure, little);
         assert_eq!(
             sentence(100, 300, Some(0.01), Some(2.5)),

@@ -16,12 +16,12 @@ pub(crate) fn refusal(format: &dyn Format, message: &Message<'_>) -> Option<Stri
         Coercion::Done => check_texts(message),
         Coercion::Converted => {
             let Some(content) = object.get("content") else {
-                return Some("has no content, without which LangChain takes no message".to_owned());
+                return Some("has no content, which LangChain requires".to_owned());
             };
             let wrong = check_content(message.role, content).or_else(|| check_texts(message));
             wrong.or_else(|| check_fields(message.role, &object))
         }
-        Coercion::Unknown => Some(format!("is of the format {}, of which LangChain takes no message", format.name())),
+        Coercion::Unknown => Some(format!("is of the format {}, which LangChain does not read", format.name())),
     }
 }
 
@@ -62,7 +62,7 @@ fn check_fields(role: Role, object: &Object<'_>) -> Option<String> {
         return Some("has a role that LangChain does not know".to_owned());
     }
     if object.get("message_type").is_some() {
-        return Some("has a message_type, which LangChain's own argument of that name is in the way of".to_owned());
+        return Some("has a message_type, which clashes with LangChain's own argument of that name".to_owned());
     }
     let object_or_none = |key: &&str| {
         let value = object.get(key).filter(|value| *key == "additional_kwargs" || !value.is_falsy());

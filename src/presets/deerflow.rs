@@ -142,9 +142,7 @@ pub(crate) fn read(section: &ConfigSection<'_>) -> Result<Config, Failure> {
         flags,
         summary_prompt: prompt.map(|text| (text, format!("{file}: {SECTION}.summary_prompt"))),
         disabled: None,
-        never: triggers
-            .is_empty()
-            .then(|| format!("{file} has no trigger, so that nothing is summarized; --trigger gives one")),
+        never: triggers.is_empty().then(|| format!("{file} has no trigger, so nothing is summarized; give --trigger")),
     })
 }
 
@@ -293,7 +291,7 @@ impl ConfigSection<'_> {
                 Some(format!("{MODELS}: the address of {name:?} is {url}, and there is no such variable; set it"))
             } else {
                 (key.is_some() && variable.is_none()).then(|| {
-                    format!("{MODELS}: the api_key of {name:?} is no $NAME, and keys are not read from files; put it into a variable and write api_key: $NAME")
+                    format!("{MODELS}: the api_key of {name:?} is not a $NAME, and tcompact reads no keys from files; put it into a variable and write api_key: $NAME")
                 })
             };
             let address = with_version(address.unwrap_or_else(|| url.to_owned()), full);

@@ -13,7 +13,7 @@ use crate::redact::beginning;
 pub(super) const KIND: RuleKind = RuleKind {
     name: "reads",
     takes: "",
-    about: "what was read of a file goes where the same was read again later, or the file was changed",
+    about: "results of reads, where a later read repeats them or the file was changed later",
     default: Amount::None,
     find,
 };

@@ -13,7 +13,7 @@ use crate::prune::scene::Scene;
 pub(super) const KIND: RuleKind = RuleKind {
     name: "thinking",
     takes: "",
-    about: "the model's reasoning, but that of a loop of calls which is still open",
+    about: "the model's reasoning, except in a loop of calls that is still open",
     default: Amount::None,
     find,
 };

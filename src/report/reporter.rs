@@ -104,7 +104,7 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
         Event::CallsRemoved { source, calls, is_planned } => {
             let them = if calls == 1 { "it" } else { "them" };
             let removed = counted_and(calls as u64, "call", if is_planned { ["would be"; 2] } else { ["is", "are"] });
-            let why = format!("since the format has no way to write a result for {them}");
+            let why = format!("since the format cannot hold a result for {them}");
             (Usual, of(source, format!("{removed} removed, {why}")))
         }
         Event::PrunedOnly(PrunedOnly { only, conversations, tokens }) => {
@@ -137,10 +137,10 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             None => return Vec::new(),
         },
         Event::NoSuchTool { source, name } => {
-            (Usual, of(source, format!("no call is of the tool {name}, which --prune-except names")))
+            (Usual, of(source, format!("--prune-except {name}: no call is of this tool")))
         }
         Event::NotCached(error) => {
-            (Usual, format!("the summary could not be kept in --cache: {}; it is used all the same", reason(error)))
+            (Usual, format!("the summary could not be kept in --cache: {}; this run uses it anyway", reason(error)))
         }
         Event::NotDrawn { source, fault } => {
             (Quiet, of(source, format!("{fault}; the page does not show this conversation")))
@@ -159,7 +159,7 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             None => return Vec::new(),
         },
         Event::AllDone(totals) => (Usual, totals.sentence()),
-        Event::Ended(ending) => (Usual, ending.sentence()),
+        Event::Ended { ending, rest } => (Usual, ending.sentence(rest)),
         _ => return Vec::new(),
     };
     vec![line]
@@ -171,7 +171,7 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
     Some(match what {
         CompactionEvent::NothingSent(text) => {
             let text = format!(
-                "nothing of the history is left within --trim-tokens, so no summarizer is asked, and the summary is: {text}"
+                "--trim-tokens leaves nothing of the history, so tcompact asks no summarizer, and the summary is: {text}"
             );
             (Usual, text)
         }
@@ -180,13 +180,13 @@ fn compacting(what: CompactionEvent<'_>, reader: Option<&str>) -> Option<Line> {
             let messages = counted(messages as u64, "message");
             let (are, themselves) = if part == 1 { ("is", "itself") } else { ("are", "themselves") };
             let text = format!(
-                "the next {part} of {messages} {are} summarized by {themselves}, since not all fit the \
-                 summarizer"
+                "the next {part} of {messages} {are} summarized by {themselves}, since the summarizer cannot read all at \
+                 once"
             );
             (Verbose, text)
         }
         CompactionEvent::NotesCutOff => {
-            let text = "notes on a part of the history were cut off by their length limit; their whole lines are used";
+            let text = "the length limit cut off the notes on a part of the history; tcompact uses their whole lines";
             (Usual, text.to_owned())
         }
         CompactionEvent::Failed { message, instead, archived, is_known } => {
@@ -338,7 +338,7 @@ fn split(plan: &Plan, pairs: Pairs) -> Option<String> {
         }
         Parted::Orphan => format!("the kept part begins with a result without a call, message {cut}"),
     };
-    Some(format!("{what}, as --pairs {pairs} lets it; --pairs strict does not"))
+    Some(format!("{what}, as --pairs {pairs} allows; --pairs strict does not"))
 }
 
 /// Describes what happens to thinking that was signed for another history.

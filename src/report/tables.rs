@@ -30,7 +30,7 @@ pub(crate) fn draw(table: Table) -> String {
             let takes =
                 |kind: &RuleKind| if kind.takes.is_empty() { String::new() } else { format!("[:{}]", kind.takes) };
             let rows = KINDS.iter().map(|kind| cells([&format!("{}{}", kind.name, takes(kind)), kind.about]));
-            let all = cells(["all", "all of these, in their defaults; none of them is none"]);
+            let all = cells(["all", "all of these with their defaults; `none` turns pruning off"]);
             table_of(["rule", "what goes"], rows.chain([all]))
         }
         Table::Secrets => {

@@ -223,10 +223,10 @@ impl fmt::Display for RestoreError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RestoreError::DoesNotFit => {
-                out.write_str("what it says of this text does not fit it; the archive was changed")
+                out.write_str("its record does not match this text; the archive was changed")
             }
             RestoreError::NotTheOriginal => out.write_str(
-                "what it holds for this text does not have the hash of the original; the archive was changed, or part of it is missing",
+                "its record does not give the original of this text back: the hash differs; the archive was changed, or part of it is missing",
             ),
             RestoreError::Ambiguous(names) => {
                 const MOST: usize = 5;
@@ -235,7 +235,7 @@ impl fmt::Display for RestoreError {
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 write!(
                     out,
-                    "different texts became this one ({shown}{more}); give a copy of it the path of the one it was, or use a copy of the archive with only that one's records"
+                    "different texts were compacted to this one ({shown}{more}); copy the file to the path that it had, or use a copy of the archive with only its records"
                 )
             }
         }

@@ -102,7 +102,7 @@ impl SettingKeys {
         for given in values {
             for text in given.value.texts() {
                 if given.flag == "keep" && text.starts_with("from:") {
-                    let why = "an index is of one conversation: from:INDEX is for --keep on the command line";
+                    let why = "from:INDEX names a message of one conversation; give it with --keep on the command line";
                     return Err(given.source.wrong(&given.flag, text, &Diagnostic::new(why)).into());
                 }
                 let words = ["tcompact".to_owned(), format!("--{}={text}", given.flag)];
@@ -151,8 +151,7 @@ impl Origin {
         match (self, flag_takes) {
             (_, None) => failure,
             (Origin::Variable(name), Some(corrected)) => {
-                let variable = Some(format!("{name}={}", quoted(&corrected)));
-                failure.try_next(Advice::Command { variable, words: Vec::new(), note: None })
+                failure.try_next(Advice::variable(format!("{name}={}", quoted(&corrected))))
             }
             (_, Some(corrected)) => failure.try_next(Advice::Line(format!("{flag} = {corrected:?}"))),
         }

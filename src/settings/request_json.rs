@@ -41,11 +41,11 @@ const KEYS: [&str; 18] = [
 const WHOLE_KEYS: [&str; 4] = ["key", "token", "bearer", "auth"];
 
 /// Checks that a merge patch does not change tcompact's own members, and holds no key: config files and messages show
-/// it. `model` is the model of the requests, for what to try.
+/// it.
 ///
 /// # Errors
 /// The first member that it must not have. The message shows no key.
-pub(super) fn check(patch: &Map<String, Value>, model: &str) -> Result<(), Failure> {
+pub(super) fn check(patch: &Map<String, Value>) -> Result<(), Failure> {
     let own = || patch.keys().find_map(|name| OWN.into_iter().find(|(own, _)| own == name));
     let (name, what, next) = if let Some(name) = key_in(patch) {
         let what = "keys come from the environment";
@@ -54,7 +54,7 @@ pub(super) fn check(patch: &Map<String, Value>, model: &str) -> Result<(), Failu
         let rest: Map<String, Value> =
             patch.clone().into_iter().filter(|(name, _)| OWN.iter().all(|(own, _)| own != name)).collect();
         let rest = if rest.is_empty() { r#"{"temperature": 0.2}"#.to_owned() } else { Value::Object(rest).to_string() };
-        (name, instead, Advice::command(["--model", model, "--request-json", &rest]))
+        (name, instead, Advice::command(["--request-json", &rest]))
     } else {
         return Ok(());
     };
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     fn refused(patch: &Value) -> Option<String> {
-        let failure = check(patch.as_object().expect("an object"), "openai:m").err()?;
+        let failure = check(patch.as_object().expect("an object")).err()?;
         Some([failure.to_string(), failure.shown().join("\n")].join("\n"))
     }
 

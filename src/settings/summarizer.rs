@@ -69,10 +69,10 @@ pub(super) fn summarizer(
         return Ok(Summarizer::Extractive);
     }
     let (provider, model) = provider_and_model(name)?;
-    let base_url = base_url(arguments.base_url.as_deref().unwrap_or(provider.base_url), name, provider)?;
+    let base_url = base_url(arguments.base_url.as_deref().unwrap_or(provider.base_url), provider)?;
     let key = key(arguments, asks, provider, variable)?;
     let request_json = arguments.request_json.clone().map(|given| given.0).unwrap_or_default();
-    request_json::check(&request_json, name)?;
+    request_json::check(&request_json)?;
     let patience = RetryPolicy { retries: arguments.retries, persistence: recipe.patience };
     let wire = HttpClient::new(timeout, patience, arguments.rate);
     Ok(Summarizer::Endpoint(
@@ -100,11 +100,11 @@ pub(super) fn summarizer_name(arguments: &CliArguments) -> String {
 }
 
 /// Checks that an address can be followed by a path, and holds no secret: messages show it.
-fn base_url(text: &str, model: &str, provider: &Provider) -> Result<String> {
+fn base_url(text: &str, provider: &Provider) -> Result<String> {
     let wrong = |what: &str| {
         let failure = Failure::usage(format!("--base-url: {what}, as in https://api.example.com/v1")).about("base-url");
         let address = with_scheme(text, provider).unwrap_or_else(|| "http://localhost:8080/v1".to_owned());
-        failure.try_next(Advice::command(["--model", model, "--base-url", &address]))
+        failure.try_next(Advice::command(["--base-url", &address]))
     };
     let url = Url::parse(text).map_err(|_| wrong("an address begins with http:// or https:// and has a host"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {

@@ -98,7 +98,7 @@ impl fmt::Display for Refusal {
             }
             Refusal::NotSmaller { summary, replaced } => write!(
                 out,
-                "the summary is no smaller than what it replaces ({} for {replaced}); lower --summary-tokens or keep more",
+                "the summary is not smaller than what it replaces ({} for {replaced}); lower --summary-tokens or keep more",
                 counted(*summary, "token")
             ),
             Refusal::SavesTooLittle { summary, replaced } => write!(

@@ -215,9 +215,9 @@ impl FailureKind {
             ),
             FailureKind::TooLong => Advice::command(["--trim-tokens", "8000"])
                 .note("to send less; --context-window N says how much the model can read"),
-            FailureKind::RateLimited => {
-                extractive("to go on without a model; --rate N asks less often, --retries N more patiently")
-            }
+            FailureKind::RateLimited => extractive(
+                "to go on without a model; --rate N sends fewer requests a minute, --retries N retries more often",
+            ),
             FailureKind::Command => extractive("to go on without a model; --timeout waits longer"),
             FailureKind::Setup => extractive("to go on without a model"),
             FailureKind::Stopped => {

@@ -175,9 +175,9 @@ fn unknown<'a>(candidates: &[Candidate<'a>], first: Json<'a>, messages: &Items<'
     let found = match (best.and_then(|best| best.evidence), format.message(&Object::of(message))) {
         (_, Err(what)) => format!("message {index} {what}"),
         (Some((own, what)), Ok(_)) => format!(
-            "it looks like {name} (message {own} has {what}), but message {index} does not; --from {name} reads it all the same,"
+            "it looks like {name} (message {own} has {what}), but message {index} does not; --from {name} reads it anyway,"
         ),
-        (None, Ok(_)) => format!("message {index} is of no format that --list formats names"),
+        (None, Ok(_)) => format!("message {index} is not of a format of --list formats"),
     };
     Problem::Unknown { message, found }
 }

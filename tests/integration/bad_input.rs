@@ -41,7 +41,7 @@ fn what_is_no_transcript_says_what_it_is() {
     assert_fails(
         &piped(&[], "[{\"role\":\"admin\",\"name\":\"a row of a table\"}]"),
         1,
-        &["of no format", "--list formats"],
+        &["not of a format", "--list formats"],
     );
 }
 

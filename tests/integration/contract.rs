@@ -333,7 +333,7 @@ fn unfamiliar_messages_are_read_or_the_way_to_read_them_is_named() {
     let odd = r#"[{"role":"tool","tool_call_id":"a","content":"r"},{"role":"narrator","content":"n"}]"#;
     let run = piped(&["-n"], odd);
     assert_eq!((run.code, run.stdout.as_str()), (1, ""));
-    assert!(run.stderr.contains("--from openai-chat reads it all the same"), "{run:?}");
+    assert!(run.stderr.contains("--from openai-chat reads it anyway"), "{run:?}");
     assert_eq!(piped(&["-n", "--from", "openai-chat"], odd).stdout, "0\n");
 }
 

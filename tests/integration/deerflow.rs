@@ -37,7 +37,7 @@ fn what_is_not_enabled_changes_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = path(folder.path(), "config.yaml");
     let not_enabled = format!("summarization is not enabled in {config}");
-    let no_trigger = format!("{config} has no trigger, so that nothing is summarized; --trigger gives one");
+    let no_trigger = format!("{config} has no trigger, so nothing is summarized; give --trigger");
     for (text, reason) in [
         ("summarization:\n", &not_enabled),
         ("summarization: {enabled: false, trigger: {type: tokens, value: -1}}\n", &not_enabled),

@@ -214,7 +214,7 @@ fn summaries_that_are_refused() {
     for (step, words) in [
         (completion(" \n", "stop"), "the summary is empty"),
         (completion("Half of a", "length"), "cut off by its length limit"),
-        (completion(&long, "stop"), "no smaller than what it replaces"),
+        (completion(&long, "stop"), "not smaller than what it replaces"),
     ] {
         let server = Server::start(vec![step.clone()]);
         assert_fails(&ask(&server, &[]), 5, &[words]);

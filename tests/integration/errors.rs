@@ -166,6 +166,23 @@ TCOMPACT_KEEP=message:3 tcompact chat.json
 TCOMPACT_QUIET=maybe tcompact chat.json
 TCOMPACT_FOR=gpt-4o-mni tcompact chat.json
 
+# What else was given
+tcompact -o out.json chat.json other.json
+tcompact -eo out.json --keep=messages:2 chat.json other.json --pin 'match:a b' --pin=first:2
+tcompact -e --output=out.json folder --prune-except Read -j2
+tcompact -oout.json chat.json other.json -q
+tcompact -keep 20 -v --jsn -n chat.json
+tcompact -e --keep 20 --trigger token:4k -q chat.json
+tcompact compact -e --keep=messages:2 chat.json
+tcompact -eo chat.json --keep messages:2 chat.json
+tcompact --keep 20 -i=.bak -- chat.json
+tcompact -n --focus 'it'\''s "here"' --trigger messages:4 --trigger turn chat.json
+tcompact --keep 20 --focus "$(printf 'two\nlines')" chat.json
+tcompact --keep 20 --request-json '{"user": "a1b2c3d4e5f6a7b8"}' -m openai:m chat.json
+tcompact -n --rounds 2 chat.json
+tcompact -e -m gpt-4o-mni --keep messages:2 chat.json
+TCOMPACT_OUTPUT=out.json tcompact -e chat.json other.json
+
 # Inputs
 tcompact nowhere.json
 tcompact prose.txt
@@ -313,10 +330,10 @@ fn every_error_says_what_is_wrong_and_what_to_do() {
 #[test]
 fn what_is_to_be_tried_is_understood() {
     /// The flags with files of their own or without a transcript as output, which exclude a dry run.
-    const NOT_DRY: [&str; 5] = ["--dry-run", "--diff", "--html", "--report", "--restore"];
+    const NOT_DRY: [&str; 6] = ["--dry-run", " -n ", "--diff", "--html", "--report", "--restore"];
     /// The commands that read standard input.
     const WITHOUT_FILE: [&str; 3] =
-        ["tcompact --keep messages:20", "tcompact --model openai:gpt-4o-mini", "tcompact --html page.html"];
+        ["tcompact --keep messages:20", "tcompact -m openai:gpt-4o-mini", "tcompact --html page.html"];
     const ALONE: [&str; 3] = ["--help", "--list", "--generate"];
     let folder = tempfile::tempdir().expect("a folder");
     files(folder.path());

@@ -269,6 +269,6 @@ fn summaries_do_not_wait_behind_a_link() {
     let server = Server::start(vec![completion("Good notes.", "stop")]);
     let run = compacted(root, &server.url, &["all.jsonl", "-o", "out.jsonl"]);
     assert_eq!((run.code, server.requests().len()), (1, 0), "{run:?}");
-    assert!(run.stderr.contains(".tcompact is a link, and could lead anywhere"), "{run:?}");
+    assert!(run.stderr.contains(".tcompact is a link, and tcompact does not write through links"), "{run:?}");
     assert!(names(&root.join("theirs")).is_empty());
 }

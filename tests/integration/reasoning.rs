@@ -205,7 +205,7 @@ fn check_names_calls_without_it() {
         (run.code, run.stderr.as_str()),
         (
             6,
-            "tcompact: standard input: message 5: a call (c1) without the reasoning before it: its model wants that back and refuses others\n"
+            "tcompact: standard input: message 5: a call (c1) without the reasoning before it: its model rejects a request that lacks it\n"
         )
     );
     request["messages"][5]["reasoning_content"] = json!("");

@@ -55,7 +55,7 @@ const WAYS: [(&str, &str, &str, &str); 17] = [
 
 /// What the error says where files were written before it.
 const SAID: [&str; 4] =
-    ["replaced before that: ", "written before that: ", "the result is written all the same", "what came before it"];
+    ["replaced before that: ", "written before that: ", "the result is written anyway", "what came before it"];
 
 fn says(error: &str) -> bool {
     SAID.iter().any(|sentence| error.contains(sentence))

@@ -107,18 +107,25 @@ fn a_terminal_shows_what_is_waited_for_and_what_became_of_a_file() {
     let model = ["-m", "openai:m", "--base-url", &server.url];
     let command = format!("cat > /dev/null; sleep 0.4; echo '{}'", at_length("They found it."));
     let command = ["--summarizer-cmd", &command];
-    let ending = regex::Regex::new(
-        r"tcompact: \S+chat\.json: 10,655 → \d,\d{3} tokens, cut at 51(; what was cut is gone, .*)?\n$",
-    )
-    .expect("a pattern");
-    for (summarizer, name) in [(&model[..], "openai:m"), (&command, "command"), (&[], "")] {
-        for (place, both) in [(&["-o", &out][..], false), (&["-i"], false), (&[], false), (&[], true)] {
+    for (summarizer, name, from) in [
+        (&model[..], "openai:m", "summary by openai:m"),
+        (&command, "command", "summary by --summarizer-cmd"),
+        (&[], "", "embedded summary"),
+    ] {
+        for (place, both, rest) in [
+            (&["-o", &out][..], false, "the input is unchanged; --diff instead of --output shows the change"),
+            (&["-i"], false, "the rest is gone (--archive FILE.jsonl keeps it)"),
+            (&[], false, "the input is unchanged; add --diff to see the change"),
+            (&[], true, "the input is unchanged; add --diff to see the change"),
+        ] {
             restore();
             let arguments = [&["--keep", "messages:10", &file], summarizer, place].concat();
             let shown = on_terminal(&arguments, both);
             assert_eq!(shown.code, 0, "{shown:?}");
-            let ended = ending.captures(&shown.terminal).unwrap_or_else(|| panic!("{place:?} {both}: {shown:?}"));
-            assert_eq!(ended.get(1).is_some(), place == ["-i"], "{shown:?}");
+            let ended = ended(&shown, &file);
+            let (sizes, told) = ended.split_once("; ").expect("two parts");
+            assert!(sizes.starts_with("62 → 13 messages, 10,655 → ") && sizes.ends_with(" tokens"), "{sizes}");
+            assert_eq!(told, format!("{from}; {rest}"), "{place:?} {both}");
             let waits = shown.terminal.contains("writes the summary") && shown.terminal.contains(name);
             assert_eq!(waits, !name.is_empty(), "{place:?} {both}: {shown:?}");
             restore();
@@ -131,14 +138,82 @@ fn a_terminal_shows_what_is_waited_for_and_what_became_of_a_file() {
     }
     restore();
     let never = on_terminal(&[&["--keep", "messages:10", "--progress", "never", &file], &model[..]].concat(), false);
-    assert!(ending.is_match(&never.terminal) && !never.terminal.contains("writes"), "{never:?}");
-    // What is only pruned, what stays as it is, and what is only looked at.
-    let pruned = on_terminal(&["--fit", "tokens:7000", &file], false);
-    assert!(pruned.terminal.ends_with(" → 6,995 tokens, nothing summarized\n"), "{pruned:?}");
+    assert!(never.terminal.lines().count() == 1 && !never.terminal.contains("writes"), "{never:?}");
+    // What stays as it is, and what is only looked at.
     for other in
         [&["--keep", "messages:100"][..], &["-n", "--keep", "messages:10"], &["--diff", "--keep", "messages:10"]]
     {
         let shown = on_terminal(&[other, &[&file]].concat(), false);
         assert!(shown.code == 0 && !shown.terminal.contains('→'), "{shown:?}");
+    }
+}
+
+/// Returns the closing line of a run, without the name of the file.
+fn ended(shown: &Shown, file: &str) -> String {
+    let line = shown.terminal.lines().last().unwrap_or_default();
+    let line = &line[line.find("tcompact: ").unwrap_or_default()..];
+    let told = line.strip_prefix(&format!("tcompact: {file}: "));
+    told.unwrap_or_else(|| panic!("no closing line: {shown:?}")).to_owned()
+}
+
+/// A closing line says where the original is and how to see it, and that is so.
+#[test]
+fn a_closing_line_says_where_the_original_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [file, out, archive, readable, lines, other] =
+        ["chat.json", "out.json", "cut.jsonl", "cut.md", "several.jsonl", "folder"]
+            .map(|name| crate::program::path(folder.path(), name));
+    let original = std::fs::read_to_string(format!("{FIXTURES}/agent-session.json")).expect("a fixture");
+    let conversation = serde_json::from_str::<Value>(&original).expect("JSON").to_string();
+    let restore = || {
+        std::fs::write(&file, &original).expect("written");
+        std::fs::write(&lines, format!("{conversation}\n{conversation}\n")).expect("written");
+        [&archive, &readable].into_iter().for_each(|file| drop(std::fs::remove_file(file)));
+    };
+    std::fs::create_dir(&other).expect("a folder");
+    let keep = ["--keep", "messages:10"];
+    let back = format!("tcompact --restore {archive} {file} prints the original");
+    let copy = format!("the original is {file}.bak");
+    let [kept, read] = [&archive, &readable].map(|archive| format!("the rest is in {archive}"));
+    let by_output = "--diff instead of --output shows the change";
+    let by_folder = "--diff instead of --output-dir shows the change";
+    for (flags, from, told) in [
+        (&["-i", "--archive", &archive][..], "embedded summary", back.clone()),
+        (&["-i=.bak"], "embedded summary", copy),
+        (&["-i", "--archive", &readable], "embedded summary", read),
+        (&["-o", &out, "--archive", &archive], "embedded summary", format!("{kept}; {by_output}")),
+        (&["--archive", &archive], "embedded summary", format!("{kept}; add --diff to see the change")),
+        (&["-O", &other], "embedded summary", format!("the input is unchanged; {by_folder}")),
+        (&["--emit", "summary"], "embedded summary", "the input is unchanged".to_owned()),
+        (&["-m", "none", "-i", "--archive", &archive], "a note instead of a summary", back.clone()),
+        (&["--fit", "tokens:7000", "-i", "--archive", &archive], "pruned, not summarized", back),
+        (
+            &["-o", &out, "--summarizer-cmd", "exit 1", "--on-error", "embed"],
+            "the error instead of a summary",
+            format!("the input is unchanged; {by_output}"),
+        ),
+    ] {
+        restore();
+        let keep = if flags.contains(&"--fit") { &[][..] } else { &keep };
+        let shown = on_terminal(&[keep, flags, &[&file]].concat(), false);
+        let ended = ended(&shown, &file);
+        assert!(ended.ends_with(&format!(" tokens; {from}; {told}")), "{flags:?}: {ended}");
+        assert!(ended.replace(folder.path().to_str().expect("UTF-8"), "").chars().count() < 150, "{ended}");
+        let Some(command) = told.strip_suffix(" prints the original") else { continue };
+        let arguments: Vec<&str> = command.split(' ').skip(1).collect();
+        assert_eq!(run(tcompact().args(arguments), b"").stdout, original, "{flags:?}");
+    }
+    restore();
+    let several = on_terminal(&[&keep[..], &["-o", &out, &lines]].concat(), false);
+    let told = "2 conversations, 124 → 26 messages, ";
+    assert!(ended(&several, &lines).starts_with(told), "{several:?}");
+    for (flags, rest) in [
+        (&["-i"][..], "the rest is gone (--archive FILE.jsonl keeps it)"),
+        (&["-O", &other], "the inputs are unchanged"),
+    ] {
+        restore();
+        let batch = on_terminal(&[&keep[..], flags, &[&file, &lines]].concat(), false);
+        let last = batch.terminal.lines().last().unwrap_or_default();
+        assert!(last.contains("2 files: 2 compacted; ") && last.ends_with(rest), "{batch:?}");
     }
 }

@@ -228,8 +228,7 @@ fn an_input_that_the_shell_emptied_is_named_as_that() {
         }
         fs::write(folder.path().join("cut.jsonl"), "").expect("written");
         let run = crate::program::run(&mut crate::program::shell(line, folder.path()), b"");
-        let says =
-            run.stderr.contains("is also standard output, and the shell emptied it first; --in-place replaces a file");
+        let says = run.stderr.contains("is also standard output, and the shell emptied it first; use --in-place");
         assert_eq!(says, named, "{line}: {run:?}");
         if named {
             assert_eq!(run.code, 1, "{line}: {run:?}");

@@ -138,8 +138,8 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
 
     fn settle_cut(&mut self, target: u64, plan: Plan, room: u64, cap: Option<u64>) {
         let before = &self.planned.plan;
-        let moved_because = (plan.cutoff != self.planned.kept_from)
-            .then(|| "the messages from there to the kept part fit once they are pruned".to_owned());
+        let moved_because =
+            (plan.cutoff != self.planned.kept_from).then(|| "older messages fit too, pruned".to_owned());
         let (triggered, fired, wanted) = (before.triggered, before.fired.clone(), before.wanted);
         self.planned.plan = Plan { triggered, fired, wanted, moved_because, kept_from: self.planned.kept_from, ..plan };
         self.settle(target, room, cap, None);

@@ -30,7 +30,7 @@ fn updates(source: &str, keep: &str) -> Vec<Value> {
         match process(&["--emit=update".to_owned(), "--accept=any".to_owned(), format!("--keep={keep}")], source) {
             Ok(processed) => processed.text,
             Err(error) => {
-                assert!(error.to_string().contains("leave --emit update out"), "{source}\n{error}");
+                assert!(error.to_string().contains("leave out --emit update"), "{source}\n{error}");
                 return Vec::new();
             }
         };
@@ -167,7 +167,7 @@ fn what_no_state_takes_is_refused_and_named() {
             let error = process(&arguments, &source).err().unwrap_or_else(|| panic!("{source} is taken"));
             assert_eq!(error.downcast_ref::<Failure>().map(|failure| failure.exit), Some(Exit::Unreadable));
             let said = error.to_string();
-            assert!(said.contains("message 3 ") && said.contains("no LangGraph state takes it"), "{said}");
+            assert!(said.contains("message 3 ") && said.contains("a LangGraph state does not accept it"), "{said}");
         }
         let removed = r#"{"role":"remove","content":"","id":"__remove_all__"}"#;
         wrong.push(serde_json::from_str(&format!(r#"{{"messages":[{removed},{last}]}}"#)).expect("JSON"));

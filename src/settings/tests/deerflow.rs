@@ -197,7 +197,7 @@ fn a_model_may_be_one_of_the_files_own_list() {
     assert!(error.contains("$TUNE_URL, and there is no such variable"), "{error}");
     let literal = file.replace("$TUNE_KEY", "sk-written-out");
     let error = Layers::of(&[]).file("config.yaml", &literal).error();
-    assert!(error.contains("keys are not read from files") && !error.contains("sk-written"), "{error}");
+    assert!(error.contains("tcompact reads no keys from files") && !error.contains("sk-written"), "{error}");
 }
 
 /// Returns a file whose section names no model, with a list of models.

@@ -102,7 +102,7 @@ impl fmt::Display for UnknownPart {
             )?,
             None => write!(
                 out,
-                "message {message} has {what}, which may be a call or a result, and is none that {format} knows"
+                "message {message} has {what}, which may be a call or a result that {format} does not know"
             )?,
         }
         match self.program {

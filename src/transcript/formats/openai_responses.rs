@@ -80,7 +80,7 @@ impl MessageReader for OpenAiResponses {
         let messages = &transcript.messages;
         if items::unknown_references(messages.iter().map(|message| message.json)) {
             return Some(
-                "it names items that are not in it (item_reference), so that nobody can read what would be summarized"
+                "it names items that are not in it (item_reference), so the messages to summarize are not there"
                     .to_owned(),
             );
         }

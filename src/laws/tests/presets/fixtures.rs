@@ -23,7 +23,7 @@ fn every_fixture_survives_every_preset() {
                         .map(str::to_owned);
                     let arguments = [&[preset_flag, keep], &more[..]].concat();
                     let result = match process(&arguments, &text) {
-                        Err(error) if error.to_string().contains("without --preset it is read all the same") => {
+                        Err(error) if error.to_string().contains("without --preset, tcompact reads it") => {
                             continue;
                         }
                         result => result.unwrap_or_else(|error| panic!("{} {arguments:?}: {error}", file.display())),
