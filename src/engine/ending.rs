@@ -1,6 +1,6 @@
 //! What a closing line says of the original after a run: where it is, and how to see it.
 
-use crate::compact::{Compaction, Emit, SummarySource, is_lines};
+use crate::compact::{Compaction, EXTRACTIVE, Emit, SummarySource, is_lines};
 use crate::diagnostic::quoted;
 use crate::events::{Ending, NO_SUMMARY};
 use crate::settings::{Destination, Settings};
@@ -55,6 +55,7 @@ const GONE: &str = "; the rest is gone (--archive FILE.jsonl keeps it)";
 /// Returns what the summary of a compaction is from.
 pub(super) fn summary_from(compaction: &Compaction<'_>, name: &str, is_command: bool) -> String {
     match compaction.summary.as_ref().map(|summary| summary.by) {
+        Some(SummarySource::Summarizer) if name == EXTRACTIVE => "embedded summary".to_owned(),
         Some(SummarySource::Embedded) => "embedded summary".to_owned(),
         Some(SummarySource::Summarizer) if is_command => "summary by --summarizer-cmd".to_owned(),
         Some(SummarySource::Summarizer) => format!("summary by {name}"),

@@ -179,7 +179,6 @@ tcompact --keep 20 -i=.bak -- chat.json
 tcompact -n --focus 'it'\''s "here"' --trigger messages:4 --trigger turn chat.json
 tcompact --keep 20 --focus "$(printf 'two\nlines')" chat.json
 tcompact --keep 20 --request-json '{"user": "a1b2c3d4e5f6a7b8"}' -m openai:m chat.json
-tcompact -n --rounds 2 chat.json
 tcompact -e -m gpt-4o-mni --keep messages:2 chat.json
 TCOMPACT_OUTPUT=out.json tcompact -e chat.json other.json
 
