@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 use crate::compact::{Accept, ArchiveNote, Emit, OnError, Redaction};
 use crate::diagnostic::{Diagnostic, nearest, typed_pattern};
 use crate::plan::size::{Size, whole};
-use crate::prune::Choice;
 use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Thinking;
 use crate::transcript::formats::SummaryRole;

@@ -47,7 +47,7 @@ pub(super) fn policy(
         (triggers, fit) = (vec![vec![Size::Fraction(0.85)]], Some(Size::Fraction(0.5)));
     }
     check_fractions(&triggers, arguments, fit, context_window)?;
-    let pruning = pruning(arguments, preset, fit, context_window)?;
+    let pruning = pruning(arguments, fit, context_window)?;
     let unlisted_counter = models.unlisted.map(|(_, counter)| counter);
     let counter = counter(arguments.counter.or(unlisted_counter), models.known, preset);
     let summary = summary_policy(arguments, preset, &models, ResultReader { counter, context_window }, summary_prompt)?;
@@ -181,12 +181,7 @@ fn counter(given: Option<Counter>, model: Option<Model>, preset: &Preset) -> Cou
 }
 
 /// Returns the rules of pruning.
-fn pruning(
-    arguments: &CliArguments,
-    preset: &Preset,
-    fit: Option<Size>,
-    context_window: Option<u64>,
-) -> Result<Pruning> {
+fn pruning(arguments: &CliArguments, fit: Option<Size>, context_window: Option<u64>) -> Result<Pruning> {
     let mut choices = arguments.prune.clone();
     if choices.is_empty() && fit.is_some() {
         choices.push(Choice::All);

@@ -91,7 +91,11 @@ impl Page {
         }
         if requests > 0 || cached > 0 {
             let cost = if cost > 0.0 { dollars(cost) } else { String::new() };
-            let cached = if cached > 0 { format!("{} from the cache {cost}", grouped_and_counted(cached, "answer")) } else { cost };
+            let cached = if cached > 0 {
+                format!("{} from the cache {cost}", grouped_and_counted(cached, "answer"))
+            } else {
+                cost
+            };
             cards.push(card("Requests", &grouped(requests), &cached, ""));
         }
         cards.concat()

@@ -86,7 +86,7 @@ mod tests {
         );
         assert_eq!(
             ["7", "123", "1,234", "12,345,678"],
-            [7, 123, 1234, 12_345_678].map(grouped).each_ref().map(|s| &**s)
+            [7, 123, 1234, 12_345_678].map(crate::wording::grouped).each_ref().map(|s| &**s)
         );
     }
 
