@@ -37,9 +37,9 @@ pub(super) const GROUPS: [Group; 12] = [
         about: "\
 SIZE is messages:20, tokens:8k, fraction:0.8 (of the context window), turns:3.
 --keep also takes none, from:INDEX (that message and all behind it) and
-since:TIME (RFC 3339, or 1d, 6h, 30m before the last message). If the window is
-known, by --for, and none of --trigger, --keep and --fit is given, tcompact
-takes --trigger fraction:0.85 --fit fraction:0.5.",
+since:TIME (RFC 3339, or 1d, 6h, 30m before the last message). If --for gives
+the window, and none of --trigger, --keep and --fit is there, tcompact takes
+--trigger fraction:0.85 --fit fraction:0.5.",
         example: "tcompact --trigger tokens:8k --keep messages:10 chat.json > short.json",
     },
     Group {
@@ -47,16 +47,16 @@ takes --trigger fraction:0.85 --fit fraction:0.5.",
         about: "\
 Without any of these, the summary quotes the conversation, offline. Tables:
 --list providers, --list models, --list secrets.",
-        example: "tcompact -m openai:gpt-4o-mini --for gpt-4o --redact chat.json > short.json",
+        example: "tcompact -m openai:gpt-4o-mini --for gpt-4o chat.json > short.json",
     },
     Group {
         heading: PRUNE,
-        about: "Removes what goes stale from the messages before the kept part, without a model.",
+        about: "Removes what is stale from the messages before the kept part, without a model.",
         example: "tcompact --prune results:5 --prune reads -m none chat.json > short.json",
     },
     Group {
         heading: OUTPUT,
-        about: "The transcript is written in its own format to standard output, unless you say.",
+        about: "The transcript goes to standard output in its own format, unless you say.",
         example: "tcompact -o short.json --report report.jsonl --html page.html chat.json",
     },
     Group {
@@ -67,7 +67,7 @@ Without any of these, the summary quotes the conversation, offline. Tables:
     Group {
         heading: ARCHIVE,
         about: "Keeps what is cut away, searches it, shows it, and puts it back.",
-        example: "tcompact --archive removed.jsonl --keep messages:4 -o short.json chat.json
+        example: "tcompact --archive removed.jsonl --keep messages:4 chat.json > short.json
 tcompact --search '(?i)timeout' removed.jsonl
 tcompact --show 1:2,1:4..6 removed.jsonl
 tcompact --restore removed.jsonl short.json > original.json",
@@ -84,7 +84,7 @@ tcompact --restore removed.jsonl short.json > original.json",
     },
     Group {
         heading: SETTINGS,
-        about: "Flags win over TCOMPACT_* variables, these over the file, the file over a preset.",
+        about: "Flags win over TCOMPACT_* variables, then comes a file, then a preset.",
         example: "tcompact -v --preset langchain chat.json > short.json",
     },
     Group {

@@ -143,9 +143,9 @@ pub(super) fn uncut_without_gain(plan: Plan, tally: &Tally<'_, '_>, smallest_sum
 /// Returns the tokens of the smallest summary message. A history that is no larger is not summarized. 0 where the size
 /// does not matter.
 pub(super) fn smallest_summary(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> u64 {
-    // In the room of `--fit` the embedded summarizer never writes more than it replaces. With tcompact's own rules, a dry
-    // run must not promise a summary that it cannot write.
-    let embedded = policy.summary.is_embedded() && policy.cut.rules == Rules::OWN && policy.fit.is_some();
+    // The embedded summarizer never writes more than it replaces. With tcompact's own rules, a dry run must not promise
+    // a summary that it cannot write.
+    let embedded = policy.summary.is_embedded() && policy.cut.rules == Rules::OWN;
     if policy.summary.summarizer == SummarizerKind::Off {
         note_tokens(policy, transcript)
     } else if policy.summary.accept == Accept::Smaller || embedded {

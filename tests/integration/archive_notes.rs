@@ -84,7 +84,7 @@ fn a_text_of_the_user_takes_its_place() {
 #[test]
 fn a_note_without_its_archive_is_refused() {
     let refused = [
-        (&["--archive-note", "off"][..], "there is none; give --archive FILE"),
+        (&["--archive-note", "off"][..], "there is no archive to name; give --archive FILE"),
         (&["--archive-note", "", "--archive", "a.jsonl"], "--archive-note needs a value"),
         (&["--archive-note", "off", "--archive", "a.jsonl", "--preset", "deepagents"], "name their archive themselves"),
     ];

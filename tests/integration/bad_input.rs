@@ -289,7 +289,7 @@ fn a_format_that_does_not_see_the_calls_is_refused() {
             assert_fails(
                 &run,
                 1,
-                &[&format!("is not a transcript in the format {format}: message "), "try: tcompact --from openai-chat"],
+                &[&format!("is not a transcript in the format {format}: message "), "--from openai-chat"],
             );
         }
     }

@@ -158,7 +158,7 @@ fn what_would_be_lost_is_refused_before_anything_is_done() {
         (&["-i"], "standard input cannot stand beside"),
         (&["-i=a/b", "logs"], "--in-place=a/b: expected the end of a file name"),
         (&["-i", "--emit", "update", "logs"], "--emit update"),
-        (&["--resume", "logs/a.json"], "--resume: it goes on with --output, --output-dir or --in-place"),
+        (&["--resume", "logs/a.json"], "--resume works only with --output, --output-dir or --in-place"),
         (&["-O", "out", "-o", "x", "logs"], "cannot be used with"),
         (&["-O", "else/../logs/new", "logs"], "is inside the input logs"),
         (&["-O", "linked", "logs"], "linked/deep/b.json is inside the input logs"),

@@ -95,7 +95,7 @@ fn only_the_command_line_can_name_an_index() {
     let by_variable = run(tcompact().env("TCOMPACT_KEEP", "from:3").args(["-n", "openai-chat/plain.json"]), b"");
     for refused in [by_file, by_variable] {
         assert_eq!(refused.code, 2, "{refused:?}");
-        assert!(refused.stderr.contains("for --keep on the command line"), "{refused:?}");
+        assert!(refused.stderr.contains("give it with --keep on the command line"), "{refused:?}");
     }
     fs::write(&file, "keep = 'since:1h'\n").expect("written");
     let since = with(&["-n", "--config", &file, "codex/rollout.jsonl"]);

@@ -382,7 +382,7 @@ fn notes_that_are_cut_off_are_used_and_a_whole_summary_that_is_is_not() {
     let server = Server::start(steps);
     let run = ask(&server, &conversation(30, 40), &[]);
     assert!(summary_of_first(&run).contains("All notes."), "{run:?}");
-    assert!(run.stderr.contains("cut off by their length limit"), "{run:?}");
+    assert!(run.stderr.contains("the length limit cut off the notes"), "{run:?}");
     let prompts = prompts(&server);
     assert!(prompts[3].contains("- Fix the parser.\n</earlier_notes>"), "{}", prompts[3]);
     let server = Server::start(vec![small_window(), cut()]);

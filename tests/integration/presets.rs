@@ -212,7 +212,7 @@ fn a_canned_text_stands_for_a_history_of_which_nothing_is_left() {
     let server = answers(vec![completion("never asked", "stop")]);
     let run = piped(&[&arguments[..], &["--model", "openai:m", "--base-url", &server.url]].concat(), source);
     assert!(run.stdout.contains("Previous conversation was too long to summarize."), "{run:?}");
-    assert!(run.stderr.contains("no summarizer is asked"), "{run:?}");
+    assert!(run.stderr.contains("tcompact asks no summarizer"), "{run:?}");
     assert_eq!(server.requests().len(), 0);
 }
 

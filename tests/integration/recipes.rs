@@ -67,9 +67,11 @@ fn a_recipe_takes_no_archive_for_a_session() {
             let session = home.path().join(name);
             fs::create_dir_all(session.parent().expect("a folder")).expect("made");
             let text = fs::read_to_string(Path::new(FIXTURES).join(fixture)).expect("a fixture");
-            // Of some length, so that its history is worth a compaction.
-            fs::write(session, text.replace("How much flour", &"How much flour, in grams, ".repeat(40)))
-                .expect("written");
+            // Of some length, so that it is above the size that a recipe fits.
+            let long = "Tell me each step, and weigh all of it in grams. ".repeat(6_000);
+            let openings = ["How much flour", "Prices in the cart"];
+            let longer = |text: String, opening: &str| text.replace(opening, &format!("{long}{opening}"));
+            fs::write(session, openings.into_iter().fold(text, longer)).expect("written");
         }
         let run = || {
             let output = shell(&format!("set -e\n{recipe}"), home.path()).env("HOME", home.path()).output();

@@ -181,7 +181,7 @@ fn what_became_the_same_is_told_by_its_line() {
     assert_goes_back(&archive, &result, &text, "by line");
     let alone = restored(&archive, result.lines().next().expect("a line"));
     assert_eq!((alone.code, alone.stdout.as_str()), (1, ""));
-    assert!(alone.stderr.contains("different texts became this one"), "{alone:?}");
+    assert!(alone.stderr.contains("different texts were compacted to this one"), "{alone:?}");
 }
 
 /// Packs a text as files with this extension are.

@@ -93,7 +93,7 @@ fn only_what_is_near_is_suggested() {
 #[test]
 fn for_every_flag_there_is_something_to_try() {
     for arg in command().get_arguments() {
-        let Some(long) = arg.get_long() else { continue };
+        let Some(long) = arg.get_long().filter(|_| !arg.is_hide_set()) else { continue };
         let next = attempt(&format!("--{long}"), None, &Typed::default()).lines().join("\n");
         assert!(next.contains(&format!("--{long}")), "--{long}: {next}");
     }
@@ -328,7 +328,7 @@ fn what_is_right_is_repeated_as_it_was_typed() {
         (&["--no-color"], "--color never"),
         (&["--explain=yes"], "--explain"),
         (&["--explain", "--explain"], "--explain"),
-        (&["-vex=1"], "--help"),
+        (&["-x=1"], "--help"),
         (&["--resum"], "--resume"),
     ];
     const BESIDE: [&[&str]; 12] = [

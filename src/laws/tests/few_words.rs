@@ -51,10 +51,7 @@ fn few_words_are_their_own_summary() {
             let processed = match process(&arguments, &source) {
                 Ok(processed) => processed,
                 Err(error) => {
-                    assert!(
-                        error.to_string().contains("LangChain takes no message"),
-                        "{arguments:?} {source}: {error}"
-                    );
+                    assert!(error.to_string().contains("LangChain"), "{arguments:?} {source}: {error}");
                     continue;
                 }
             };
