@@ -47,10 +47,10 @@ def names() -> dict[str, Any]:
 class Documents(unittest.TestCase):
     def test_every_example_runs(self) -> None:
         before = Path.cwd()
-        for document in ("docs/python.md", "python/README.md"):
+        for document in ("README.md", "README.zh-CN.md", "docs/python.md", "python/README.md"):
             known = names()
             blocks = re.findall(r"```python\n(.*?)```", (ROOT / document).read_text("utf-8"), re.DOTALL)
-            self.assertGreater(len(blocks), 2)
+            self.assertGreater(len(blocks), 0)
             with tempfile.TemporaryDirectory() as folder:
                 os.chdir(folder)
                 try:
