@@ -179,7 +179,7 @@ pub(crate) struct CliArguments {
     #[arg(
         short, long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true,
         default_missing_value = NO_SUFFIX,
-        conflicts_with_all = ["output", "output_dir"], group = ASIDE, help_heading = OUTPUT
+        conflicts_with_all = ["output", "output_dir"], groups = [ASIDE, BESIDE_RESTORE], help_heading = OUTPUT
     )]
     pub(crate) in_place: Option<String>,
 
@@ -203,7 +203,7 @@ pub(crate) struct CliArguments {
     )]
     pub(crate) html: Option<PathBuf>,
 
-    /// Only print the index of the first kept message; 0 if nothing would be replaced. Several files print PATH, a
+    /// Only print the index of the first kept message; 0 if nothing would be summarized. Several files print PATH, a
     /// tab and the index. With --cache and a summarizer on the same command line, tcompact also asks for the summary
     /// and shows it.
     #[arg(short = 'n', long, group = ASIDE, help_heading = LOOK)]

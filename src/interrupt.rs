@@ -10,9 +10,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 #[cfg(unix)]
 use std::sync::Arc;
-use std::sync::Mutex;
-#[cfg(unix)]
+use std::sync::{Mutex, TryLockError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use tempfile::NamedTempFile;
 
@@ -23,6 +23,9 @@ use crate::sync::lock;
 static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 /// The unfinished files.
 static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Held while a file grows that is not replaced as a whole.
+static GROWING: Mutex<()> = Mutex::new(());
 
 /// The line that an interrupt prints.
 static LAST_LINE: Mutex<Option<String>> = Mutex::new(None);
@@ -79,8 +82,22 @@ fn child_ignores_hangup() -> bool {
     child.status().is_ok_and(|status| status.success())
 }
 
+/// Does what an interrupt must not leave half done: an interrupt waits for it, if it is soon done.
+pub(crate) fn uninterrupted<T>(work: impl FnOnce() -> T) -> T {
+    let _held = lock(&GROWING);
+    work()
+}
+
 /// Ends the program at once, whatever its threads do. Removes unfinished files and kills commands.
 pub(crate) fn exit_now(exit: Exit) -> ! {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let asked = Instant::now();
+    let _held = loop {
+        match GROWING.try_lock() {
+            Err(TryLockError::WouldBlock) if asked.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(5)),
+            held => break held,
+        }
+    };
     let running = lock(&RUNNING);
     running.iter().copied().for_each(kill_group);
     let temporary = lock(&TEMPORARY);

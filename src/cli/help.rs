@@ -51,7 +51,9 @@ Without any of these, the summary quotes the conversation, offline. Tables:
     },
     Group {
         heading: PRUNE,
-        about: "Removes what is stale from the messages before the kept part, without a model.",
+        about: "\
+Removes what is stale from the messages before the kept part, without a model.
+With -m none, no summary follows.",
         example: "tcompact --prune results:5 --prune reads -m none chat.json > short.json",
     },
     Group {

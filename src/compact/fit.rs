@@ -251,15 +251,16 @@ impl<'t> Planned<'t> {
     }
 
     /// Returns the plan for a draft of its summary, with the tokens of its message. Where that leaves room, more messages
-    /// stay behind the summary, and less of them is pruned. Else the draft is kept.
-    pub(crate) fn with_draft(mut self, policy: &CompactionPolicy, draft: String, tokens: u64) -> Self {
-        if self.use_room_beside(policy, tokens) {
+    /// stay behind the summary, and less of them is pruned. Else the draft is kept. Returns whether the plan changed.
+    pub(crate) fn with_draft(mut self, policy: &CompactionPolicy, draft: String, tokens: u64) -> (Self, bool) {
+        let is_changed = self.use_room_beside(policy, tokens);
+        if is_changed {
             self.find_thinking(policy);
         } else if !policy.redact.is_on() {
             // With --redact, the secrets in it are counted when it is written.
             self.draft = Some(draft);
         }
-        self
+        (self, is_changed)
     }
 
     /// Uses the room that a summary of so many tokens leaves. Returns whether that changes the plan.

@@ -71,13 +71,19 @@ impl CompactionContext<'_> {
     pub(crate) fn plan<'t>(&self, transcript: &'t Transcript<'t>, arena: &'t Arena<'t>) -> Result<Planned<'t>> {
         let decided = decide(transcript, self.policy, arena)?;
         decided.check_rules(self.policy)?;
-        let planned = fit(decided, self.policy);
+        let mut planned = fit(decided, self.policy);
         // The embedded summarizer can need less room than planned. Only its text shows how much, and the room that it
-        // leaves is for the messages behind it.
-        if self.policy.summary.is_embedded() && planned.fit.is_some() && planned.plan.cutoff > 0 {
+        // leaves is for the messages behind it. A summary of fewer messages is shorter again.
+        const DRAFTS: usize = 3;
+        for _ in 0..DRAFTS {
+            let is_drafted = self.policy.summary.is_embedded() && planned.fit.is_some() && planned.plan.cutoff > 0;
             let silent = CompactionContext { listen: &|_, _| (), ..*self };
-            if let Some(summary) = summarize(&silent, "", &planned).summary {
-                return Ok(planned.with_draft(self.policy, summary.text, summary.tokens));
+            let draft = if is_drafted { summarize(&silent, "", &planned).summary } else { None };
+            let Some(summary) = draft else { break };
+            let is_changed;
+            (planned, is_changed) = planned.with_draft(self.policy, summary.text, summary.tokens);
+            if !is_changed {
+                break;
             }
         }
         Ok(planned)

@@ -17,11 +17,12 @@ use crate::report::reporter::Reporter;
 use crate::rewrite::pieces;
 use crate::rewrite::regrown::{self, Regrown, Trace};
 use crate::rewrite::restoring::{self, PutBack, Record, RestoreError, without_end};
-use crate::settings::{RestoreSettings, Volume};
+use crate::settings::{Destination, RestoreSettings, Volume};
 use crate::transcript::formats::by_name;
 use crate::transcript::source::Source;
 use crate::wording::readable_source;
 
+use crate::engine::inputs::copy_of;
 use crate::engine::listeners::notify;
 use crate::engine::records::{Archive, RecordPlace};
 
@@ -38,13 +39,22 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
         return Err(Failure::usage(message).into());
     }
     let path = paths.first().map(PathBuf::as_path).filter(is_named);
-    let output = settings.output.as_deref().filter(is_named);
+    let (output, replaced) = match (&settings.destination, path) {
+        (Destination::InPlace(suffix), Some(path)) => (Some(path), Some(suffix)),
+        (Destination::InPlace(_), None) => {
+            return Err(Failure::usage("--in-place: name the transcript that is put back").into());
+        }
+        (Destination::File(file), _) => (Some(file.as_path()), None),
+        (Destination::Folder(_) | Destination::Stdout, _) => (None, None),
+    };
     if !append::is_lines(archive) {
         let message =
             format!("--restore {shown}: only an archive whose name ends in .jsonl holds what can be put back");
         return Err(Failure::usage(message).into());
     }
-    output.map_or(Ok(()), |output| output::refuse_input(path, output, false))?;
+    if let Some(output) = output.filter(|_| replaced.is_none()) {
+        output::refuse_input(path, output, true)?;
+    }
     output::check(output)?;
     output::refuse_emptied(path)?;
     if output.is_some_and(|output| output::same_place(archive, output)) {
@@ -64,7 +74,16 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
     if edits.is_empty() && text == input.bytes() {
         return Err(Failure::unreadable(archive.no_record_message(&name)).into());
     }
-    output::write(pieces(&text, &edits), output, &Readers::of([Some(archive.path), path]))?;
+    let readers = Readers::of([Some(archive.path), path]);
+    match replaced.zip(path) {
+        Some((suffix, path)) => {
+            if let Some(suffix) = suffix {
+                output::keep_copy(path, &copy_of(path, suffix))?;
+            }
+            output::replace(pieces(&text, &edits), path, &readers)?;
+        }
+        None => output::write(pieces(&text, &edits), output, &readers)?,
+    }
     if settings.volume > Volume::Quiet {
         let all = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
         let damaged = archive.damaged();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::exit::Failure;
+use crate::interrupt;
 use crate::wording;
 use anyhow::Result;
 use serde::Serialize;
@@ -100,7 +101,8 @@ impl WaitingSections {
             }
             write_sections(out, &sections)
         };
-        Ok(append(file, write, readers).map(Some).map_err(|error| unwritable(file, &error))?)
+        let appended = interrupt::uninterrupted(|| append(file, write, readers));
+        Ok(appended.map(Some).map_err(|error| unwritable(file, &error))?)
     }
 }
 

@@ -115,6 +115,17 @@ pub(crate) fn write<'p>(pieces: impl Iterator<Item = &'p [u8]>, path: Option<&Pa
     output.complete(None)?.put()
 }
 
+/// Writes the pieces of a text in the place of a file, with its mode and times, compressed by its extension.
+///
+/// # Errors
+/// It cannot be written; the file stays unchanged.
+pub(crate) fn replace<'p>(pieces: impl Iterator<Item = &'p [u8]>, path: &Path, readers: &Readers) -> Result<()> {
+    let like = fs::metadata(path).map_err(|error| unwritable(path, &error))?;
+    let mut output = OutputFile::begin(Some(path), Compression::of_name(path), readers)?;
+    output.write_parts(pieces)?;
+    output.complete(Some(&like))?.put()
+}
+
 /// Writes to standard output and flushes it. Returns whether it still has a reader.
 fn write_stdout(bytes: &[u8]) -> Result<bool> {
     let mut stdout = io::stdout().lock();

@@ -266,6 +266,6 @@ pub(crate) fn restored(archive: &Path, text: &str) -> anyhow::Result<String> {
 fn restore_file(archive: &Path, short: &Path, long: &Path) -> anyhow::Result<()> {
     let word = |flag: &str, path: &Path| format!("{flag}{}", path.display());
     let words = [word("--restore=", archive), word("", short), word("--output=", long)];
-    let settings = RestoreSettings::new(&parse(&words)?.arguments).expect("an archive is named");
+    let settings = RestoreSettings::new(&parse(&words)?.arguments)?.expect("an archive is named");
     engine::restore(&settings).map(drop)
 }

@@ -11,7 +11,7 @@ use crate::cli::{CliArguments, Generated, Table, When};
 use crate::presets;
 use crate::settings::layers::CommandLine;
 use crate::settings::names::find_format;
-use crate::settings::{InputSettings, Settings, Volume, volume};
+use crate::settings::{Destination, InputSettings, Settings, Volume, destination, volume};
 
 /// What the program does.
 #[derive(Debug)]
@@ -37,8 +37,8 @@ pub(crate) struct RestoreSettings {
     pub(crate) archive: PathBuf,
     /// The compacted texts, of which there may be one; empty for standard input.
     pub(crate) paths: Vec<PathBuf>,
-    /// The file of the restored text; nothing for standard output.
-    pub(crate) output: Option<PathBuf>,
+    /// Where the restored text goes.
+    pub(crate) destination: Destination,
     /// The most rounds to put back; all where nothing is said.
     pub(crate) rounds: Option<usize>,
     /// How much to report.
@@ -69,11 +69,14 @@ impl LookupSettings {
 
 impl RestoreSettings {
     /// Returns the settings if the arguments have `--restore`.
-    pub(crate) fn new(arguments: &CliArguments) -> Option<Self> {
-        let CliArguments { reading, paths, output, .. } = arguments;
-        let rounds = reading.rounds.map(|rounds| rounds as usize);
-        let (archive, volume) = (reading.restore.clone()?, volume(arguments));
-        Some(RestoreSettings { archive, paths: paths.clone(), output: output.clone(), rounds, volume })
+    ///
+    /// # Errors
+    /// The text cannot go where the arguments say.
+    pub(crate) fn new(arguments: &CliArguments) -> Result<Option<Self>> {
+        let Some(archive) = arguments.reading.restore.clone() else { return Ok(None) };
+        let rounds = arguments.reading.rounds.map(|rounds| rounds as usize);
+        let (destination, paths, volume) = (destination(arguments)?, arguments.paths.clone(), volume(arguments));
+        Ok(Some(RestoreSettings { archive, paths, destination, rounds, volume }))
     }
 }
 
@@ -96,7 +99,7 @@ impl Mode {
         if let Some(generated) = arguments.generate {
             return Ok(Mode::Generate(generated));
         }
-        if let Some(restore) = RestoreSettings::new(arguments) {
+        if let Some(restore) = RestoreSettings::new(arguments)? {
             return Ok(Mode::Restore(restore));
         }
         if let Some(pattern) = arguments.reading.search.clone() {

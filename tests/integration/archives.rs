@@ -202,3 +202,22 @@ fn what_is_cut_short_is_taken_back_while_others_write() {
     assert!((1..times).contains(&written), "{written}");
     assert_eq!((of_large, records(&archive).len()), (written, written + times));
 }
+
+#[test]
+fn a_file_is_put_back_in_its_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, archive) = (path(folder.path(), "chat.json"), path(folder.path(), "cut.jsonl"));
+    let original = fs::read(Path::new(FIXTURES).join("agent-session.json")).expect("a fixture");
+    fs::write(&file, &original).expect("written");
+    assert_eq!(with(&["-q", "--keep", "messages:4", "--archive", &archive, "-i", &file]).code, 0);
+    let short = fs::read(&file).expect("read");
+    let back = with(&["--restore", &archive, "--in-place=.short", &file]);
+    assert_eq!((back.code, back.stdout.as_str()), (0, ""), "{back:?}");
+    assert_eq!(fs::read(&file).expect("read"), original);
+    assert_eq!(fs::read(format!("{file}.short")).expect("a copy"), short);
+    // A file that the archive does not know stays, and so does standard input.
+    let again = with(&["--restore", &archive, "-i", &file]);
+    assert_eq!((again.code, fs::read(&file).expect("read")), (1, original), "{again:?}");
+    let piped = run(tcompact().args(["--restore", &archive, "-i"]), &short);
+    assert!(piped.code == 2 && piped.stderr.contains("--in-place: name the transcript"), "{piped:?}");
+}

@@ -33,10 +33,13 @@ fn what_was_cut_is_found_in_every_format() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = Regex::new(r"(?m)^- \[((?:\d+:)?\d+)\] ").expect("a pattern");
     let (mut shown, mut named, mut found) = (0, 0, 0);
-    for (at, file) in fixtures::all().into_iter().enumerate() {
+    let fixtures = fixtures::all();
+    let runs = fixtures.iter().map(|file| (file.to_str().expect("UTF-8"), ["--keep", "messages:2"]));
+    // With --fit, pruned messages stand behind the summary.
+    let fitted = ["--fit", "tokens:5k"];
+    for (at, (file, arguments)) in runs.chain([("agent-session.json", fitted)]).enumerate() {
         let archive = path(folder.path(), &format!("{at}.jsonl"));
-        let file = file.to_str().expect("UTF-8");
-        let result = compacted(&archive, &["--keep", "messages:2"], file);
+        let result = compacted(&archive, &arguments, file);
         if !Path::new(&archive).exists() {
             continue;
         }
