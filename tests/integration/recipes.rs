@@ -36,7 +36,9 @@ fn recipes() -> Vec<(String, String)> {
     for path in documents {
         let text = fs::read_to_string(&path).expect("a document");
         let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
-        let picking = blocks.filter(|block| block.contains("~/.") && block.contains('*') && block.contains("tcompact"));
+        let picks = |block: &&str| block.contains("~/.") && block.contains('*') && block.contains("tcompact");
+        // What undoes a recipe needs it before.
+        let picking = blocks.filter(|block| picks(block) && !block.contains("--restore"));
         recipes.extend(picking.map(|block| (path.display().to_string(), block.to_owned())));
     }
     recipes
