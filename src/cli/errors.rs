@@ -8,9 +8,7 @@ use crate::advice::{Advice, joined};
 use crate::cli::attempt::{NEEDED, attempt, help};
 use crate::cli::command;
 use crate::cli::correction::{diagnostic, listed, strings, text};
-use crate::cli::retry::{
-    Correction, Typed, flag_named, holds_a_secret, is_same, may_hold_a_secret, name, parsed, value_at,
-};
+use crate::cli::retry::{Correction, Typed, flag_named, is_same, may_hold_a_secret, name, parsed, value_at};
 use crate::diagnostic::{Diagnostic, nearest, quoted};
 
 /// The most mistakes of a command line that are corrected.
@@ -35,7 +33,7 @@ pub(crate) fn describe(error: &clap::Error, typed: &Typed) -> String {
 /// repeated, the advice says what to change.
 pub(crate) fn completed(advice: &Advice, wrong: &str, typed: &Typed) -> Advice {
     let Advice::Command { variable, without, words: advised, note } = advice else { return advice.clone() };
-    if holds_a_secret(advised) {
+    if may_hold_a_secret(advised) {
         return help();
     }
     if is_alone(advised) || typed.words.is_empty() {
@@ -76,13 +74,15 @@ fn without_mistakes(words: Vec<String>, advised: &[String], mistakes: usize) -> 
     without_mistakes(corrected, advised, mistakes.checked_sub(1)?)
 }
 
-/// Returns the flag to leave out of those that exclude each other: none of those to try.
+/// Returns the flag to leave out of those that exclude each other, where one of them is to be tried. Of two that were
+/// typed, nobody can say which was meant: one may only look, and the other write.
 fn left_out(error: &clap::Error, advised: &[String]) -> Option<String> {
     let command = command();
     let is_advised = |flag: &String| advised.iter().any(|word| is_same(&command, name(word), flag));
     let flag = text(error, ContextKind::InvalidArg).filter(|_| error.kind() == ErrorKind::ArgumentConflict)?;
     let flags = prior(error).into_iter().chain([flag]).map(|flag| name(&flag).to_owned());
-    flags.into_iter().find(|flag| !is_advised(flag))
+    let flags: Vec<String> = flags.collect();
+    flags.iter().any(&is_advised).then(|| flags.into_iter().find(|flag| !is_advised(flag))).flatten()
 }
 
 fn description(error: &clap::Error, typed: &Typed) -> Description {

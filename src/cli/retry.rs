@@ -228,17 +228,19 @@ pub(super) fn parsed(words: &[String]) -> Result<(), clap::Error> {
 }
 
 /// Whether words hold a key in the place of a variable's name, or an address with a password.
-pub(super) fn holds_a_secret(words: &[String]) -> bool {
+fn holds_a_secret(words: &[String]) -> bool {
     (0..words.len()).any(|at| {
         words[at].contains("://") && words[at].contains('@')
             || value_at(words, at, "--api-key-env").is_some_and(|name| !is_variable_name(name))
     })
 }
 
-/// Whether words hold free text that can contain a key.
+/// Whether words hold a key, or free text that can contain one.
 pub(super) fn may_hold_a_secret(words: &[String]) -> bool {
     let is_free_text = |at| ["--request-json", "--summarizer-cmd"].iter().find_map(|flag| value_at(words, at, flag));
-    holds_a_secret(words) || (0..words.len()).filter_map(is_free_text).any(looks_like_a_key)
+    holds_a_secret(words)
+        || (0..words.len()).filter_map(is_free_text).any(looks_like_a_key)
+        || words.iter().any(|word| has_a_known_key(word))
 }
 
 /// Returns the value of a flag that is used at a place.
@@ -253,8 +255,13 @@ fn looks_like_a_key(text: &str) -> bool {
     const LONG: usize = 16;
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-+=".contains(c);
     let is_long = |word: &str| word.len() >= LONG && word.chars().any(|c| c.is_ascii_digit());
-    text.split(|c| !is_part(c)).any(|word| word.starts_with("sk-") || is_long(word))
-        || Redactor::default().mask(text) != text
+    text.split(|c| !is_part(c)).any(is_long) || has_a_known_key(text)
+}
+
+/// Whether a text has a key of a form that is known.
+fn has_a_known_key(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    text.split(|c| !is_part(c)).any(|word| word.starts_with("sk-")) || Redactor::default().mask(text) != text
 }
 
 /// Returns the name of a flag without the value that clap or a command line shows.

@@ -4,6 +4,7 @@ use crate::compact::{Compaction, EXTRACTIVE, Emit, SummarySource, is_lines};
 use crate::diagnostic::quoted;
 use crate::events::{Ending, NO_SUMMARY};
 use crate::settings::{Destination, Settings};
+use crate::standard_streams::metadata_of_stdin;
 
 /// Returns where the original of a result is, and how to see it or the change. `input` is the path of the only input, or
 /// nothing for standard input. Of masked secrets, nothing is said.
@@ -18,9 +19,11 @@ pub(super) fn rest_of_file(settings: &Settings, input: Option<&str>, ending: &En
             return format!("; the original is {}", quoted(&format!("{input}{suffix}")));
         }
         (Destination::InPlace(_), Some(input)) => {
+            // A name that begins with a hyphen would be read as a flag.
+            let input = if input.starts_with('-') { format!("./{input}") } else { input.to_owned() };
             return match archive {
                 Some(file) if is_lines(file) => {
-                    format!("; tcompact --restore {shown} {} prints the original", quoted(input))
+                    format!("; tcompact --restore {shown} {} prints the original", quoted(&input))
                 }
                 Some(_) => format!("; the rest is in {shown}"),
                 None => GONE.to_owned(),
@@ -33,10 +36,16 @@ pub(super) fn rest_of_file(settings: &Settings, input: Option<&str>, ending: &En
     let place = match (archive, input) {
         (Some(_), _) => format!("; the rest is in {shown}"),
         (None, Some(_)) => "; the input is unchanged".to_owned(),
+        (None, None) if is_file_on_stdin() => "; the input is unchanged".to_owned(),
         (None, None) => "; nothing keeps the rest (--archive FILE.jsonl does)".to_owned(),
     };
     let see = if settings.policy.emit == Emit::Messages { format!("; {flag} the change") } else { String::new() };
     place + &see
+}
+
+/// Whether standard input is a file, as behind `<`.
+fn is_file_on_stdin() -> bool {
+    metadata_of_stdin().is_some_and(|stdin| stdin.is_file())
 }
 
 /// Returns the same for several files.

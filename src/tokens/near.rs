@@ -17,6 +17,12 @@ const HOSTED: [&str; 8] = ["chat", "flash", "large", "latest", "max", "medium", 
 /// Words of models that do something other than talk about a text.
 const SPECIAL: [&str; 10] =
     ["audio", "embed", "embedding", "guard", "image", "live", "moderation", "realtime", "transcribe", "tts"];
+/// Words that many families have.
+const GENERIC: [&str; 30] = [
+    "api", "base", "chat", "code", "exp", "fast", "flash", "free", "high", "instruct", "it", "large", "latest", "lite",
+    "low", "max", "medium", "mini", "nano", "next", "plus", "preview", "pro", "search", "small", "super", "turbo",
+    "ultra", "v", "vl",
+];
 /// One letter of so many may be wrong.
 const LETTERS_PER_SLIP: usize = 4;
 
@@ -33,7 +39,8 @@ pub(crate) fn near(name: &str) -> Vec<String> {
     let typed = name.split_once(':').filter(|(provider, _)| is_provider(provider)).map_or(name, |(_, model)| model);
     let wanted = known.corrected(own_name(typed));
     let parts = NameParts::of(&wanted);
-    let family = parts.words.iter().copied().find(|word| known.counts.contains_key(*word));
+    let is_family = |word: &&str| known.counts.contains_key(*word) && !GENERIC.contains(word);
+    let family = parts.words.iter().copied().find(is_family);
     let mut found: Vec<(&Model, &str)> = known.names.iter().map(|(model, name)| (model, name.as_str())).collect();
     found.retain(|(_, name)| !is_special(name) || is_special(&wanted));
     let all = found.clone();
@@ -150,7 +157,11 @@ impl Known {
         let is_slip = |known: &str, slips: usize| match word.len() {
             0..3 => false,
             // Three letters may be in the wrong order, or lack one.
-            3 => slips == 1 && word.chars().all(|c| known.contains(c)),
+            3 => {
+                slips == 1
+                    && word.chars().all(|c| known.contains(c))
+                    && known.chars().filter(|c| !word.contains(*c)).count() <= known.len().saturating_sub(3)
+            }
             long => slips <= long / LETTERS_PER_SLIP,
         };
         let near = self.counts.iter().filter_map(|(known, count)| {
@@ -338,6 +349,13 @@ mod tests {
             ":",
             "/",
             "日本",
+            "abc-instruct",
+            "foo-pro",
+            "custom-chat",
+            "super-mini",
+            "company-llm-v2",
+            "latest",
+            "sk-ant-api03-Zz9Yy8Xx7Ww6Zz9Yy8Xx7Ww6",
             &"gpt-4o".repeat(10_000),
         ] {
             assert!(near(name).is_empty(), "{name}: {:?}", near(name));

@@ -272,6 +272,19 @@ fn the_rest_of_what_was_typed_comes_along() {
             &["tcompact", "--kep", "3", "-q", "--trigger", "token:4k", "--jsn", "--count", "a.json"],
             "try: tcompact --keep messages:3 -q --trigger tokens:4k --json --count a.json",
         ),
+        // Of two typed flags that exclude each other, one may only look, and the other write.
+        (
+            Advice::command(["--keep", "messages:3"]),
+            "--kep",
+            &["tcompact", "-i", "--diff", "--kep", "messages:3", "a.json"],
+            "try: the same with --keep messages:3",
+        ),
+        (
+            Advice::command(["--keep", "messages:3"]),
+            "--keep",
+            &["tcompact", "--focus", "the key sk-ant-api03-abcdefghijklmnop", "--keep", "x", "a.json"],
+            "try: the same with --keep messages:3",
+        ),
         (
             Advice::command(["--jobs", "2"]),
             "",
@@ -295,6 +308,9 @@ fn secrets_are_not_repeated() {
         &["--api-key-env", "sk-proj-abc123"][..],
         &["--api-key-env=sk-proj-abc123"],
         &["--base-url", "https://user:pass@host/v1"],
+        &["--base-url", "https://host/v1?key=sk-proj-abc123"],
+        &["--summarizer-cmd", "curl -H 'Authorization: Bearer sk-ant-abc123'"],
+        &["--request-json", "{\"a\":\"sk-ant-abc123\"}"],
     ] {
         let words = words.iter().copied();
         assert_eq!(
