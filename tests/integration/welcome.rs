@@ -16,7 +16,7 @@ fn every_command_of_the_help_works() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = "We looked at the pumps of the garden shop again, and all of them stood in water. ".repeat(8);
     let message = |at: usize| {
-        let role = if at % 2 == 0 { "user" } else { "assistant" };
+        let role = if at.is_multiple_of(2) { "user" } else { "assistant" };
         serde_json::json!({"role": role, "content": format!("{at}: a timeout. {words}")})
     };
     let chat = serde_json::to_string(&(0..40).map(message).collect::<Vec<_>>()).expect("JSON");
