@@ -6,8 +6,10 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { QUESTIONS, claude, environment, logged, session, skip, text } from "./claude-code.mjs";
-import { FAILURES, HERE, assertArchive, assertFound, assertOneLine, folder, standIn } from "./help.mjs";
+import { FAILURES, HERE, OTHER_VERSIONS, assertArchive, assertFound, assertOneLine, folder, standIn } from "./help.mjs";
 import { FACT } from "./model.mjs";
+
+const skipHook = spawnSync("jq", ["--version"]).status === 0 ? false : "jq is not installed";
 
 test("the mod passes its tests in Claude Code's kit", { skip }, (context) => {
   const place = folder(context);
@@ -18,7 +20,7 @@ test("the mod passes its tests in Claude Code's kit", { skip }, (context) => {
   }
 });
 
-test("a Claude Code without mods is told so, and the version that has them", (context) => {
+test("a Claude Code without mods is told so, and the version that has them", { skip: skipHook }, (context) => {
   const place = join(folder(context), "a folder"), file = join(place, "session.jsonl");
   const command = JSON.parse(readFileSync(join(HERE, "claude-code/hooks/hooks.json"), "utf8")).hooks.PreCompact[0].hooks[0].command;
   mkdirSync(place);
@@ -27,9 +29,9 @@ test("a Claude Code without mods is told so, and the version that has them", (co
     const env = { PATH: "", CLAUDE_PLUGIN_ROOT: join(place, "mod") };
     return spawnSync("/bin/sh", ["-c", command], { input, env, cwd: place, encoding: "utf8" });
   };
-  const of = (version) => {
+  const of = (version, more = "") => {
     const line = { type: "user", version, message: { content: 'It said "version":"0.0.1".' } };
-    writeFileSync(file, [line, { type: "summary" }].map((one) => `${JSON.stringify(one)}\n`).join(""));
+    writeFileSync(file, [line, { type: "summary" }].map((one) => `${JSON.stringify(one)}\n`).join("") + more);
     return ran(JSON.stringify({ session_id: "a", transcript_path: file, trigger: "auto" }));
   };
   for (const version of ["2.1.286", "2.0.999", "1.0.120", "0.2.9"]) {
@@ -37,9 +39,15 @@ test("a Claude Code without mods is told so, and the version that has them", (co
     assert.deepEqual([status, stdout], [1, ""], version);
     assert.equal(stderr, `tcompact: this Claude Code is ${version}, and mods need 2.1.287 or later; it compacts the session itself\n`);
   }
-  for (const done of [...["2.1.287", "2.1.1000", "2.2.0", "10.0.0", undefined].map(of), ran(""), ran('{"transcript_path": "/nonexistent"}')]) {
+  for (const done of [...["2.1.287", "2.1.1000", "2.2.0", "10.0.0", undefined].map((one) => of(one)), ran(""), ran('{"transcript_path": "/nonexistent"}')]) {
     assert.deepEqual([done.status, done.stdout, done.stderr], [0, "", ""]);
   }
+  for (const [version, more, status] of OTHER_VERSIONS("2.1.300", "1.0.3", "2.1.286", "3.0.3")) {
+    assert.equal(of(version, more).status, status, more.slice(0, 200));
+  }
+  const script = join(place, "mod/hooks/old-claude-code");
+  writeFileSync(script, readFileSync(script, "utf8").replace(/^PATH=.*$/m, "PATH=/nonexistent"));
+  assert.deepEqual([of("1.0.3").status, of("1.0.3").stderr], [0, ""], "without jq");
 });
 
 test("tcompact compacts a session, twice, and no model is asked", { skip }, async (context) => {
