@@ -43,7 +43,7 @@ test("a compaction goes on where tcompact fails", { skip: skip || skipHook }, as
 // Runs the hook alone, on a session of the fixtures.
 function hook(event, file, path = process.env.PATH, variables = {}) {
   const input = JSON.stringify({ hook_event_name: event, transcript_path: file, trigger: "auto", source: "compact" });
-  const env = { ...process.env, PATH: path, HOME: dirname(file), ...variables };
+  const env = { ...process.env, AI_AGENT: "", PATH: path, HOME: dirname(file), ...variables };
   return spawnSync(HOOK, { input, encoding: "utf8", env, cwd: dirname(file), timeout: 30_000 });
 }
 
@@ -128,6 +128,8 @@ test("a Claude Code that gives nothing back is told so", { skip: skipHook }, (co
     assert.ok(!existsSync(`${file}.digest`));
   }
   for (const version of ["1.0.62", "1.0.100", "1.1.0", "2.1.287", "10.0.1"]) assert.deepEqual([noted(version).status, noted(version).stderr], [0, ""], version);
+  const resumed = (noted("1.0.48"), hook("PreCompact", file, undefined, { AI_AGENT: "claude-code_2-1-330_harness" }));
+  assert.deepEqual([resumed.status, resumed.stderr], [0, ""], "a newer one resumed the session");
   // The version in a call, in a text, of a line that is cut off, or of no known form is not that of Claude Code.
   for (const [version, more, status] of OTHER_VERSIONS("2.1.300", "1.0.3", "1.0.3", "3.0.3")) {
     rmSync(`${file}.digest`, { force: true });
