@@ -1,11 +1,11 @@
 // The hooks for a Claude Code without mods, in sessions of Claude Code itself and alone.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 
-import { FAILURES, HERE, assertArchive, assertFound, assertOneLine, folder, standIn } from "./help.mjs";
+import { FAILURES, HERE, OTHER_VERSIONS, assertArchive, assertFound, assertOneLine, folder, standIn } from "./help.mjs";
 import { FACT } from "./model.mjs";
 import { QUESTIONS, session, skip, text } from "./claude-code.mjs";
 
@@ -43,7 +43,7 @@ test("a compaction goes on where tcompact fails", { skip: skip || skipHook }, as
 // Runs the hook alone, on a session of the fixtures.
 function hook(event, file, path = process.env.PATH, variables = {}) {
   const input = JSON.stringify({ hook_event_name: event, transcript_path: file, trigger: "auto", source: "compact" });
-  const env = { ...process.env, PATH: path, HOME: dirname(file), ...variables };
+  const env = { ...process.env, AI_AGENT: "", PATH: path, HOME: dirname(file), ...variables };
   return spawnSync(HOOK, { input, encoding: "utf8", env, cwd: dirname(file), timeout: 30_000 });
 }
 
@@ -120,7 +120,7 @@ test("one line says why nothing was noted, however tcompact fails", { skip: skip
 test("a Claude Code that gives nothing back is told so", { skip: skipHook }, (context) => {
   const place = folder(context), file = join(place, "session.jsonl");
   const session = readFileSync(join(HERE, "../fixtures/claude-code/parallel.jsonl"), "utf8");
-  const noted = (version) => (writeFileSync(file, session.replaceAll("2.0.76", version)), hook("PreCompact", file));
+  const noted = (version, more = "") => (writeFileSync(file, session.replaceAll("2.0.76", version) + more), hook("PreCompact", file));
   for (const version of ["1.0.9", "1.0.48", "1.0.61", "0.2.126"]) {
     const { status, stderr } = noted(version);
     assert.equal(status, 1);
@@ -128,6 +128,15 @@ test("a Claude Code that gives nothing back is told so", { skip: skipHook }, (co
     assert.ok(!existsSync(`${file}.digest`));
   }
   for (const version of ["1.0.62", "1.0.100", "1.1.0", "2.1.287", "10.0.1"]) assert.deepEqual([noted(version).status, noted(version).stderr], [0, ""], version);
+  const resumed = (noted("1.0.48"), hook("PreCompact", file, undefined, { AI_AGENT: "claude-code_2-1-330_harness" }));
+  assert.deepEqual([resumed.status, resumed.stderr], [0, ""], "a newer one resumed the session");
+  // The version in a call, in a text, of a line that is cut off, or of no known form is not that of Claude Code.
+  for (const [version, more, status] of OTHER_VERSIONS("2.1.300", "1.0.3", "1.0.3", "3.0.3")) {
+    rmSync(`${file}.digest`, { force: true });
+    const { stderr } = noted(version, more);
+    assert.equal(/this Claude Code is/.test(stderr), status === 1, more.slice(0, 200));
+    if (status === 1 || more.includes("tool_use")) assert.equal(existsSync(`${file}.digest`), status === 0, stderr);
+  }
 });
 
 test("nothing of the working directory is run", (context) => {

@@ -6,8 +6,10 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { QUESTIONS, claude, environment, logged, session, skip, text } from "./claude-code.mjs";
-import { FAILURES, HERE, assertArchive, assertFound, assertOneLine, folder, standIn } from "./help.mjs";
+import { FAILURES, HERE, OTHER_VERSIONS, assertArchive, assertFound, assertOneLine, folder, standIn } from "./help.mjs";
 import { FACT } from "./model.mjs";
+
+const skipHook = spawnSync("jq", ["--version"]).status === 0 ? false : "jq is not installed";
 
 test("the mod passes its tests in Claude Code's kit", { skip }, (context) => {
   const place = folder(context);
@@ -18,28 +20,39 @@ test("the mod passes its tests in Claude Code's kit", { skip }, (context) => {
   }
 });
 
-test("a Claude Code without mods is told so, and the version that has them", (context) => {
+test("a Claude Code without mods is told so, and the version that has them", { skip: skipHook }, (context) => {
   const place = join(folder(context), "a folder"), file = join(place, "session.jsonl");
   const command = JSON.parse(readFileSync(join(HERE, "claude-code/hooks/hooks.json"), "utf8")).hooks.PreCompact[0].hooks[0].command;
   mkdirSync(place);
   cpSync(join(HERE, "claude-code"), join(place, "mod"), { recursive: true });
-  const ran = (input) => {
-    const env = { PATH: "", CLAUDE_PLUGIN_ROOT: join(place, "mod") };
+  const ran = (input, agent = "") => {
+    const env = { PATH: "", AI_AGENT: agent, CLAUDE_PLUGIN_ROOT: join(place, "mod") };
     return spawnSync("/bin/sh", ["-c", command], { input, env, cwd: place, encoding: "utf8" });
   };
-  const of = (version) => {
+  const of = (version, more, agent) => {
     const line = { type: "user", version, message: { content: 'It said "version":"0.0.1".' } };
-    writeFileSync(file, [line, { type: "summary" }].map((one) => `${JSON.stringify(one)}\n`).join(""));
-    return ran(JSON.stringify({ session_id: "a", transcript_path: file, trigger: "auto" }));
+    writeFileSync(file, [line, { type: "summary" }].map((one) => `${JSON.stringify(one)}\n`).join("") + (more ?? ""));
+    return ran(JSON.stringify({ session_id: "a", transcript_path: file, trigger: "auto" }), agent);
   };
   for (const version of ["2.1.286", "2.0.999", "1.0.120", "0.2.9"]) {
     const { status, stdout, stderr } = of(version);
     assert.deepEqual([status, stdout], [1, ""], version);
     assert.equal(stderr, `tcompact: this Claude Code is ${version}, and mods need 2.1.287 or later; it compacts the session itself\n`);
   }
-  for (const done of [...["2.1.287", "2.1.1000", "2.2.0", "10.0.0", undefined].map(of), ran(""), ran('{"transcript_path": "/nonexistent"}')]) {
+  for (const done of [...["2.1.287", "2.1.1000", "2.2.0", "10.0.0", undefined].map((one) => of(one)), ran(""), ran('{"transcript_path": "/nonexistent"}')]) {
     assert.deepEqual([done.status, done.stdout, done.stderr], [0, "", ""]);
   }
+  for (const [version, more, status] of OTHER_VERSIONS("2.1.300", "1.0.3", "2.1.286", "3.0.3")) {
+    assert.equal(of(version, more).status, status, more.slice(0, 200));
+  }
+  // It is the one that runs, whoever began the session.
+  for (const [agent, status] of [["claude-code_2-1-330_harness", 0], ["claude-code_2-1-287", 0], ["claude-code_2-1-286_harness", 1], ["codex", 1]]) {
+    assert.equal(of("2.1.178", "", agent).status, status, agent);
+  }
+  const script = join(place, "mod/hooks/old-claude-code");
+  writeFileSync(script, readFileSync(script, "utf8").replace(/^PATH=.*$/m, `PATH='${place}'`));
+  writeFileSync(join(place, "sed"), "#!/bin/sh\nPATH=/usr/bin:/bin exec sed \"$@\"\n", { mode: 0o755 });
+  assert.deepEqual([of("1.0.3").status, of("1.0.3").stderr], [0, ""], "without jq");
 });
 
 test("tcompact compacts a session, twice, and no model is asked", { skip }, async (context) => {

@@ -40,6 +40,26 @@ export const FAILURES = [
   ["takes too long", "exec sleep 20", /tim|abort|kill|exit/i],
 ];
 
+// Sessions of a new version and an old one with a line at their end: the first, the line, and the exit code of a hook
+// that refuses `old`. In a line, `said` is a version of something else.
+export const OTHER_VERSIONS = (recent, said, old, other) => {
+  const line = (value) => `${JSON.stringify(value)}\n`, call = (version) => ({ role: "assistant", content: [{ type: "tool_use", id: "a", name: "foo", input: { name: "foo", version } }] });
+  return [
+    [recent, line({ type: "assistant", version: recent, message: call(said) }), 0],
+    [recent, line({ type: "assistant", message: call(said), version: recent }), 0],
+    [recent, line({ type: "system", toolUseResult: { version: said } }), 0],
+    [recent, `{"type":"user","version":"${said}","mess`, 0],
+    [recent, line([{ version: said }]) + line(said) + "null\n7\n", 0],
+    [recent, line({ version: { version: said } }) + line({ version: 1.2 }) + line({ version: null }), 0],
+    [recent, line({ version: `${said} \u001b[31m` }), 0],
+    // Only the end of a session is read.
+    [said, line({ type: "user", message: { role: "user", content: "a".repeat(2_000_000) } }), 0],
+    [recent, line({ type: "user", message: { role: "user", content: "é".repeat(2_000_000) } }) + line({ version: old }), 1],
+    [recent, line({ type: "assistant", message: call(other), version: old }), 1],
+    [old, line({ type: "assistant", message: call(other) }), 1],
+  ];
+};
+
 export function assertOneLine(lines, pattern, name) {
   assert.equal(lines.length, 1, `${name}: ${lines.join("\n")}`);
   assert.match(lines[0], pattern, `${name}: ${lines[0]}`);

@@ -30,6 +30,8 @@ _FLAG_ABOVE_CARETS = re.compile(r"^  --([a-z-]+)\n  \^\^", re.MULTILINE)
 _QUOTED = re.compile(r'(`[^`\n]*`|"[^"\n]*"| (?:answered \d|ended with |failed: ).*)', re.DOTALL)
 # The command that `_callback` makes of a function.
 _SUMMARIZER = re.compile(r"`(?:eval \"\$|%)PYTHON_SUMMARIZER[\"%] ?([^`\n]*)`( ended with exit \w+: 1:)?")
+# How the program quotes a word with control characters. It quotes others as `shlex` reads them.
+_ESCAPED = re.compile(r"'[^']*'|\\.|\$'((?:[^'\\]|\\.)*)'")
 _EXPORT = re.compile(r"export (\w+)=…")
 
 
@@ -53,12 +55,25 @@ def hint(text: str, call: str, own: Sequence[str] = (), given: Sequence[str] = (
         command = f'os.environ["{found[1]}"] = "…"'
     elif command.startswith("tcompact "):
         left_out = {*own, *(given if call == MIDDLEWARE else ())}
-        words = [word for word in shlex.split(command)[1:] if word not in left_out or word.startswith("--repair=")]
+        words = [word for word in split(command)[1:] if word not in left_out or word.startswith("--repair=")]
         has_summarizer = call != MIDDLEWARE and any(word.startswith("--summarizer-cmd=") for word in own)
         command = _call(words, call, has_summarizer) or f"{command}, in a shell"
     else:
         command = _FLAG.sub(_parameter, command)
     return "\n".join(filter(None, [command, _FLAG.sub(_parameter, note)]))
+
+
+def split(command: str) -> list[str]:
+    """Returns the words of a command as a shell reads them."""
+
+    def read(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return found[0]
+        # Each escape is a byte.
+        text = found[1].encode().decode("unicode_escape", "replace").encode("latin-1", "replace")
+        return shlex.quote(text.decode("utf-8", "replace"))
+
+    return shlex.split(_ESCAPED.sub(read, command))
 
 
 def _parameter(found: re.Match[str]) -> str:
@@ -108,4 +123,7 @@ def _value(text: str) -> Any:
 def _shown(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_shown, value))}]"
-    return "..." if value is ... else json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+    if not isinstance(value, str):
+        return "..." if value is ... else repr(value)
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import logging
 import re
-import shlex
 import subprocess
 import tempfile
 import unittest
@@ -51,12 +50,17 @@ def errors() -> list[tuple[str, str]]:
     """Returns each error of the table: its sentence, and what to try."""
     found = re.findall(r"^tcompact: (.*?)(?:\ntry: (.*?))?\n\[\d+\]$", ERRORS.read_text("utf-8"), re.M | re.S)
     # The module gives no short flags.
-    return [(sentence.rpartition("\ntcompact: ")[2], hint.replace(" -m ", " --model ")) for sentence, hint in found]
+    long = dict(re.findall(r"^ +(-[a-zA-Z]), (--[a-z-]+)", help_text(), re.MULTILINE))
+    hints = (re.sub(r"(?<= )-[a-zA-Z](?=[ =])", lambda short: long.get(short[0], short[0]), hint) for _, hint in found)
+    return [(sentence.rpartition("\ntcompact: ")[2], hint) for (sentence, _), hint in zip(found, hints, strict=True)]
+
+
+def help_text() -> str:
+    return subprocess.run([_program.find(), "--help"], capture_output=True, text=True, check=True).stdout
 
 
 def flags() -> set[str]:
-    told = subprocess.run([_program.find(), "--help"], capture_output=True, text=True, check=True).stdout
-    return set(FLAG.findall(told))
+    return set(FLAG.findall(help_text()))
 
 
 class Table(unittest.TestCase):
@@ -88,7 +92,8 @@ class Table(unittest.TestCase):
                     calls += 1
                     call: Any = ast.parse(told, mode="eval").body
                     given = {one.arg: ast.literal_eval(one.value) for one in call.keywords}
-                    self.assertEqual(sorted(joined(_program.options(given))), sorted(joined(shlex.split(command)[1:])))
+                    wanted = joined(_sentences.split(command)[1:])
+                    self.assertEqual(sorted(joined(_program.options(given))), sorted(wanted))
         self.assertGreater(calls, 60)
 
 
@@ -137,6 +142,32 @@ class Calls(unittest.TestCase):
         self.assertEqual(self.hint(show, archive, "x", redact=True), f'show("{archive}", "2:17", redact=True)')
         self.assertEqual(self.hint(CompactionMiddleware, trigger="tokns:9", focus="x"),
                          'CompactionMiddleware(..., trigger="tokens:9")')  # fmt: skip
+
+    def test_control_characters_of_a_value_stay(self) -> None:
+        for value in [
+            "line\nbreak",
+            '\ttab, it\'s \\n "said" $HOME `x`',
+            "é\n日本 😀\r\n",
+            "'\n' --pin=user",
+            "\x1b[31m \x7f\x85\u2028\u202e\U000e0001",
+            "=\n=",
+            "it's $'plain\\012'",
+        ]:
+            for name in ["focus", "summary_prefix"]:
+                with self.subTest(name=name, value=value):
+                    hint = self.hint(compact, chat(), keep="mesages:20", redact=True, **{name: value}) or ""
+                    call: Any = ast.parse(hint, mode="eval").body
+                    given = {one.arg: ast.literal_eval(one.value) for one in call.keywords}
+                    self.assertEqual(given, {"keep": "messages:20", "redact": True, name: value})
+                    self.assertTrue(hint.isprintable(), hint)
+        for command, focus in [
+            (r"$'a\n\t\'b\\\x41'", "a\n\t'b\\A"),
+            (r"a$'\012'b'$'", "a\nb$"),
+            (r"\$'\n'", "$\\n"),
+            (r"$'\x4'", "?"),
+        ]:
+            hint = _sentences.hint(f"tcompact --focus {command} --quiet", "compact", own=["--quiet"])
+            self.assertEqual(hint, f"compact(messages, focus={_sentences._shown(focus)})", command)
 
     def test_a_function_that_fails(self) -> None:
         def broken(_: str) -> str:
