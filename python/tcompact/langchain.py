@@ -231,8 +231,9 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
                 return None
         if compaction.status == "unchanged":
             return None
-        sizes = compaction.tokens_before, compaction.tokens_after
-        _log.info("compacted %d messages to %d, %s tokens to %s", len(state["messages"]), len(compaction.messages), *sizes)
+        messages = len(state["messages"]), len(compaction.messages)
+        tokens = compaction.tokens_before, compaction.tokens_after
+        _log.info("compacted %d messages to %d, %s tokens to %s", *messages, *tokens)
         return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *compaction.messages]}
 
     @contextlib.contextmanager

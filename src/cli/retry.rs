@@ -227,10 +227,11 @@ pub(super) fn parsed(words: &[String]) -> Result<(), clap::Error> {
     command().try_get_matches_from(words).map(drop)
 }
 
-/// Whether words hold a key in the place of a variable's name, or an address with a password.
+/// Whether words hold a key in the place of a variable's name, or an address with a password or a query.
 fn holds_a_secret(words: &[String]) -> bool {
     (0..words.len()).any(|at| {
         words[at].contains("://") && words[at].contains('@')
+            || value_at(words, at, "--base-url").is_some_and(|address| address.contains(['?', '#']))
             || value_at(words, at, "--api-key-env").is_some_and(|name| !is_variable_name(name))
     })
 }

@@ -308,7 +308,7 @@ fn secrets_are_not_repeated() {
         &["--api-key-env", "sk-proj-abc123"][..],
         &["--api-key-env=sk-proj-abc123"],
         &["--base-url", "https://user:pass@host/v1"],
-        &["--base-url", "https://host/v1?key=sk-proj-abc123"],
+        &["--base-url", "https://host/v1?key=abc123"],
         &["--summarizer-cmd", "curl -H 'Authorization: Bearer sk-ant-abc123'"],
         &["--request-json", "{\"a\":\"sk-ant-abc123\"}"],
     ] {
