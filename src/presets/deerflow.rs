@@ -4,12 +4,13 @@
 //! value that `DeerFlow` refuses is refused. `skill_file_read_tool_names` and `preserve_recent_skill_count`, `_tokens`
 //! and `_tokens_per_skill` are checked and have no effect: skills are in `DeerFlow`'s own files, not in a transcript.
 
+mod model;
+
 use std::ffi::OsString;
 
 use serde_json::{Map, Value as Json};
 
 use crate::exit::Failure;
-use crate::tokens::models::{self, Model};
 use crate::wording::found;
 
 /// The key that identifies the file.
@@ -19,51 +20,8 @@ pub(crate) const SECTION: &str = "summarization";
 pub(crate) const MODELS: &str = "models";
 
 const TRIM_DEFAULT: i128 = 4_000;
-/// The embedded summarizer, as `--model` names it.
-const EMBEDDED: &str = "extractive";
 const SKILL_COUNTS: [&str; 3] =
     ["preserve_recent_skill_count", "preserve_recent_skill_tokens", "preserve_recent_skill_tokens_per_skill"];
-/// The provider of a model without one, by the start of its name.
-const FAMILIES: [(&str, &str); 13] = [
-    ("gpt-", "openai"),
-    ("o1", "openai"),
-    ("o3", "openai"),
-    ("o4", "openai"),
-    ("chatgpt", "openai"),
-    ("claude", "anthropic"),
-    ("gemini", "google"),
-    ("deepseek", "deepseek"),
-    ("grok", "xai"),
-    ("mistral", "mistral"),
-    ("mixtral", "mistral"),
-    ("qwen", "dashscope"),
-    ("qwq", "dashscope"),
-];
-
-/// The provider of a class, by a part of the path in `use`: a package of `LangChain`, or a module of `DeerFlow`'s own.
-const CLASSES: [(&str, &str); 18] = [
-    ("langchain_openai", "openai"),
-    ("langchain_deepseek", "deepseek"),
-    ("langchain_anthropic", "anthropic"),
-    ("langchain_google_genai", "google"),
-    ("langchain_groq", "groq"),
-    ("langchain_mistralai", "mistral"),
-    ("langchain_ollama", "ollama"),
-    ("langchain_xai", "xai"),
-    ("langchain_openrouter", "openrouter"),
-    ("langchain_together", "together"),
-    ("ChatTongyi", "dashscope"),
-    ("claude_provider", "anthropic"),
-    ("patched_deepseek", "deepseek"),
-    ("patched_openai", "openai"),
-    ("patched_mimo", "openai"),
-    ("patched_minimax", "openai"),
-    ("patched_stepfun", "openai"),
-    ("vllm_provider", "openai"),
-];
-/// The members of a model with its key, and those with its address.
-const KEYS: [&str; 5] = ["api_key", "openai_api_key", "anthropic_api_key", "gemini_api_key", "google_api_key"];
-const ADDRESSES: [&str; 4] = ["base_url", "api_base", "openai_api_base", "anthropic_api_url"];
 
 /// The section, and what gives it its meaning.
 pub(crate) struct ConfigSection<'s> {
@@ -235,125 +193,11 @@ impl ConfigSection<'_> {
         }
         Ok(given)
     }
-
-    /// Returns the model with this name as flags.
-    fn model(&self, name: &str, of_window: bool) -> Vec<FlagOfConfig> {
-        let entry = self.models().iter().find(|model| model.get("name").and_then(Json::as_str) == Some(name));
-        match entry.and_then(|entry| self.full_name_of(entry)).or_else(|| self.full_name(name)) {
-            Some(full) => self.summarizer(name, &full, entry, of_window),
-            None => {
-                let why =
-                    format!("{SECTION}.model_name = {name:?}: no such model is known; give --model PROVIDER:MODEL");
-                vec![FlagOfConfig { unusable: Some(why), ..given("model", vec![name.to_owned()]) }]
-            }
-        }
-    }
-
-    /// Returns `DeerFlow`'s default model as flags: the first of its list.
-    fn default_model(&self, of_window: bool) -> Vec<FlagOfConfig> {
-        let file = self.file;
-        let Some(entry) = self.models().first() else {
-            let note = format!(
-                "{file}: there is no model_name and no list of {MODELS}, so the embedded summarizer writes; --model PROVIDER:MODEL names a model"
-            );
-            return vec![FlagOfConfig { note: Some(note), ..given("model", vec![EMBEDDED.to_owned()]) }];
-        };
-        let text = |key: &str| entry.get(key).and_then(Json::as_str);
-        let name = text("name").or_else(|| text("model")).unwrap_or_default();
-        let Some(full) = self.full_name_of(entry) else {
-            let why = format!(
-                "{SECTION}.model_name is null, so the first of {MODELS} summarizes, but no provider is known for {name:?} (use: {}, model: {}); give --model PROVIDER:MODEL",
-                text("use").unwrap_or("none"),
-                text("model").unwrap_or("none")
-            );
-            return vec![FlagOfConfig { unusable: Some(why), ..given("model", vec![name.to_owned()]) }];
-        };
-        let mut flags = self.summarizer(name, &full, Some(entry), of_window);
-        let note = format!("{file}: there is no model_name, so the first of {MODELS} summarizes: {name} ({full})");
-        flags.iter_mut().take(1).for_each(|model| model.note = Some(note.clone()));
-        flags
-    }
-
-    /// Returns a summarizer as flags, the model first. If a size is a fraction, the model's context window counts, whoever
-    /// summarizes.
-    fn summarizer(&self, name: &str, full: &str, entry: Option<&Json>, of_window: bool) -> Vec<FlagOfConfig> {
-        let known = of_window && models::find(full).is_some();
-        let reader = known.then(|| given("for", vec![full.to_owned()]));
-        let mut values: Vec<FlagOfConfig> = [given("model", vec![full.to_owned()])].into_iter().chain(reader).collect();
-        let of_entry = |keys: &[&str]| keys.iter().find_map(|key| entry.and_then(|entry| entry.get(key)?.as_str()));
-        let key = of_entry(&KEYS);
-        let variable = key.and_then(variable_name);
-        if let Some(url) = of_entry(&ADDRESSES) {
-            let address = self.resolved(url);
-            // The address belongs to the entry's own key: no other key may go there. If the address is unknown, the
-            // history may not go elsewhere either.
-            let unusable = if address.is_none() {
-                Some(format!("{MODELS}: the address of {name:?} is {url}, and there is no such variable; set it"))
-            } else {
-                (key.is_some() && variable.is_none()).then(|| {
-                    format!("{MODELS}: the api_key of {name:?} is not a $NAME, and tcompact reads no keys from files; put it into a variable and write api_key: $NAME")
-                })
-            };
-            let address = with_version(address.unwrap_or_else(|| url.to_owned()), full);
-            values.push(FlagOfConfig { unusable, ..given("base-url", vec![address]) });
-        }
-        if let Some(variable) = variable {
-            values.push(given("api-key-env", vec![variable.to_owned()]));
-        }
-        values
-    }
-
-    /// Resolves a text of the file: `$NAME` is that environment variable, as in DeerFlow.
-    fn resolved(&self, text: &str) -> Option<String> {
-        match text.strip_prefix('$') {
-            None => Some(text.to_owned()),
-            Some(_) => (self.variable)(variable_name(text)?)?.into_string().ok(),
-        }
-    }
-
-    fn models(&self) -> &[Json] {
-        self.models.and_then(Json::as_array).map_or(&[], Vec::as_slice)
-    }
-
-    /// Returns the full name of a model of the list. Its provider follows from its class, as in
-    /// `langchain_openai:ChatOpenAI`, or else from its name.
-    fn full_name_of(&self, entry: &Json) -> Option<String> {
-        let model = entry.get("model")?.as_str()?;
-        let class = entry.get("use").and_then(Json::as_str).unwrap_or_default();
-        let provider = CLASSES.iter().find(|(part, _)| class.split([':', '.']).any(|of_class| of_class == *part));
-        provider.map(|(_, provider)| format!("{provider}:{model}")).or_else(|| self.full_name(model))
-    }
-
-    /// Returns the full name of a model, as `--model` takes it.
-    fn full_name(&self, name: &str) -> Option<String> {
-        if name.split_once(':').is_some_and(|(provider, model)| (self.is_provider)(provider) && !model.is_empty()) {
-            return Some(name.to_owned());
-        }
-        let family = FAMILIES.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, provider)| *provider);
-        let all: Vec<Model> = models::all().filter(|model| model.name == name).collect();
-        let own = all.iter().find(|model| family == Some(model.provider));
-        let model = own.or_else(|| all.iter().find(|model| (self.is_provider)(model.provider)))?;
-        Some(format!("{}:{name}", model.provider))
-    }
 }
 
 /// Returns a flag with values that can be used.
 fn given(flag: &'static str, values: Vec<String>) -> FlagOfConfig {
     FlagOfConfig { flag, values, note: None, unusable: None }
-}
-
-/// Completes an address: `LangChain`'s class for Anthropic adds the version itself.
-fn with_version(address: String, full: &str) -> String {
-    let address = address.trim_end_matches('/');
-    let is_bare = full.starts_with("anthropic:") && !address.ends_with("/v1");
-    format!("{address}{}", if is_bare { "/v1" } else { "" })
-}
-
-/// Returns the name in `$NAME`.
-fn variable_name(text: &str) -> Option<&str> {
-    let name = text.strip_prefix('$')?;
-    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    (starts && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')).then_some(name)
 }
 
 fn or_null<T>(read: fn(&Json) -> Option<T>) -> impl Fn(&Json) -> Option<Option<T>> {

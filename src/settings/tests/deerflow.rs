@@ -252,3 +252,51 @@ fn no_name_means_the_first_model_of_the_list() {
         assert!(error.starts_with("config.yaml: summarization.model_name is null") && error.contains(part), "{error}");
     }
 }
+
+/// A key and a history go to the company that DeerFlow sends them to, or nowhere.
+#[test]
+fn a_model_is_never_taken_for_one_of_another_company() {
+    let unknown = |class: &str, model: &str| {
+        format!("no provider is known for \"mine\" (use: {class}, model: {model}); give --model PROVIDER:MODEL")
+    };
+    let with = |class: &str, model: &str, key: &str| unknown(class, &format!("{model}, with {key}"));
+    let (azure, open) = ("langchain_openai:AzureChatOpenAI", "langchain_openai:ChatOpenAI");
+    let (bedrock, vertex) = ("langchain_aws:ChatBedrock", "langchain_google_vertexai:ChatVertexAI");
+    let gemini = "langchain_google_genai:ChatGoogleGenerativeAI";
+    let vllm = "deerflow.models.vllm_provider:VllmChatModel";
+    let unset = "the model of \"mine\" is $NO_MODEL, and there is no such variable; set it, or give --model";
+    for (class, rest, why) in [
+        (azure, "model: gpt-4o, api_key: $MY_KEY", unknown(azure, "gpt-4o")),
+        (azure, "model: gpt-4o, azure_endpoint: 'https://x'", with(azure, "gpt-4o", "azure_endpoint")),
+        (open, "model: gpt-4o, azure_deployment: x", with(open, "gpt-4o", "azure_deployment")),
+        (open, "model: gpt-4o, api_version: '2024-06-01'", with(open, "gpt-4o", "api_version")),
+        (bedrock, "model: claude-haiku-4-5", unknown(bedrock, "claude-haiku-4-5")),
+        (vertex, "model: gemini-2.5-pro", unknown(vertex, "gemini-2.5-pro")),
+        (gemini, "model: gemini-2.5-pro, vertexai: true", with(gemini, "gemini-2.5-pro", "vertexai")),
+        ("corp.llm:ChatOpenAI", "model: gpt-4o", unknown("corp.llm:ChatOpenAI", "gpt-4o")),
+        (vllm, "model: gpt-4o", unknown(vllm, "gpt-4o")),
+        ("$MY_CLASS", "model: gpt-4o", unknown("$MY_CLASS", "gpt-4o")),
+        ("null", "model: gpt-4o, api_version: x", with("none", "gpt-4o", "api_version")),
+        (open, "model: $NO_MODEL", unset.to_owned()),
+        ("null", "model: $NO_MODEL", unset.to_owned()),
+    ] {
+        let class = if class == "null" { class.to_owned() } else { format!("'{class}'") };
+        let models = format!("models:\n- {{name: mine, use: {class}, {rest}}}");
+        let error = of_default(&models).error();
+        assert!(error.contains(&format!("so the first of models summarizes, but {why}")), "{models}: {error}");
+        // A name that a provider has too does not change it.
+        let named = format!(
+            "{}\nsummarization: {{enabled: true, model_name: gpt-4o, trigger: {{type: tokens, value: 1}}}}\n",
+            models.replace("mine", "gpt-4o")
+        );
+        let error = Layers::of(&[]).file("config.yaml", &named).error();
+        let why = why.replace("\"mine\"", "\"gpt-4o\"");
+        assert!(error.contains(&format!("summarization.model_name = \"gpt-4o\": {why}")), "{named}: {error}");
+    }
+    for (class, model) in [(open, "openai:gpt-4o"), ("null", "openai:gpt-4o")] {
+        let class = if class == "null" { class.to_owned() } else { format!("'{class}'") };
+        let models = format!("models:\n- {{name: mine, use: {class}, model: $MY_MODEL, vertexai: false}}");
+        let values = of_default(&models).set("MY_MODEL", "gpt-4o").values();
+        assert!(values.contains(&format!("model = {model} (from config.yaml)")), "{models}: {values:?}");
+    }
+}
