@@ -27,6 +27,7 @@ use crate::wording::readable_source;
 use crate::engine::inputs::{Entry, below};
 use crate::engine::read::{json, read};
 use crate::engine::records::{RecordLines, RecordMessages, is_record};
+use crate::engine::updates;
 
 /// Messages that were read together: a transcript, or a record of an archive.
 pub(super) struct ReadPart<'p, 'a> {
@@ -222,8 +223,9 @@ impl<'s> Lookup<'s> {
     }
 
     fn read_transcripts(&mut self, input: &Input, contents: &mut Contents, visit: Visit<'_>) -> Result<()> {
-        let source = json(input)?;
-        let document = read(&self.settings.input, &CompactionPolicy::keeping(Size::Nothing), input, &source)?;
+        let input = updates::apply_to_read(input, &self.settings.input)?;
+        let source = json(&input)?;
+        let document = read(&self.settings.input, &CompactionPolicy::keeping(Size::Nothing), &input, &source)?;
         for transcript in &document.transcripts {
             let record = RecordMessages {
                 format: transcript.format.name().to_owned(),
@@ -254,7 +256,7 @@ impl<'s> Lookup<'s> {
                 lines.unreadable.add(place.line);
             }
         }
-        let what = if contents.is_archive { "records" } else { "conversations" };
+        let what = if contents.is_archive { "record" } else { "conversation" };
         self.damage.extend(lines.unreadable.sentence(readable_source(&name), what));
         Ok(())
     }
@@ -269,6 +271,10 @@ impl<'s> Lookup<'s> {
         contents: &mut Contents,
         visit: Visit<'_>,
     ) -> bool {
+        // The record of a `RemoveMessage` or another change without messages.
+        if record.messages.is_empty() && record.format.is_empty() {
+            return true;
+        }
         let mut masked = |message| match &mut self.masks.0 {
             Some(redactor) => redactor.mask_strings(message),
             None => Cow::Borrowed(message),

@@ -13,7 +13,7 @@ use crate::engine::check;
 use crate::engine::read::{json as json_of, read};
 use crate::engine::result::{ResultContent, TaskResult};
 use crate::engine::task::Task;
-use crate::engine::updates::{self, UpdatedInput};
+use crate::engine::updates::{self, AppliedUpdates, UpdatedInput};
 
 impl Task<'_> {
     /// Adds to `result` what comes of the input, or of lines of one, once the updates in it are applied. The rows of the
@@ -22,30 +22,40 @@ impl Task<'_> {
     /// # Errors
     /// The input cannot be read, updated or repaired; or a summary failed, and `--on-error` says to fail.
     pub(super) fn add_to(&self, result: &mut TaskResult) -> Result<()> {
-        let updated = updates::apply(self)?;
-        if self.settings.action == Action::Check {
-            let input = updated.as_ref().map_or(self.input, |updated| &updated.input);
-            result.breaches = check::check(&Task { input, ..*self })?;
-            return Ok(());
-        }
-        let Some(UpdatedInput { input, archived, done }) = updated else { return self.add_updated(result) };
-        let added = Task { input: &input, repaired: true, ..*self }.add_updated(result);
+        let Some(UpdatedInput { input, archived, done }) = updates::apply(self)? else {
+            return self.add_updated(result);
+        };
+        let readable = updates::readable(&input);
+        let task = Task { input: &readable, repaired: true, ..*self };
+        let added = task.add_updated(result);
         let shows = self.shows_changes();
-        for (conversation, updated) in done {
-            let Some(row) = result.rows.get_mut(conversation) else { continue };
-            row.updated = Some(updated);
+        for AppliedUpdates { conversation, by, .. } in &done {
+            let Some(row) = result.rows.get_mut(*conversation) else { continue };
+            row.updated = Some(*by);
             if shows && row.status == Status::Unchanged {
                 row.status = Status::Compacted;
             }
         }
         added?;
-        self.note_changed(archived, result)?;
-        self.finish(&input, result);
+        if self.settings.action != Action::Check {
+            self.note_changed(archived, result)?;
+            if result.content.changes(readable.bytes()) {
+                self.finish(&readable, result);
+            } else {
+                result.content = ResultContent::Edited(Vec::new());
+                self.finish(&input, result);
+            }
+        }
+        updates::notify(self, &done);
         Ok(())
     }
 
     /// Adds what comes of the input; with `--repair`, of the repaired input.
     fn add_updated(&self, result: &mut TaskResult) -> Result<()> {
+        if self.settings.action == Action::Check {
+            result.breaches = check::check(self)?;
+            return Ok(());
+        }
         let Some(how) = self.settings.repair else {
             self.add_unrepaired(result)?;
             self.finish(self.input, result);

@@ -24,7 +24,10 @@ pub(super) fn read<'a>(
     input: &Input,
     source: &'a Source<'a>,
 ) -> Result<Document<'a>> {
-    let lines = input.as_lines.then_some(Lines::Conversations).or(settings.lines);
+    // A list without messages is not a message: updates removed all lines.
+    let is_empty = input.text == "[]";
+    let of_user = settings.lines.filter(|lines| *lines != Lines::Messages || !is_empty);
+    let lines = input.as_lines.then_some(Lines::Conversations).or(of_user);
     let document = compact::read(source, settings.from, lines, policy);
     let mut document = document.map_err(|error| unreadable(input, error))?;
     for transcript in &mut document.transcripts {

@@ -22,7 +22,7 @@ use crate::plan::summaries::number_rounds;
 use crate::rewrite::regrown::Trace;
 use crate::rewrite::restoring::Record;
 use crate::transcript::framing::Document;
-use crate::wording::reason;
+use crate::wording::{counted, counted_and, reason};
 
 /// The lines of an archive, while they are read.
 pub(super) struct RecordLines {
@@ -51,7 +51,12 @@ impl UnreadableLines {
     /// Describes them; nothing where there are none. `what` each line should be.
     pub(super) fn sentence(self, file: impl Display, what: &str) -> Option<String> {
         let UnreadableLines { number, first } = self;
-        (number > 0).then(|| format!("{file}: {number} of its lines are not {what}, the first is line {first}"))
+        let lines = counted(number as u64, "line");
+        match number {
+            0 => None,
+            1 => Some(format!("{file}: {lines} of it is not a {what}; it is line {first}")),
+            _ => Some(format!("{file}: {lines} of it are not {what}s; the first is line {first}")),
+        }
     }
 }
 
@@ -263,7 +268,7 @@ impl<'p> Archive<'p> {
 
     /// Describes the lines of the archive that cannot be read.
     pub(super) fn damaged(&self) -> Option<String> {
-        self.unreadable.sentence(self.path.display(), "records")
+        self.unreadable.sentence(self.path.display(), "record")
     }
 
     /// Returns the message that the archive has no record of a text.
@@ -273,8 +278,8 @@ impl<'p> Archive<'p> {
             self.path.display()
         );
         if self.irreversible > 0 {
-            message +=
-                &format!("; {} of its records are of --emit update, which cannot be restored", self.irreversible);
+            let records = counted_and(self.irreversible as u64, "record", ["is", "are"]);
+            message += &format!("; {records} of --emit update, which cannot be restored");
         }
         if let Some(damaged) = self.damaged() {
             message += &format!("; {damaged}");

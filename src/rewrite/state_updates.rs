@@ -100,6 +100,12 @@ fn of_list(source: &str, conversation: usize, list: &List<'_>) -> Result<StateUp
     let spans: BTreeSet<usize> = removed.iter().chain(&entries).copied().collect();
     let spans: Vec<Range<usize>> = spans.into_iter().map(|index| values[index].span()).collect();
     let mut edits = elements::removal_edits(source, &spans);
+    // Lines of which none is left do not leave the end of the last one.
+    if let [all] = edits.as_mut_slice()
+        && [&source[..all.range.start], &source[all.range.end..]].iter().all(|rest| rest.trim_ascii().is_empty())
+    {
+        all.range.end = source.len();
+    }
     taken.retain(|place, _| !removed.contains(place));
     edits.extend(
         taken.iter().map(|(&place, &by)| Edit { range: values[place].span(), text: values[by].raw().to_owned() }),

@@ -46,10 +46,10 @@ fn what_does_not_match_is_refused() {
     fs::write(&archive, format!("{}\n{good}{}", &good[..300], &good[..good.len() / 2])).expect("written");
     let run = run(tcompact().args(["--restore", &archive]), result.as_bytes());
     assert!(run.stdout == text, "{run:?}");
-    assert_eq!(run.stderr, format!("tcompact: {archive}: 2 of its lines are not records, the first is line 1\n"));
-    refused(&text, "2 of its lines are not records");
+    assert_eq!(run.stderr, format!("tcompact: {archive}: 2 lines of it are not records; the first is line 1\n"));
+    refused(&text, "2 lines of it are not records");
     fs::write(&archive, "\u{feff}7\n\0\n{\"source\":").expect("written");
-    refused(&result, "3 of its lines are not records, the first is line 1");
+    refused(&result, "3 lines of it are not records; the first is line 1");
 }
 
 /// A forged archive causes nothing but an error.

@@ -271,7 +271,7 @@ fn what_is_readable_of_a_damaged_archive_is_searched() {
     fs::write(&archive, damaged).expect("written");
     let run = with(&["--search", "message 3", &archive]);
     assert!(run.code == 0 && run.stdout.starts_with("[1:3] assistant  "), "{run:?}");
-    assert_eq!(run.stderr, format!("tcompact: {archive}: 5 of its lines are not records, the first is line 1\n"));
+    assert_eq!(run.stderr, format!("tcompact: {archive}: 5 lines of it are not records; the first is line 1\n"));
     assert!(with(&["--show", "1:3", "--archive", &archive]).stdout.starts_with("[1:3] assistant\n  message 3: "));
 }
 
@@ -366,7 +366,7 @@ fn a_foreign_record_and_a_run_that_was_repeated_hide_nothing() {
     fs::write(&archive, format!("{foreign}\n{record}")).expect("written");
     let run = with(&["--search", "message 3", "--count", &archive]);
     assert_eq!((run.code, run.stdout.as_str()), (0, "1\n"), "{run:?}");
-    assert!(run.stderr.contains("1 of its lines are not records, the first is line 1"), "{run:?}");
+    assert!(run.stderr.contains("1 line of it is not a record; it is line 1"), "{run:?}");
     assert!(with(&["--show", "3", &archive]).stdout.starts_with("[1:3] assistant\n  message 3: "));
 }
 

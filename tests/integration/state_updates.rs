@@ -34,7 +34,9 @@ type Case = (
     Option<&'static [(&'static str, &'static str, &'static str)]>,
 );
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 11] = [
+    (&[("human", "1", "a"), ("remove", "1", "")], Some(&[])),
+    (&[("human", "1", "a"), ("ai", "2", "b"), ("remove", "__remove_all__", "")], Some(&[])),
     (&[("human", "1", "a"), ("remove", "1", ""), ("ai", "2", "b")], Some(&[("ai", "2", "b")])),
     (&[("human", "1", "a"), ("ai", "2", "b"), ("remove", "2", "")], Some(&[("human", "1", "a")])),
     (
@@ -132,4 +134,66 @@ fn what_updates_removed_comes_back_to_the_byte() {
             assert_eq!(fs::read_to_string(&back).expect("restored"), text, "{name} {keep}");
         }
     }
+}
+
+/// What a stream reports is what it writes.
+#[test]
+fn updates_are_reported_once_and_only_where_they_are_written() {
+    let good = Value::from(list(1, &[("human", "1", "a"), ("ai", "2", "b"), ("remove", "1", "")]));
+    let bad = Value::from(list(1, &[("human", "1", "a"), ("remove", "9", "")]));
+    for (lines, written, code) in
+        [(vec![&good, &good], 2, 0), (vec![&good, &bad, &good], 1, 7), (vec![&bad, &good], 0, 1)]
+    {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        for words in [&["--lines=conversations"][..], &["--lines=conversations", "--jobs=1"]] {
+            let run = piped(words, &text);
+            assert_eq!(run.code, code, "{run:?}");
+            assert_eq!(run.stderr.matches("RemoveMessage removed 1 message").count(), written, "{run:?}");
+            assert_eq!(run.stdout.lines().count(), written, "{run:?}");
+        }
+    }
+}
+
+#[test]
+fn a_lookup_reads_a_list_with_removals_and_its_archive() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = |name: &str| path(folder.path(), name);
+    let (input, archive, output) = (place("list.json"), place("cut.jsonl"), place("short.json"));
+    let messages =
+        list(1, &[("human", "1", "gone"), ("ai", "2", "the answer"), ("human", "3", "thanks"), ("remove", "1", "")]);
+    let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
+    let all_removed = list(1, &[("human", "1", "the answer"), ("remove", "1", "")]);
+    for (text, hits) in [(Value::from(messages).to_string(), 1), (lines, 1), (Value::from(all_removed).to_string(), 0)]
+    {
+        fs::write(&input, &text).expect("written");
+        let run = with(&["--search", "answer", "--count", &input]);
+        assert_eq!((run.code, run.stdout, run.stderr.as_str()), (3 * i32::from(hits == 0), format!("{hits}\n"), ""));
+        if hits > 0 {
+            assert_eq!(with(&["--show", "0", &input]).stdout, "[0] assistant\n  the answer\n");
+        }
+    }
+    let long = "Which of the files of this crate has the bug that the tests show? ".repeat(20);
+    let messages = list(1, &[("human", "1", &long), ("ai", "2", &long), ("human", "3", "x"), ("remove", "2", "")]);
+    fs::write(&input, Value::from(messages).to_string()).expect("written");
+    let run = with(&["--keep=messages:1", "--archive", &archive, "-o", &output, &input]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(fs::read_to_string(&archive).expect("an archive").lines().count(), 2);
+    for words in [&["--search", "bug"][..], &["--show", "1:0"]] {
+        let run = with(&[words, &[archive.as_str()]].concat());
+        assert!(run.code == 0 && run.stderr.is_empty() && run.stdout.contains("[1:0] user"), "{run:?}");
+    }
+}
+
+#[test]
+fn lines_that_are_all_removed_leave_an_empty_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = |name: &str| path(folder.path(), name);
+    let (archive, output) = (place("cut.jsonl"), place("short.jsonl"));
+    let lines: String =
+        list(1, &[("human", "1", "a"), ("remove", "1", "")]).iter().map(|message| format!("{message}\n")).collect();
+    for words in [&[][..], &["--lines=messages"], &["--repair=drop"], &["--archive", &archive]] {
+        let run = piped(&[&["-o", &output], words].concat(), &lines);
+        assert_eq!((run.code, fs::read_to_string(&output).expect("a result").as_str()), (0, ""), "{run:?}");
+    }
+    assert_eq!(with(&["--restore", &archive, &output]).stdout, lines);
 }
