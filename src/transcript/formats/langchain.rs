@@ -71,7 +71,7 @@ impl MessageReader for LangChain {
             return Err(format!("is {}, not a message", json.kind().noun()));
         }
         if is_removal(message) {
-            return Err("is an instruction to remove a message, so the list is an update and is not a state".to_owned());
+            return Err("is an instruction to remove a message, so the list is an update, not a state".to_owned());
         }
         let (role, fields) = fields(message).ok_or("has no type that LangChain knows (human, ai, system, tool, …)")?;
         let developer = additional(&fields, "__openai_role__").and_then(|role| role.text());
