@@ -53,7 +53,7 @@ test("1: several conversations", async () => {
 
 test("2: a wrong option", async () => {
   const error = await failure(compact(messages, { keep: "messages:5x" }));
-  assert.deepEqual([error.exitCode, error.hint], [2, "tcompact --keep messages:20"]);
+  assert.deepEqual([error.exitCode, error.hint], [2, "tcompact --keep=messages:20"]);
   assert.match(error.message, /^invalid value 'messages:5x' for '--keep/);
   assert.equal((await failure(compact(messages, { kep: "messages:5" }))).exitCode, 2);
   const pattern = await failure(search("a(", "none.jsonl"));
@@ -86,7 +86,7 @@ test("4: a summarizer that fails, with what it threw as the cause", async () => 
     timeout: 1,
     summarizer: () => new Promise((done) => setTimeout(done, 1500, "x")),
   });
-  assert.match((await failure(late)).message, /took longer than --timeout 1 seconds/);
+  assert.match((await failure(late)).message, /took longer than --timeout 1 second/);
   await assert.rejects(compact(messages, { ...rules, summarizerCmd: "exit 3" }), {
     exitCode: 4,
     message: /`exit 3` ended/,
@@ -98,7 +98,7 @@ test("5: a summary that is refused, and a size that cannot be reached", async ()
   assert.equal((await failure(compact(messages, { ...rules, summarizer: () => "long ".repeat(20_000) }))).exitCode, 5);
   const error = await failure(compact(messages, { fit: "tokens:10" }));
   assert.equal(error.exitCode, 5);
-  assert.match(error.hint, /^tcompact --fit tokens:\d+/);
+  assert.match(error.hint, /^tcompact --fit=tokens:\d+/);
 });
 
 test("onError says what else happens, and a warning why", async () => {
