@@ -206,7 +206,9 @@ fn refuse_replaced(arguments: &CliArguments, preset: &Preset) -> Result<()> {
     };
     let rule = format!("{rule}:{value}");
     let failure = Failure::usage(format!("--{flag} {value}: this flag was replaced; use --prune {rule}")).about(flag);
-    Err(failure.try_next(Advice::command(["--prune", &rule])).into())
+    let advice =
+        Advice::command(["--prune", &rule]).note("and remove it from a config file or a variable that sets it");
+    Err(failure.try_next(advice).into())
 }
 
 /// Returns when `DeepAgents` cuts the arguments of tools. It has its own sizes for that, and cuts those of two tools
