@@ -52,7 +52,7 @@ const UNMET: &[&str] = &["--fit", "tokens:30", "-m", "none"];
 const CHECK: &[&str] = &["--check"];
 const REPAIR: &[&str] = &["--keep", "messages:2", "--repair", "drop"];
 
-const CASES: [Case; 29] = [
+const CASES: [Case; 36] = [
     Case {
         name: "messages",
         input: |count| chat(count, &|at| said(at, &format!("Line {at} is 3.{at}."))),
@@ -142,6 +142,65 @@ const CASES: [Case; 29] = [
             chat(1, &|_| [parts("assistant", [call.clone()]), parts("user", [result.clone()])].concat())
         },
         flags: &[ALL, FIT],
+    },
+    Case {
+        name: "data in texts",
+        input: |count| chat(count, &|at| said(at, &format!("Look {at}: {} and keep the rule.", data_url(60)))),
+        flags: &[KEEP, ALL, FIT],
+    },
+    Case {
+        name: "data in a result",
+        input: |count| {
+            let output: String = (0..count).map(|at| format!("{at}: {}\n", data_url(400))).collect();
+            chat(1, &|at| call(at, "cat a.html", &output))
+        },
+        flags: &[KEEP, ALL, RESULTS],
+    },
+    Case {
+        name: "Base64 that is none",
+        input: |count| chat(1, &|at| call(at, "cat a", &format!("{} ", "iVBORw0KGg".repeat(60)).repeat(count))),
+        flags: &[KEEP, ALL],
+    },
+    Case {
+        name: "long lines of digits",
+        input: |count| {
+            chat(1, &|at| call(at, "sha512sum *", &format!("{}\n", "0123456789abcdef".repeat(8)).repeat(4 * count)))
+        },
+        flags: &[KEEP, ALL, RESULTS],
+    },
+    Case {
+        name: "headers that lie",
+        input: |count| {
+            // So many markers, or an edge of 2^31, before a size that never comes.
+            let jpeg = base64(&[b"\xff\xd8\xff\xe0\0\x02".as_slice(), &b"\xff\xe0\0\x02".repeat(count)].concat());
+            let png = base64(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\x80\0\0\0\x80\0\0\0\x08\x06\0\0\0");
+            let urls = [format!("data:image/jpeg;base64,{jpeg}"), format!("data:image/png;base64,{}", png.repeat(2))];
+            let picture = |at: usize| json!({"type": "image_url", "image_url": {"url": urls[usize::from(at > 0)]}});
+            chat(1, &|_| parts("user", (0..count).map(picture)))
+        },
+        flags: &[KEEP, ALL, &["--count", "--for", "claude-sonnet-4-5"]],
+    },
+    Case {
+        name: "media in a value",
+        input: |count| {
+            let call = json!({"type": "tool_use", "id": "c", "name": "look", "input": {}});
+            let resource = json!({"uri": "a://b", "mimeType": "image/png", "blob": base64(&[7; 90])});
+            let values: Vec<_> = (0..count).map(|_| json!({"type": "resource", "resource": resource})).collect();
+            let result = json!({"type": "tool_result", "tool_use_id": "c", "content": values});
+            chat(1, &|_| [parts("assistant", [call.clone()]), parts("user", [result.clone()])].concat())
+        },
+        flags: &[KEEP, ALL, FIT],
+    },
+    Case {
+        name: "a picture deep inside",
+        input: |count| {
+            let deep = count / 4;
+            let (open, close) = ("{\"type\":\"document\",\"source\":{\"content\":[", "]}}");
+            let whole = format!("{}{}{}", open.repeat(deep / 3), picture(), close.repeat(deep / 3));
+            let block: Value = serde_json::from_str(&whole).unwrap_or_default();
+            chat(1, &|_| parts("user", [block.clone()]))
+        },
+        flags: &[KEEP, ALL],
     },
     Case {
         name: "tasks",
@@ -247,6 +306,16 @@ fn used(at: usize, tool: &str, given: &Value, result: &str) -> Vec<Value> {
 
 fn parts(role: &str, parts: impl IntoIterator<Item = Value>) -> Vec<Value> {
     vec![json!({"role": role, "content": parts.into_iter().collect::<Vec<_>>()})]
+}
+
+fn data_url(bytes: usize) -> String {
+    let data = [b"\x89PNG\r\n\x1a\n".as_slice(), &vec![7; bytes]].concat();
+    format!("data:image/png;base64,{}", base64(&data))
+}
+
+fn base64(bytes: &[u8]) -> String {
+    use base64::Engine;
+    base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
 fn picture() -> Value {

@@ -71,7 +71,7 @@ pub(crate) fn decide<'t>(
     let masked = masked_before_cuts(transcript, policy, arena)?;
     let edits = early_edits(transcript, masked.as_ref(), policy);
     let view = edited(transcript, &edits, arena)?;
-    let tally = Tally::new(policy.counter, &view.messages);
+    let tally = Tally::new(policy.message_counter(view), &view.messages);
     let plan = match policy.disabled.clone() {
         None => {
             uncut_without_gain(plan(view, &tally, &policy.cut, moved_cut), &tally, || smallest_summary(view, policy))
@@ -126,8 +126,8 @@ impl Planned<'_> {
 /// Returns the edits that a preset makes before anything is counted: it cuts arguments.
 fn early_edits(transcript: &Transcript<'_>, masked: Option<&Masked<'_>>, policy: &CompactionPolicy) -> Vec<Edit> {
     let truncation = policy.truncation.as_ref().filter(|_| policy.disabled.is_none());
-    let tally = Tally::new(policy.counter, &transcript.messages);
     let Some(truncation) = truncation else { return Vec::new() };
+    let tally = Tally::new(policy.message_counter(transcript), &transcript.messages);
     let before = truncation.old_messages(transcript, &tally, &policy.cut);
     match masked {
         Some(masked) => masked.edits_in_source(truncation.edits(masked.transcript, before)),

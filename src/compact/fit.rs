@@ -16,7 +16,7 @@ use anyhow::Result;
 
 use crate::plan::size::Size;
 use crate::plan::{self, CutPolicy, Plan, total};
-use crate::prune::{Pruned, Rule, RuleSavings, Scene, prune};
+use crate::prune::{Pruned, Rule, RuleSavings, Scene, prune, prune_unsent};
 use crate::rewrite::thinking::{self, Removal, message_at};
 use crate::rewrite::{Edit, sort};
 use crate::tokens::Tally;
@@ -181,13 +181,12 @@ impl<'t> Planned<'t> {
             }
             let mut edits: Vec<Edit> = self.edits.iter().chain(&self.pruned.edits).chain(edits).cloned().collect();
             sort(&mut edits);
-            let counter = self.tally.counter();
             let size = |&index: &usize| {
                 if emptied.binary_search(&index).is_ok() {
                     return Some((index, 0));
                 }
                 let entry = edited(self.transcript, index, &edits);
-                Some((index, read_entry(self.transcript.format, &entry, |message| counter.count(message))?))
+                Some((index, read_entry(self.transcript.format, &entry, |message| self.tally.edited(index, message))?))
             };
             messages.iter().filter_map(size).collect()
         })
@@ -236,6 +235,9 @@ impl<'t> Planned<'t> {
         let kept_from = self.plan.kept_from;
         let pinned = plan::pinned(self.transcript, &self.tally, &policy.cut, kept_from);
         self.pruned = self.pruned_in(policy, 0..kept_from, &pinned, &policy.pruning.rules, None);
+        let gone = if nobody { vec![false; self.transcript.notes.len()] } else { self.notes_gone() };
+        let has_archive = policy.archive.is_some();
+        self.pruned.unsent = prune_unsent(self.transcript, &policy.pruning.rules, &gone, has_archive);
         if nobody && self.pruned.is_empty() {
             let reason = self.plan.reason.take().filter(|_| kept_from == 0);
             self.leave_unchanged(reason.unwrap_or_else(|| "there is nothing to prune".to_owned()));
@@ -243,6 +245,16 @@ impl<'t> Planned<'t> {
             self.plan = std::mem::take(&mut self.plan).without_cut();
             self.kept_from = kept_from;
         }
+    }
+
+    /// Returns for each entry that is not a message whether the plan removes it.
+    fn notes_gone(&self) -> Vec<bool> {
+        let mut gone = vec![false; self.transcript.messages.len()];
+        self.plan.replaced().into_iter().for_each(|index| gone[index] = true);
+        if self.plan.cutoff == 0 {
+            return vec![false; self.transcript.notes.len()];
+        }
+        self.plan.notes_gone(&self.transcript.notes, &gone)
     }
 
     fn leave_unchanged(&mut self, reason: String) {
@@ -298,10 +310,11 @@ impl<'t> Planned<'t> {
         let messages = &self.transcript.messages;
         // The early edits are a preset's own shortening: no rule shortens those messages again.
         let early: HashSet<usize> = self.edits.iter().map(|edit| message_at(self.transcript, edit)).collect();
-        let is_earlier = |index: usize| messages[index].earlier;
+        // A summary stays as it is, but Codex keeps pictures in its own.
+        let is_summary = |index: usize| messages[index].earlier && !messages[index].has_media();
         let touchable =
-            (0..messages.len()).map(|index| is_free(index) && !is_earlier(index) && !early.contains(&index)).collect();
-        let of_original = Tally::new(policy.counter, messages);
+            (0..messages.len()).map(|index| is_free(index) && !is_summary(index) && !early.contains(&index)).collect();
+        let of_original = Tally::new(self.tally.message_counter(), messages);
         let is_original = std::ptr::eq(self.view, self.transcript);
         let tally = if is_original { &self.tally } else { &of_original };
         let mut scene = Scene::new(self.transcript, tally, touchable);

@@ -91,5 +91,7 @@ pub(super) fn result_tokens(
     let document = source.as_ref().and_then(|source| framing::read(source, Some(transcript.format), None).ok());
     let read = document.and_then(|document| document.transcripts.into_iter().next());
     // A result that cannot be read fits no limit.
-    read.map_or(u64::MAX, |read| total(&read, &Tally::new(policy.counter, &read.messages), &policy.cut))
+    read.map_or(u64::MAX, |read| {
+        total(&read, &Tally::new(policy.message_counter(transcript), &read.messages), &policy.cut)
+    })
 }

@@ -13,9 +13,12 @@ use crate::rewrite::arguments::Truncation;
 use crate::rewrite::thinking::Thinking;
 use crate::summary::exchange::Usage;
 use crate::summary::prompt::Template;
-use crate::tokens::Counter;
+use crate::tokens::media::{self, MediaRates};
 use crate::tokens::models::Model;
+use crate::tokens::{Counter, MessageCounter};
 use crate::transcript::formats::SummaryRole;
+use crate::transcript::thoughts::model_of;
+use crate::transcript::{Message, Transcript};
 
 /// The policy of a compaction.
 #[derive(Debug, Clone)]
@@ -107,6 +110,16 @@ impl CompactionPolicy {
     /// Whether the archive has records, from which the transcript can be restored. Only a transcript can be.
     pub(crate) fn has_records(&self) -> bool {
         self.archive.as_deref().is_some_and(is_lines) && self.emit == Emit::Messages
+    }
+
+    /// Returns how the messages of a conversation are counted: media as the model that will read the result counts them,
+    /// or else the conversation's own.
+    pub(crate) fn message_counter(&self, transcript: &Transcript<'_>) -> MessageCounter {
+        let has_media = || transcript.messages.iter().any(Message::has_media);
+        let own = || if has_media() { model_of(transcript) } else { None };
+        let reader = self.reader_name().map(str::to_owned).or_else(own);
+        let media = reader.map_or(media::OTHERS, |name| MediaRates::of_model(&name));
+        MessageCounter { counter: self.counter, media }
     }
 
     /// Returns the name of the model that will read the result, where it is known.

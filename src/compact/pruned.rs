@@ -18,6 +18,6 @@ pub(super) fn sections(policy: &CompactionPolicy, source: &str, planned: &Planne
 pub(super) fn files(policy: &CompactionPolicy, planned: &Planned<'_>) -> Files {
     let Some(place) = archive::place(policy, planned.transcript) else { return Files::new() };
     let folder: PathBuf = place.folder(MEDIA);
-    let files = planned.pruned.files.iter();
+    let files = planned.pruned.files.iter().chain(&planned.pruned.unsent.files);
     files.map(|file| (folder.join(&file.name), file.bytes.clone())).collect()
 }

@@ -58,7 +58,14 @@ impl CompactionContext<'_> {
         self.report(source, CompactionEvent::Thinking(thinking));
         let mut emptied: Vec<usize> = pruned.emptied.iter().chain(&thinking.emptied).copied().collect();
         emptied.sort_unstable();
-        let mut edits: Vec<Edit> = planned.edits.iter().chain(&pruned.edits).chain(&thinking.edits).cloned().collect();
+        let mut edits: Vec<Edit> = planned
+            .edits
+            .iter()
+            .chain(&pruned.edits)
+            .chain(&thinking.edits)
+            .chain(&pruned.unsent.edits)
+            .cloned()
+            .collect();
         rewrite::sort(&mut edits);
         let removal = Removal { edits, emptied: emptied.clone(), ..Removal::default() };
         Edits {
@@ -100,7 +107,7 @@ impl CompactionContext<'_> {
     fn edit_kept(&self, source: &str, planned: &Planned<'_>) -> Edits {
         let Planned { transcript, pruned, thinking, plan, .. } = planned;
         let staying = planned.edits.iter().chain(&pruned.edits).filter(|edit| stays(transcript, plan, edit));
-        let mut edits: Vec<Edit> = staying.cloned().collect();
+        let mut edits: Vec<Edit> = staying.chain(&pruned.unsent.edits).cloned().collect();
         self.report(source, CompactionEvent::Thinking(thinking));
         // DeepAgents removes the reasoning that it knows to be bound to the history, for any model.
         let is_unbound = self.policy.habits.files && thinking.is_empty();

@@ -166,7 +166,7 @@ fn run(
         planned,
         history,
         unmasked,
-        tally: Tally::new(policy.counter, &history.messages),
+        tally: Tally::new(policy.message_counter(history), &history.messages),
         summarized,
         earlier,
         earlier_message: earlier_message.as_ref(),

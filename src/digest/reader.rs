@@ -17,6 +17,8 @@ use crate::transcript::denial::Denial;
 use crate::transcript::fence;
 use crate::transcript::lazy_text::{LazyText, texts_of};
 use crate::transcript::loaded::loaded_tools;
+use crate::transcript::media::MediaKind;
+use crate::transcript::pieces::Piece;
 use crate::transcript::speaker::{INTERRUPTION, is_handed_over, is_interruption, words_of_person};
 use crate::transcript::status::status_mark;
 use crate::transcript::text::Text;
@@ -273,9 +275,12 @@ impl<'a> HistoryReader<'a, '_> {
 
 /// Names what a result holds that is not text.
 fn other_content(content: &Content<'_>, loaded_tools: usize) -> Option<String> {
-    let count = |is: fn(&PartKind<'_>) -> bool| content.parts().iter().filter(|part| is(&part.kind)).count();
-    let pictures = count(|kind| matches!(kind, PartKind::Image));
-    let files = count(|kind| matches!(kind, PartKind::Media));
+    let (mut pictures, mut files) = (0, 0);
+    content.pieces(&mut |_, piece| match piece {
+        Piece::Media(MediaKind::Picture, _) => pictures += 1,
+        Piece::Media(..) => files += 1,
+        _ => {}
+    });
     let kinds = [(pictures, "picture"), (files, "file"), (loaded_tools, "loaded tool")];
     let named: Vec<String> =
         kinds.into_iter().filter(|(number, _)| *number > 0).map(|(number, noun)| counted(number, noun)).collect();

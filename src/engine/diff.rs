@@ -33,7 +33,7 @@ impl Task<'_> {
             let pruned = &planned.pruned;
             let summary = summary.as_ref().map(|summary| &summary.placed);
             result.note_compacted(summary.is_some() || compaction.is_pruned());
-            let tally = &Tally::new(self.policy.counter, &transcript.messages);
+            let tally = &Tally::new(self.policy.message_counter(transcript), &transcript.messages);
             diffs.push_str(
                 &Diff { source: &source, transcript, masked, tally, plan, summary, edits, pruned, masked_secrets }
                     .draw(),
@@ -59,7 +59,14 @@ impl Task<'_> {
             }
             let source = source_name(self.input, before);
             diffs.push_str(
-                &RepairDiff { source: &source, before, after, masked: shown, counter: self.policy.counter }.draw(),
+                &RepairDiff {
+                    source: &source,
+                    before,
+                    after,
+                    masked: shown,
+                    counter: self.policy.message_counter(before),
+                }
+                .draw(),
             );
         }
         Ok(terminal::for_stdout(diffs))

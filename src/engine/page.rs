@@ -88,19 +88,15 @@ fn plan_without_summary(compaction: &Compaction<'_>, is_pruned: bool) -> Plan {
 }
 
 /// Returns the messages that stay with less in them, or that are removed whole, each with the tokens that it keeps.
-fn pruned(
-    policy: &CompactionPolicy,
-    compaction: &Compaction<'_>,
-    before: &Transcript<'_>,
-    after: &Transcript<'_>,
-) -> BTreeMap<usize, u64> {
+fn pruned(compaction: &Compaction<'_>, before: &Transcript<'_>, after: &Transcript<'_>) -> BTreeMap<usize, u64> {
     let transcript = compaction.planned.transcript;
     let emptied = compaction.plan.emptied.iter().map(|&index| (index, 0));
     let both = before.messages.iter().zip(&after.messages).enumerate();
     let changed = both.filter(|(_, (before, after))| before.json.raw() != after.json.raw());
+    let tally = &compaction.planned.tally;
     let kept = changed.filter_map(|(index, _)| {
         let entry = edited(transcript, index, &compaction.edits);
-        Some((index, read_entry(transcript.format, &entry, |message| policy.counter.count(message))?))
+        Some((index, read_entry(transcript.format, &entry, |message| tally.edited(index, message))?))
     });
     kept.chain(emptied).collect()
 }
@@ -113,7 +109,7 @@ fn draw_compaction(
     after: &Transcript<'_>,
 ) -> Drawn {
     let Planned { transcript, tally, .. } = &compaction.planned;
-    let pruned = pruned(policy, compaction, before, after);
+    let pruned = pruned(compaction, before, after);
     let plan = match compaction.summary {
         Some(_) => compaction.plan.clone(),
         None => plan_without_summary(compaction, !pruned.is_empty()),

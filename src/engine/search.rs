@@ -16,7 +16,7 @@ use crate::redact::{cut_before, cut_behind};
 use crate::report::reporter::Reporter;
 use crate::sanitize::{reveal_line, sanitize_json, sanitize_name};
 use crate::settings::{LookupSettings, Volume};
-use crate::summary::inline_data::without_data;
+use crate::transcript::media::without_data;
 
 use crate::engine::listeners::notify;
 use crate::engine::lookup::{Contents, Found, Lookup, Masks, ReadPart, files, name};

@@ -13,8 +13,8 @@ use crate::redact::{cut_before, cut_behind};
 use crate::report::reporter::Reporter;
 use crate::sanitize::{reveal_line, sanitize_json};
 use crate::settings::{LookupSettings, Volume};
-use crate::summary::inline_data::without_data;
 use crate::tokens::Counter;
+use crate::transcript::media::without_data;
 use crate::wording::{grouped_and_counted, readable_source};
 
 use crate::engine::listeners::notify;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use crate::digest;
 use crate::tokens::Counter;
 use crate::transcript::fence;
-use crate::transcript::outputs::named_strings;
+use crate::transcript::json::named_strings;
 use crate::transcript::speaker::is_interruption;
 use crate::transcript::{Content, Message, PartKind, Role, Transcript};
 use serde_json::Value;

@@ -196,12 +196,16 @@ impl Plan {
         let mut superseded: HashSet<&str> = HashSet::new();
         let mut removed = vec![false; notes.len()];
         // A note that belongs to a message goes with it from any place: a copy would take its place.
-        let may_go = |note: &Note<'_>| note.before <= self.cutoff || matches!(note.retention, Retention::With(_));
+        let may_go = |note: &Note<'_>| {
+            note.before <= self.cutoff || matches!(note.retention, Retention::With(_) | Retention::Replaced(_))
+        };
         for (index, note) in notes.iter().enumerate().rev().filter(|(_, note)| may_go(note)) {
             removed[index] = match note.retention {
                 Retention::Always => false,
                 Retention::WithPrevious => note.before.checked_sub(1).is_some_and(|message| gone[message]),
-                Retention::With(message) => gone.get(message).copied().unwrap_or_default(),
+                Retention::With(message) | Retention::Replaced(message) => {
+                    gone.get(message).copied().unwrap_or_default()
+                }
                 Retention::Latest(name) => !superseded.insert(name),
                 Retention::Obsolete => true,
             };

@@ -206,7 +206,7 @@ fn is_said_by_user(messages: &[Message<'_>], index: usize) -> bool {
         Content::Text(text) => text.decode(),
         Content::Parts(_) => own.collect::<Vec<_>>().join("\n").into(),
     };
-    let shows = |part: &Part<'_>| matches!(part.kind, PartKind::Image | PartKind::Media);
+    let shows = |part: &Part<'_>| matches!(part.kind, PartKind::Media(_));
     let words = words_of_person(&text);
     let speaks = words.lines().any(|line| !line.trim().is_empty() && !is_interruption(line));
     let answer = || Some(messages.get(index + 1)?.whole_text());

@@ -6,7 +6,7 @@
 
 use std::cell::OnceCell;
 
-use crate::tokens::Counter;
+use crate::tokens::MessageCounter;
 use crate::tokens::scaling::ScaledTotal;
 use crate::transcript::text::Text;
 use crate::transcript::{Content, Message, PartKind, Role};
@@ -15,7 +15,7 @@ use crate::transcript::{Content, Message, PartKind, Role};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counting {
     /// Counts the tokens of one message.
-    pub(crate) counter: Counter,
+    pub(crate) counter: MessageCounter,
     /// Whether the total of several messages is scaled by the tokens that providers reported.
     pub(crate) scales: bool,
 }

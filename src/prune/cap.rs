@@ -1,14 +1,17 @@
 //! Long results, which keep only their beginning and their end.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::tokens::Counter;
 use crate::transcript::edit::{Edit, apply};
 use crate::transcript::json::Json;
+use crate::transcript::media::replace_data;
 use crate::transcript::source::Source;
 
 use crate::prune::by_message;
-use crate::prune::note::{is_pruned, note, replace_text};
+use crate::prune::note::{is_pruned, note, outside_notes, replace_text};
 use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind};
 use crate::prune::scene::{Scene, ToolResult};
 use crate::redact::{cut_before, cut_behind};
@@ -24,6 +27,8 @@ pub(super) const KIND: RuleKind = RuleKind {
 
 /// The words behind the number of lines in a note.
 const LEFT_OUT: &str = " left out";
+/// How the note of a medium in a text ends.
+const MEDIUM_GONE: &str = " removed]";
 /// Attempts to cut a text: each keeps a tenth less than the one before.
 const ROUNDS: usize = 40;
 
@@ -36,7 +41,7 @@ fn find(scene: &Scene<'_, '_>, amount: Amount, is_replaced: &IsReplaced<'_>) -> 
 /// Returns the change that cuts the longest results of a message, so that all lose at least so many tokens together.
 pub(super) fn cut_message(scene: &Scene<'_, '_>, message: usize, excess: u64) -> Option<ProposedChange> {
     let results = scene.results().iter().filter(|result| result.message == message && scene.may_touch(result));
-    let sizes: Vec<u64> = results.clone().map(|result| scene.tokens(result)).collect();
+    let sizes: Vec<u64> = results.clone().map(|result| scene.text_tokens(result)).collect();
     let each = level(&sizes, sizes.iter().sum::<u64>().saturating_sub(excess))?;
     by_message(results.filter_map(|result| cap(scene, result, each))).pop()
 }
@@ -44,14 +49,15 @@ pub(super) fn cut_message(scene: &Scene<'_, '_>, message: usize, excess: u64) ->
 fn cap(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, limit: u64) -> Option<ProposedChange> {
     let counter = scene.counter();
     let text = result.text();
-    let tokens = scene.tokens(result);
+    let tokens = scene.text_tokens(result);
     if tokens <= limit || is_pruned(text) {
         return None;
     }
     let in_place = || shortened(&result.output.strings(), &result.output.duplicate_strings(), counter, limit);
     let as_a_whole = || {
-        let shorter = cut(text, limit, counter);
-        (counter.count_text(&shorter) < tokens).then(|| replace_text(result, &shorter))
+        let shorter = cut(&with_notes(text), limit, counter);
+        let is_shorter = !result.has_media && counter.count_text(&shorter) < tokens;
+        is_shorter.then(|| replace_text(result, &shorter))
     };
     let mut edits = in_place().or_else(as_a_whole).filter(|edits| !edits.is_empty())?;
     edits.extend(scene.without_copies(result));
@@ -61,17 +67,19 @@ fn cap(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, limit: u64) -> Option
 /// Shortens the longest of some strings in place, until all together have no more tokens than a limit. Returns nothing
 /// where there are too many strings for that.
 fn shortened(strings: &[Json<'_>], again: &[Vec<Json<'_>>], counter: Counter, limit: u64) -> Option<Vec<Edit>> {
-    let texts: Vec<_> = strings.iter().filter_map(|string| Some(string.text()?.decode())).collect();
+    let whole: Vec<_> = strings.iter().filter_map(|string| Some(string.text()?.decode())).collect();
+    // Of data inside a text nothing but a note is of use.
+    let texts: Vec<_> = whole.iter().map(|text| with_notes(text)).collect();
     let sizes: Vec<u64> = texts.iter().map(|text| counter.count_text(text)).collect();
-    let level = level(&sizes, limit)?;
+    let level = if sizes.iter().sum::<u64>() <= limit { limit } else { level(&sizes, limit)? };
     let mut edits = Vec::new();
     let mut left = 0;
     for (at, (text, size)) in texts.iter().zip(&sizes).enumerate() {
-        if *size <= level {
+        if *size <= level && text.len() == whole[at].len() {
             left += size;
             continue;
         }
-        let shorter = cut_text_or_json(text, level, counter);
+        let shorter = if *size <= level { text.to_string() } else { cut_text_or_json(text, level, counter) };
         left += counter.count_text(&shorter);
         let written = Value::from(shorter).to_string();
         let same = again.iter().filter_map(|strings| strings.get(at));
@@ -80,6 +88,11 @@ fn shortened(strings: &[Json<'_>], again: &[Vec<Json<'_>>], counter: Counter, li
         );
     }
     (left <= limit).then_some(edits)
+}
+
+/// Returns a text with a note in place of the data of media in it.
+fn with_notes(text: &str) -> Cow<'_, str> {
+    replace_data(text, |medium| note(&format!("{} removed", medium.words())))
 }
 
 /// Returns the most tokens that each text can have, so that all together have no more than a limit.
@@ -139,11 +152,13 @@ pub(super) fn cut(text: &str, limit: u64, counter: Counter) -> String {
 
 /// Cuts a text to its beginning and its end of so many bytes together.
 fn cut_to(text: &str, bytes: usize) -> String {
-    let head = &text[..head_end(text, bytes / 2)];
+    let head = &text[..outside_notes(text, head_end(text, bytes / 2)).start];
     let rest = &text[head.len()..];
-    let tail = &rest[tail_start(rest, bytes - bytes / 2)..];
+    let tail = &rest[outside_notes(rest, tail_start(rest, bytes - bytes / 2)).end..];
     let middle = &rest[..rest.len() - tail.len()];
-    let note = note(&format!("{}{LEFT_OUT}", amount(middle)));
+    let media = middle.matches(MEDIUM_GONE).count() as u64;
+    let media = if media == 0 { String::new() } else { format!(" and {}", counted(media, "file")) };
+    let note = note(&format!("{}{media}{LEFT_OUT}", amount(middle)));
     let newline = |is_needed: bool| if is_needed { "\n" } else { "" };
     let before = newline(!head.is_empty() && !head.ends_with('\n'));
     let behind = newline(!tail.is_empty() && !tail.starts_with('\n'));

@@ -1,19 +1,25 @@
 //! Old pictures, sounds and documents. Each is replaced by a note with its type, size and hash.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::hash::sha256;
-use crate::rewrite::media::{OffloadedFile, extension, unbase64};
-use crate::transcript::edit::Edit;
-use crate::transcript::json::Json;
-use crate::transcript::outputs::named_strings;
-use crate::transcript::{Content, Part, PartKind};
+use serde_json::Value;
 
-use crate::prune::note::note;
+use crate::hash::sha256;
+use crate::rewrite::media::{OffloadedFile, extension};
+use crate::transcript::Message;
+use crate::transcript::edit::Edit;
+use crate::transcript::formats::Format;
+use crate::transcript::hosted;
+use crate::transcript::json::Json;
+use crate::transcript::media::{MediaKind, Medium, in_text};
+use crate::transcript::outputs::OutputShape;
+use crate::transcript::pieces::Piece;
+use crate::transcript::provider_texts;
+
+use crate::prune::note::{note, replace_text};
 use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind};
 use crate::prune::scene::{Age, Scene, ToolResult};
-use crate::redact::beginning;
-use crate::wording::counted;
 
 pub(super) const KIND: RuleKind = RuleKind {
     name: "media",
@@ -25,152 +31,204 @@ pub(super) const KIND: RuleKind = RuleKind {
 
 /// Hexadecimal digits of a hash in notes and names of files.
 const DIGITS: usize = 16;
-/// The longest address that a note names, in characters.
-const LONGEST_ADDRESS: usize = 200;
-/// The members that hold the type of data.
-const TYPES: [&str; 6] = ["media_type", "mimeType", "mime_type", "mediaType", "contentType", "format"];
-/// How data of a known type begins.
-const SIGNATURES: [(&[u8], &str); 5] = [
-    (b"\x89PNG", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF8", "image/gif"),
-    (b"BM", "image/bmp"),
-    (b"%PDF-", "application/pdf"),
-];
 
-/// A picture, sound or document in a message.
-struct Medium<'a> {
+/// A medium as the rule finds it.
+struct FoundMedium<'a> {
     message: usize,
-    json: Json<'a>,
+    place: MediumPlace<'a>,
     /// The same in the source, with all of its bytes.
-    original: Json<'a>,
-    kind: &'static str,
-    /// The list beside the content that has it as an element.
-    list: Option<Json<'a>>,
+    original: Medium<'a>,
+}
+
+/// Where a medium is.
+#[derive(Clone)]
+enum MediumPlace<'a> {
+    /// A value that is nothing else.
+    Value(Json<'a>),
+    /// An element of the list beside the content.
+    Attachment { list: Json<'a>, json: Json<'a> },
+    /// Data in a text, by its place in the source.
+    InText(Range<usize>),
+}
+
+impl MediumPlace<'_> {
+    fn span(&self) -> Range<usize> {
+        match self {
+            MediumPlace::Value(json) | MediumPlace::Attachment { json, .. } => json.span(),
+            MediumPlace::InText(span) => span.clone(),
+        }
+    }
 }
 
 fn find(scene: &Scene<'_, '_>, amount: Amount, _is_replaced: &IsReplaced<'_>) -> Vec<ProposedChange> {
     let Amount::Age(age) = amount else { return Vec::new() };
-    let mut media: Vec<Medium<'_>> = Vec::new();
-    let originals = &scene.original.messages;
-    for (message, (read, original)) in scene.transcript.messages.iter().zip(originals).enumerate() {
-        let (Content::Parts(parts), Content::Parts(originals)) = (&read.content, &original.content) else { continue };
-        let list = scene.transcript.format.attachments(read);
-        parts.iter().zip(originals).for_each(|(part, original)| add(message, part, original, list, &mut media));
+    let mut media: Vec<FoundMedium<'_>> = Vec::new();
+    for (message, (read, original)) in scene.transcript.messages.iter().zip(&scene.original.messages).enumerate() {
+        media.extend(media_of(scene, message, read, original));
     }
     let messages: Vec<usize> = media.iter().map(|medium| medium.message).collect();
     let old = scene.is_old(age, &messages);
     let old = media.iter().zip(old).filter(|(medium, is_old)| *is_old && scene.touchable[medium.message]);
-    let (attached, parts): (Vec<_>, Vec<_>) = old.map(|(medium, _)| medium).partition(|medium| medium.list.is_some());
+    let is_attached = |medium: &&FoundMedium<'_>| matches!(medium.place, MediumPlace::Attachment { .. });
+    let (attached, inside): (Vec<_>, Vec<_>) = old.map(|(medium, _)| medium).partition(is_attached);
     // All attachments of a message are in one list, which one edit replaces.
     let attached = attached.chunk_by(|one, next| one.message == next.message);
     let attached = attached.filter_map(|media| detach(scene, media));
-    parts.into_iter().filter_map(|medium| replace(scene, medium)).chain(attached).collect()
+    inside.into_iter().filter_map(|medium| replace(scene, medium)).chain(attached).collect()
 }
 
-fn add<'a>(message: usize, part: &Part<'a>, original: &Part<'a>, list: Option<Json<'a>>, media: &mut Vec<Medium<'a>>) {
-    let kind = match (&part.kind, &original.kind) {
-        (PartKind::Image, _) => "image",
-        (PartKind::Media, _) => "file",
-        (PartKind::Result(Content::Parts(inner)), PartKind::Result(Content::Parts(originals))) => {
-            return inner.iter().zip(originals).for_each(|(part, original)| add(message, part, original, list, media));
+/// Returns the media of a message, in order. `read` can have its secrets masked; `original` has not.
+fn media_of<'s>(
+    scene: &Scene<'s, '_>,
+    message: usize,
+    read: &'s Message<'_>,
+    original: &'s Message<'_>,
+) -> Vec<FoundMedium<'s>> {
+    let list = if read.has_media() { scene.transcript.format.attachments(read) } else { None };
+    let mut originals = Vec::new();
+    original.pieces(&mut |_, piece| {
+        if let Piece::Media(kind, json) = piece {
+            originals.push(Medium::of(kind, json));
         }
-        _ => return,
-    };
-    let list = list.filter(|list| is_within(part.json.span(), list.span()));
-    media.push(Medium { message, json: part.json, original: original.json, kind, list });
+    });
+    let mut originals = originals.into_iter();
+    let mut found = Vec::new();
+    read.pieces(&mut |_, piece| match (piece.text(), piece) {
+        (_, Piece::Media(kind, json)) => {
+            let original = originals.next().unwrap_or_else(|| Medium::of(kind, json));
+            let list = list.filter(|list| is_within(json.span(), list.span()));
+            let place = list.map_or(MediumPlace::Value(json), |list| MediumPlace::Attachment { list, json });
+            found.push(FoundMedium { message, place, original });
+        }
+        (Some(text), _) => {
+            let in_source = text.span_in(scene.transcript.source);
+            for data in in_text(text.raw()) {
+                let Some(start) = in_source.as_ref().map(|span| span.start + data.start) else { continue };
+                let place = MediumPlace::InText(start..start + data.len());
+                found.push(FoundMedium { message, place, original: Medium::of_text(&text.raw()[data]) });
+            }
+        }
+        _ => {}
+    });
+    let format = scene.transcript.format;
+    let originals = beside(format, original);
+    found.extend(beside(format, read).into_iter().enumerate().map(|(at, (json, kind))| {
+        let (original, kind) = originals.get(at).copied().unwrap_or((json, kind));
+        FoundMedium { message, place: MediumPlace::Value(json), original: Medium::of(kind, original) }
+    }));
+    found
+}
+
+/// Returns the media of a provider's tools that are no pieces of the message.
+fn beside<'a>(format: &dyn Format, message: &Message<'a>) -> Vec<(Json<'a>, MediaKind)> {
+    let hosted = format.hosted(message);
+    if hosted.is_empty() {
+        return Vec::new();
+    }
+    let mut pieces = HashSet::new();
+    message.pieces(&mut |_, piece| {
+        if let Piece::Media(_, json) = piece {
+            pieces.insert(json.span().start);
+        }
+    });
+    let found = hosted.into_iter().flat_map(|result| hosted::media(result.output.value));
+    found.filter(|(json, _)| !pieces.contains(&json.span().start)).collect()
 }
 
 fn is_within(inner: Range<usize>, outer: Range<usize>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// Replaces a medium among the parts of a content by a text.
-fn replace(scene: &Scene<'_, '_>, medium: &Medium<'_>) -> Option<ProposedChange> {
-    let transcript = scene.transcript;
-    let span = medium.json.span();
-    // A medium that is the whole value of a member is required there.
-    let is_element = transcript.source[..span.start].trim_end().ends_with(['[', ',']);
-    if !is_element || span == transcript.messages[medium.message].span() {
-        return None;
-    }
+/// Replaces a medium by a note.
+fn replace(scene: &Scene<'_, '_>, medium: &FoundMedium<'_>) -> Option<ProposedChange> {
     let (note, file) = removal_note(scene, medium);
-    let block = transcript.format.text_block(medium.json, &note)?;
-    let is_inside = |result: &&ToolResult<'_, '_>| is_within(span.clone(), result.output.value.span());
-    let result = scene.results().iter().find(is_inside);
-    if result.is_some_and(|result| scene.is_excepted(result.call)) {
+    let span = medium.place.span();
+    let results = scene.results();
+    let begun = results.partition_point(|result| result.output.value.span().start <= span.start);
+    let result = results[..begun].last().filter(|result| is_within(span.clone(), result.output.value.span()));
+    if result.is_some_and(|result| scene.is_excepted(result.name)) {
         return None;
     }
-    let mut edits = vec![Edit { range: span, text: block.to_string() }];
+    let mut edits = match &medium.place {
+        // A note has no character that JSON escapes, but an address can.
+        MediumPlace::InText(_) => {
+            let text = Value::from(note).to_string();
+            vec![Edit { range: span, text: text[1..text.len() - 1].to_owned() }]
+        }
+        MediumPlace::Value(json) | MediumPlace::Attachment { json, .. } => {
+            replace_value(scene, medium.message, *json, result, &note)?
+        }
+    };
     edits.extend(result.map(|result| scene.without_copies(result)).unwrap_or_default());
-    Some(ProposedChange {
-        message: medium.message,
-        edits,
-        files: file.into_iter().collect(),
-        ..ProposedChange::default()
-    })
+    let files = file.into_iter().collect();
+    Some(ProposedChange { message: medium.message, edits, files, ..ProposedChange::default() })
+}
+
+/// Returns the edits that replace the value that holds a medium; nothing where its provider takes nothing else there.
+fn replace_value(
+    scene: &Scene<'_, '_>,
+    message: usize,
+    json: Json<'_>,
+    result: Option<&ToolResult<'_, '_>>,
+    note: &str,
+) -> Option<Vec<Edit>> {
+    let transcript = scene.transcript;
+    let span = json.span();
+    if let Some(result) = result.filter(|result| result.output.value.span() == span) {
+        return Some(replace_text(result, note)).filter(|edits| !edits.is_empty());
+    }
+    if result.is_some_and(|result| result.output.shape == OutputShape::Texts) {
+        let text = provider_texts::instead_of_medium(json, note)?;
+        return Some(vec![Edit { range: span, text }]);
+    }
+    let is_element = transcript.source[..span.start].trim_end().ends_with(['[', ',']);
+    let is_source =
+        || ["base64", "url", "file"].iter().any(|name| json.get_text("type").is_some_and(|kind| kind.is(name)));
+    // A document can have a text beside its source, which stays.
+    if !is_element && is_source() {
+        return Some(vec![Edit { range: span, text: provider_texts::text_source(json, note) }]);
+    }
+    let block = match result {
+        // A tool can return any value there.
+        Some(result) if !is_element && !matches!(result.output.shape, OutputShape::Blocks(_)) => Value::from(note),
+        _ if !is_element || span == transcript.messages[message].span() => return None,
+        _ => transcript.format.text_block(json, note)?,
+    };
+    Some(vec![Edit { range: span, text: block.to_string() }])
 }
 
 /// Removes media from the list beside the content of their message, and adds notes to the content.
-fn detach(scene: &Scene<'_, '_>, media: &[&Medium<'_>]) -> Option<ProposedChange> {
-    let &Medium { message, list: Some(list), .. } = *media.first()? else { return None };
+fn detach(scene: &Scene<'_, '_>, media: &[&FoundMedium<'_>]) -> Option<ProposedChange> {
+    let FoundMedium { message, place: MediumPlace::Attachment { list, .. }, .. } = media.first()? else { return None };
+    let (message, list) = (*message, *list);
     let mut results = scene.results().iter().filter(|result| result.message == message);
-    if results.any(|result| scene.is_excepted(result.call)) {
+    if results.any(|result| scene.is_excepted(result.name)) {
         return None;
     }
     let (notes, files): (Vec<_>, Vec<_>) = media.iter().map(|medium| removal_note(scene, medium)).unzip();
     let format = scene.transcript.format;
     let noted = format.append_line(&scene.transcript.messages[message], &notes.join("\n"))?;
-    let is_kept = |element: &Json<'_>| media.iter().all(|medium| medium.json.span() != element.span());
-    let kept: Vec<&str> = list.items().filter(is_kept).map(|element| element.raw()).collect();
+    let removed: HashSet<usize> = media.iter().map(|medium| medium.place.span().start).collect();
+    let kept = list.items().filter(|element| !removed.contains(&element.span().start)).map(|element| element.raw());
+    let kept: Vec<&str> = kept.collect();
     let edits = vec![noted, Edit { range: list.span(), text: format!("[{}]", kept.join(", ")) }];
     Some(ProposedChange { message, edits, files: files.into_iter().flatten().collect(), ..ProposedChange::default() })
 }
 
 /// Returns the note that takes the place of a medium, and its bytes, if the transcript has them and there is an
 /// archive.
-fn removal_note(scene: &Scene<'_, '_>, medium: &Medium<'_>) -> (String, Option<OffloadedFile>) {
-    let (what, file) = describe(medium);
-    let file = file.filter(|_| scene.archive.is_some());
-    let kept = file.as_ref().map(|file| format!("; its bytes are in media/{}", file.name)).unwrap_or_default();
-    (note(&format!("{what} removed{kept}")), file)
+fn removal_note(scene: &Scene<'_, '_>, medium: &FoundMedium<'_>) -> (String, Option<OffloadedFile>) {
+    let (what, file) = removed(&medium.original, scene.archive.is_some());
+    (note(&what), file)
 }
 
-/// Describes a medium in words, and returns its bytes, where the transcript has them.
-fn describe(medium: &Medium<'_>) -> (String, Option<OffloadedFile>) {
-    let strings = named_strings(medium.json);
-    let data = strings.iter().max_by_key(|(_, text)| text.raw().len());
-    let named = TYPES
-        .iter()
-        .find_map(|key| strings.iter().find(|(own, _)| own.and_then(|own| own.text()).is_some_and(|own| own.is(key))));
-    let named = named.and_then(|(_, value)| Some(value.text()?.decode().into_owned()));
-    let Some(text) = data.and_then(|(_, text)| Some(text.text()?.decode())) else {
-        return (medium.kind.to_owned(), None);
-    };
-    if ["http://", "https://", "gs://", "s3://", "file://"].iter().any(|scheme| text.starts_with(scheme)) {
-        let shown = beginning(&text, LONGEST_ADDRESS);
-        return (format!("{} at {shown}", medium.kind), None);
-    }
-    let strings = named_strings(medium.original);
-    let data = strings.iter().max_by_key(|(_, text)| text.raw().len());
-    let text = data.and_then(|(_, text)| Some(text.text()?.decode())).unwrap_or(text);
-    let (media_type, payload) = match text.strip_prefix("data:").and_then(|url| url.split_once(',')) {
-        Some((header, payload)) => {
-            (header.split(';').next().map(str::to_owned).filter(|kind| !kind.is_empty()), payload)
-        }
-        None => (None, &*text),
-    };
-    let bytes = unbase64(payload).unwrap_or_else(|| text.as_bytes().to_vec());
-    let known = || SIGNATURES.iter().find(|(signature, _)| bytes.starts_with(signature));
-    let media_type = media_type.or(named).or_else(|| known().map(|(_, known)| (*known).to_owned()));
-    let media_type = media_type.unwrap_or_else(|| medium.kind.to_owned());
-    let media_type = if media_type.contains('/') || medium.kind != "image" || media_type == medium.kind {
-        media_type
-    } else {
-        format!("image/{media_type}")
-    };
-    let media_type: String = media_type.chars().take(DIGITS * 4).collect();
+/// Says what was removed, and returns its bytes, if the transcript has them and there is an archive.
+pub(super) fn removed(medium: &Medium<'_>, has_archive: bool) -> (String, Option<OffloadedFile>) {
+    let words = medium.words();
+    let Some(bytes) = medium.bytes() else { return (format!("{words} removed"), None) };
     let digits = sha256(&bytes)[..DIGITS].to_owned();
-    let what = format!("{media_type}, {}, sha256 {digits},", counted(bytes.len() as u64, "byte"));
-    (what, Some(OffloadedFile { name: format!("{digits}.{}", extension(&media_type)), bytes }))
+    let name = format!("{digits}.{}", extension(medium.media_type.as_deref().unwrap_or_default()));
+    let file = has_archive.then_some(OffloadedFile { name, bytes });
+    let kept = file.as_ref().map(|file| format!("; its bytes are in media/{}", file.name)).unwrap_or_default();
+    (format!("{words}, sha256 {digits}, removed{kept}"), file)
 }

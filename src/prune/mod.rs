@@ -14,6 +14,7 @@ mod results;
 mod rule;
 mod scene;
 mod thinking;
+mod unsent;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,9 +26,11 @@ use crate::transcript::edit::Edit;
 
 pub(crate) use rule::{ProposedChange, Rule, RuleKind};
 pub(crate) use scene::Scene;
+pub(crate) use unsent::prune_unsent;
 
 use pruner::Pruner;
 use rule::Amount;
+use unsent::PrunedUnsent;
 
 /// Every kind of rule, in the order in which they apply: the one that loses least comes first.
 pub(crate) static KINDS: [&RuleKind; 6] =
@@ -180,6 +183,8 @@ pub(crate) struct Pruned {
     pub(crate) files: Vec<OffloadedFile>,
     /// The tokens that each touched message keeps.
     pub(crate) sizes: BTreeMap<usize, u64>,
+    /// What is pruned of entries that no model is sent.
+    pub(crate) unsent: PrunedUnsent,
 }
 
 impl Pruned {
@@ -197,6 +202,10 @@ impl Pruned {
                 one.tokens += saving.tokens;
             }
         }
+        savings
+            .iter_mut()
+            .filter(|one| one.rule == media::KIND.name)
+            .for_each(|one| one.messages += self.unsent.entries);
         savings.into_iter().filter(|one| one.messages > 0).collect()
     }
 
@@ -224,7 +233,7 @@ impl Pruned {
 
     /// Whether nothing is changed.
     pub(crate) fn is_empty(&self) -> bool {
-        self.edits.is_empty() && self.emptied.is_empty()
+        self.edits.is_empty() && self.emptied.is_empty() && self.unsent.edits.is_empty()
     }
 }
 

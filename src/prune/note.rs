@@ -1,5 +1,7 @@
 //! The note that takes the place of pruned content: one line.
 
+use std::ops::Range;
+
 use crate::transcript::edit::Edit;
 use crate::wording::counted;
 
@@ -12,6 +14,13 @@ const OPENING: &str = "[tcompact: ";
 /// Whether a text is the note of an earlier pruning.
 pub(super) fn is_pruned(text: &str) -> bool {
     text.starts_with(OPENING)
+}
+
+/// Returns the note inside of which a place of a text is, or the place.
+pub(super) fn outside_notes(text: &str, at: usize) -> Range<usize> {
+    let note = text[..at].rfind(OPENING).filter(|start| !text[*start..at].contains([']', '\n']));
+    let end = note.and_then(|start| Some(start..start + text[start..].find(']')? + 1));
+    end.unwrap_or(at..at)
 }
 
 /// Returns a note with this text.

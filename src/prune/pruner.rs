@@ -202,8 +202,8 @@ impl<'w, 's, 'a> Pruner<'w, 's, 'a> {
 
     fn tokens(&self, index: usize, edits: &[Edit]) -> Option<u64> {
         let transcript = self.scene.original;
-        let counter = self.scene.tally.counter();
-        read_entry(transcript.format, &edited(transcript, index, edits), |message| counter.count(message))
+        let entry = edited(transcript, index, edits);
+        read_entry(transcript.format, &entry, |message| self.scene.tally.edited(index, message))
     }
 
     pub(super) fn finish(self) -> Pruned {

@@ -1,5 +1,6 @@
 //! Results of old calls. Each is replaced by a line with the tool, the size, and where to find the result again.
 
+use crate::transcript::media::without_data;
 use crate::transcript::tools::{Access, ToolUse};
 
 use crate::prune::note::{in_tokens, is_pruned, note, replace_result};
@@ -44,7 +45,7 @@ fn remove(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>) -> Option<Proposed
     let is_outcome =
         call.command.is_some() && !call.only_reads || call.files.iter().any(|file| file.access == Access::Changed);
     let why = if has_failed || is_outcome {
-        last_line(text).map(|line| format!("; it ended: {line}")).unwrap_or_default()
+        last_line(&without_data(text)).map(|line| format!("; it ended: {line}")).unwrap_or_default()
     } else {
         String::new()
     };
@@ -59,7 +60,7 @@ fn found_again(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, call: &ToolUs
         return format!("; it is kept in {archive}");
     }
     match call.files.as_slice() {
-        _ if result.call.is_none() => String::new(),
+        _ if result.name.is_none() => String::new(),
         [file] if file.access == Access::Read && file.path.chars().count() <= LONGEST_PATH => {
             format!("; read {} again if needed", file.path)
         }

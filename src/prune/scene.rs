@@ -8,13 +8,17 @@ use crate::plan::size::Size;
 use crate::redact::beginning;
 use crate::rewrite::Masked;
 use crate::rewrite::elements;
-use crate::tokens::{Counter, MEDIA_TOKENS, Tally};
+use crate::tokens::{Counter, Tally};
 use crate::transcript::edit::Edit;
+use crate::transcript::json::Json;
 use crate::transcript::loaded::loads_tools;
+use crate::transcript::media::MediaKind;
 use crate::transcript::outputs::CallOutput;
 use crate::transcript::pairing;
+use crate::transcript::pieces::Piece;
+use crate::transcript::text::Text;
 use crate::transcript::tools::ToolUse;
-use crate::transcript::{Arguments, Call, Content, PartKind, Transcript};
+use crate::transcript::{Arguments, Call, Transcript};
 
 /// A conversation as the rules see it.
 pub(crate) struct Scene<'s, 'a> {
@@ -36,8 +40,16 @@ pub(crate) struct Scene<'s, 'a> {
     /// The archive of removed content, as notes name it.
     pub(crate) archive: Option<&'s str>,
     results: OnceCell<Vec<ToolResult<'s, 'a>>>,
-    /// Where pictures and other media begin, in order.
-    media: OnceCell<Vec<usize>>,
+    /// The media of its messages, in order.
+    media: OnceCell<Vec<SceneMedium<'a>>>,
+}
+
+/// A picture or another medium in a message.
+#[derive(Debug, Clone, Copy)]
+struct SceneMedium<'a> {
+    kind: MediaKind,
+    /// The value that holds it.
+    json: Json<'a>,
 }
 
 /// The age from which things are pruned.
@@ -53,10 +65,14 @@ pub(super) enum Age {
 pub(super) struct ToolResult<'s, 'a> {
     /// The index of its message.
     pub(super) message: usize,
-    /// The call that it answers; none where no earlier message has it.
+    /// The call that it answers; none where no earlier message has it, and where the provider ran the tool.
     pub(super) call: Option<&'s Call<'a>>,
+    /// The name of the tool, where it is known.
+    pub(super) name: Option<Text<'a>>,
     /// Its place in the source.
     pub(super) output: CallOutput<'a>,
+    /// Whether there are media in it, of which no text can take the place.
+    pub(super) has_media: bool,
     // Several rules need these, and decoding long results takes most of their time.
     text: OnceCell<Cow<'a, str>>,
     tokens: OnceCell<u64>,
@@ -112,28 +128,36 @@ impl<'s, 'a> Scene<'s, 'a> {
     pub(super) fn results(&self) -> &[ToolResult<'s, 'a>] {
         self.results.get_or_init(|| {
             let messages = &self.transcript.messages;
-            let found = pairing::results(messages).into_iter().filter_map(|found| {
+            let format = self.transcript.format;
+            let of_clients = pairing::results(messages).into_iter().filter_map(|found| {
                 let pairing::CallOrResult { message, index } = found.result;
-                let read = &messages[message];
-                let output = self.transcript.format.output(read, &read.results[index])?;
-                Some(ToolResult::new(message, found.call.map(|call| call.call_of(messages)), output))
+                let output = format.output(&messages[message], &messages[message].results[index])?;
+                let call = found.call.map(|call| call.call_of(messages));
+                Some(ToolResult { call, ..ToolResult::new(message, call.and_then(|call| call.name), output) })
             });
-            let mut found: Vec<ToolResult<'s, 'a>> = found.collect();
+            let hosted = messages.iter().enumerate().flat_map(|(message, read)| {
+                let results = format.hosted(read).into_iter();
+                results.map(move |hosted| ToolResult::new(message, hosted.name, hosted.output))
+            });
+            let mut found: Vec<ToolResult<'s, 'a>> = of_clients.chain(hosted).collect();
+            for result in &mut found {
+                result.has_media = !self.media_in(result.output.value.span()).is_empty();
+            }
+            found.sort_by_key(|result| (result.message, result.output.value.span().start));
             // One text can answer several calls.
             found.dedup_by_key(|result| result.output.value.span().start);
             found
         })
     }
 
-    /// Whether `--prune-except` names the tool of a call.
-    pub(super) fn is_excepted(&self, call: Option<&Call<'_>>) -> bool {
-        let name = call.and_then(|call| call.name);
+    /// Whether `--prune-except` names a tool.
+    pub(super) fn is_excepted(&self, name: Option<Text<'_>>) -> bool {
         name.is_some_and(|name| self.except.iter().any(|excepted| name.is(excepted)))
     }
 
     /// Whether rules may shorten a result.
     pub(super) fn may_touch(&self, result: &ToolResult<'_, '_>) -> bool {
-        self.touchable[result.message] && !self.is_excepted(result.call) && !result.loads_tools
+        self.touchable[result.message] && !self.is_excepted(result.name) && !result.loads_tools
     }
 
     /// Returns the first message that is not older than a size.
@@ -172,11 +196,13 @@ impl<'s, 'a> Scene<'s, 'a> {
 const LONGEST_NAME: usize = 80;
 
 impl<'s, 'a> ToolResult<'s, 'a> {
-    fn new(message: usize, call: Option<&'s Call<'a>>, output: CallOutput<'a>) -> Self {
+    fn new(message: usize, name: Option<Text<'a>>, output: CallOutput<'a>) -> Self {
         ToolResult {
             message,
-            call,
+            call: None,
+            name,
             loads_tools: loads_tools(output.value),
+            has_media: false,
             output,
             text: OnceCell::new(),
             tokens: OnceCell::new(),
@@ -187,7 +213,7 @@ impl<'s, 'a> ToolResult<'s, 'a> {
 
     /// Returns the name of the tool.
     pub(super) fn tool(&self) -> String {
-        let name = self.call.and_then(|call| call.name).map(|name| beginning(&name.decode(), LONGEST_NAME).to_owned());
+        let name = self.name.map(|name| beginning(&name.decode(), LONGEST_NAME).to_owned());
         name.filter(|name: &String| !name.is_empty()).unwrap_or_else(|| "tool".to_owned())
     }
 
@@ -210,6 +236,7 @@ impl<'s, 'a> ToolResult<'s, 'a> {
             let strings = self.output.strings();
             let mut texts: Vec<_> = strings.into_iter().filter_map(|string| Some(string.text()?.decode())).collect();
             match texts.len() {
+                0 if self.has_media => Cow::Borrowed(""),
                 // A result without any text is its JSON.
                 0 => Cow::Borrowed(self.output.value.raw()),
                 1 => texts.remove(0),
@@ -250,38 +277,45 @@ fn exit_code(text: &str) -> Option<i64> {
     })
 }
 
-impl Scene<'_, '_> {
+impl<'a> Scene<'_, 'a> {
     /// Returns the edits that remove the copies of a result.
     pub(super) fn without_copies(&self, result: &ToolResult<'_, '_>) -> Vec<Edit> {
         let spans: Vec<_> = result.output.copies.iter().map(|copy| copy.span()).collect();
         elements::removal_edits(self.transcript.source, &spans)
     }
 
-    /// Returns the tokens of a result: its text, and a flat rate for each picture.
+    /// Returns the tokens of a result: those of its text, and of the media in it.
     pub(super) fn tokens(&self, result: &ToolResult<'_, '_>) -> u64 {
-        *result.tokens.get_or_init(|| {
-            let span = result.output.value.span();
-            let begun = |at: usize| self.media().partition_point(|start| *start < at);
-            let media = begun(span.end) - begun(span.start);
-            self.counter().count_text(result.text()) + media as u64 * MEDIA_TOKENS
-        })
+        let rates = self.tally.message_counter().media;
+        let media = self.media_in(result.output.value.span()).iter();
+        self.text_tokens(result) + media.map(|medium| rates.tokens(medium.kind, medium.json)).sum::<u64>()
     }
 
-    /// Returns where pictures and other media begin, in order.
-    fn media(&self) -> &[usize] {
+    /// Returns the tokens of a result's text.
+    pub(super) fn text_tokens(&self, result: &ToolResult<'_, '_>) -> u64 {
+        *result.tokens.get_or_init(|| self.counter().count_text(result.text()))
+    }
+
+    /// Returns the media in a part of the source.
+    fn media_in(&self, span: Range<usize>) -> &[SceneMedium<'a>] {
+        let media = self.media();
+        let begun = |at: usize| media.partition_point(|medium| medium.json.span().start < at);
+        &media[begun(span.start)..begun(span.end)]
+    }
+
+    /// Returns the media of all messages, in order.
+    fn media(&self) -> &[SceneMedium<'a>] {
         self.media.get_or_init(|| {
-            let parts = self.transcript.messages.iter().filter_map(|message| match &message.content {
-                Content::Parts(parts) => Some(parts),
-                Content::Text(_) => None,
-            });
-            let of_results = parts.flatten().flat_map(|part| match &part.kind {
-                PartKind::Result(Content::Parts(inner)) => &**inner,
-                _ => std::slice::from_ref(part),
-            });
-            let media = of_results.filter(|part| matches!(part.kind, PartKind::Image | PartKind::Media));
-            let mut starts: Vec<usize> = media.map(|part| part.json.span().start).collect();
-            starts.sort_unstable();
-            starts
+            let mut found = Vec::new();
+            for message in &self.transcript.messages {
+                message.pieces(&mut |_, piece| {
+                    if let Piece::Media(kind, json) = piece {
+                        found.push(SceneMedium { kind, json });
+                    }
+                });
+            }
+            found.sort_by_key(|medium| medium.json.span().start);
+            found
         })
     }
 }

@@ -1,3 +1,4 @@
+mod hosted;
 mod media;
 
 use serde_json::Value;

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use crate::transcript::compaction::ProviderCompaction;
-use crate::transcript::{Arguments, Content, Message, PartKind, Role};
+use crate::transcript::media::{MediaKind, without_data};
+use crate::transcript::pieces::Piece;
+use crate::transcript::{Arguments, Message, Role};
 
 use crate::report::columns::fitted;
 
@@ -26,8 +28,8 @@ pub(super) fn called<'m>(message: &'m Message<'_>) -> impl Iterator<Item = (Cow<
     message.calls.iter().map(|call| {
         let name = call.name.map_or(Cow::Borrowed("a call without a name"), |name| name.decode());
         let arguments = match call.arguments {
-            Arguments::Text(text) => text.decode(),
-            Arguments::Value(value) => Cow::Borrowed(value.raw()),
+            Arguments::Text(text) => Cow::Owned(without_data(&text.decode()).into_owned()),
+            Arguments::Value(value) => without_data(value.raw()),
             Arguments::Absent => Cow::Borrowed(""),
         };
         (name, arguments)
@@ -47,21 +49,23 @@ pub(super) fn tools(message: &Message<'_>) -> Vec<String> {
 /// Returns the text of a message.
 pub(crate) fn text(message: &Message<'_>) -> String {
     let texts = message.content.texts();
-    texts.iter().map(|text| text.decode()).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+    let texts: Vec<_> = texts.iter().map(|text| text.decode()).filter(|text| !text.is_empty()).collect();
+    without_data(&texts.join("\n")).into_owned()
 }
 
 /// Returns marks for the parts that are neither text nor calls.
 pub(super) fn others(message: &Message<'_>) -> Vec<&'static str> {
-    let Content::Parts(parts) = &message.content else { return Vec::new() };
-    let named = parts.iter().filter_map(|part| match part.kind {
-        PartKind::Compaction(ProviderCompaction::Readable(_)) => None,
-        PartKind::Compaction(_) => Some("[compaction]"),
-        PartKind::Image => Some("[picture]"),
-        PartKind::Media => Some("[media]"),
-        PartKind::Reasoning(_) => Some("[reasoning]"),
-        _ => None,
+    let mut named = Vec::new();
+    message.pieces(&mut |_, piece| match piece {
+        Piece::Media(MediaKind::Picture, _) => named.push("[picture]"),
+        Piece::Media(..) => named.push("[media]"),
+        Piece::Reasoning(_) => named.push("[reasoning]"),
+        _ => {}
     });
-    named.collect()
+    if message.compaction().is_some_and(|compaction| matches!(compaction, ProviderCompaction::Opaque)) {
+        named.push("[compaction]");
+    }
+    named
 }
 
 /// Returns a message on one line: its calls and its text or, without either, marks for its other parts.

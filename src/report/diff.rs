@@ -229,7 +229,7 @@ impl Diff<'_, '_> {
             Some(Placed::Messages(entries)) => {
                 for written in self.written(entries) {
                     read_entry(self.transcript.format, &written, |message| {
-                        let tokens = self.tally.counter().count(message);
+                        let tokens = self.tally.message_counter().count(message);
                         push(
                             out,
                             ADDED,
@@ -274,7 +274,7 @@ impl Steps for Diff<'_, '_> {
                 self.old(*index, REMOVED_MESSAGE, out);
                 read_entry(self.transcript.format, text, |message| {
                     let shown = self.masked.map_or(message, |(_, after)| &after.messages[*index]);
-                    let tokens = self.tally.counter().count(message);
+                    let tokens = self.tally.edited(*index, message);
                     draw_message(*index, tokens, shown, self.shortened(*index), out);
                 });
             }

@@ -19,7 +19,7 @@ use crate::plan::economy::Economy;
 use crate::prune::RuleSavings;
 use crate::sanitize::sanitize_json;
 use crate::sync::lock;
-use crate::tokens::{Categories, Counter};
+use crate::tokens::Categories;
 use crate::transcript::Transcript;
 use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::reset::{Reset, ResetCounts};
@@ -125,12 +125,12 @@ struct Removed {
 }
 
 impl Removed {
-    fn of(planned: &Planned<'_>, counter: Counter) -> Option<Self> {
-        let Planned { transcript, thinking: removal, .. } = planned;
+    fn of(planned: &Planned<'_>) -> Option<Self> {
+        let removal = &planned.thinking;
         (!removal.is_empty()).then(|| Removed {
             messages: removal.messages.len(),
             blocks: removal.blocks,
-            tokens: removal.tokens(transcript, counter),
+            tokens: planned.thinking_tokens(),
         })
     }
 }
@@ -169,7 +169,7 @@ impl<'r> DryRun<'r> {
             prune: planned.savings().into_iter().map(by_rule).collect(),
             middle: RangeSize { from: plan.cutoff, to: planned.kept_from, tokens: as_pruned(&middle) },
             keep: RangeSize { tokens: as_pruned(&kept), ..part(&kept, messages) },
-            thinking: Removed::of(planned, policy.counter),
+            thinking: Removed::of(planned),
             reset: None,
             economy: None,
             summary: None,
@@ -228,8 +228,17 @@ pub(crate) struct Count<'r> {
     tools: BTreeMap<String, u64>,
     thinking: u64,
     media: u64,
+    /// How many media of each kind there are, and their tokens.
+    media_kinds: BTreeMap<&'static str, MediaKindCount>,
     /// Tokens that are sent beside the messages.
     overhead: u64,
+}
+
+/// The media of a kind in a conversation.
+#[derive(Debug, Serialize)]
+struct MediaKindCount {
+    number: u64,
+    tokens: u64,
 }
 
 impl<'r> Count<'r> {
@@ -246,9 +255,14 @@ impl<'r> Count<'r> {
             context_window: policy.cut.context_window,
             overhead: tokens.saturating_sub(spent.total()),
             roles: spent.roles.iter().map(|(role, tokens)| (role.openai_name(), *tokens)).collect(),
-            tools: spent.tools,
             thinking: spent.thinking,
-            media: spent.media,
+            media: spent.media_tokens(),
+            media_kinds: spent
+                .media
+                .iter()
+                .map(|(kind, &(number, tokens))| (kind.name(), MediaKindCount { number, tokens }))
+                .collect(),
+            tools: spent.tools,
         }
     }
 

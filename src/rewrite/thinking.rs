@@ -8,9 +8,8 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::tokens::Counter;
 use crate::tokens::binding::binds_thinking;
-use crate::transcript::formats::{InsertionPoint, SummaryMessage, SummaryRole, read_entry};
+use crate::transcript::formats::{InsertionPoint, SummaryMessage, SummaryRole};
 use crate::transcript::json::Json;
 use crate::transcript::thoughts::{Thought, ThoughtMark, model_of, own_model, thoughts};
 use crate::transcript::{MaskMark, Message, Transcript};
@@ -148,19 +147,6 @@ impl Removal {
     /// Whether nothing is removed.
     pub(crate) fn is_empty(&self) -> bool {
         self.messages.is_empty()
-    }
-
-    /// Counts the removed tokens.
-    pub(crate) fn tokens(&self, transcript: &Transcript<'_>, counter: Counter) -> u64 {
-        let tokens_of = |&index: &usize| {
-            let before = counter.count(&transcript.messages[index]);
-            if self.emptied.binary_search(&index).is_ok() {
-                return before;
-            }
-            let edited = crate::rewrite::edited(transcript, index, &self.edits);
-            before.saturating_sub(read_entry(transcript.format, &edited, |left| counter.count(left)).unwrap_or(before))
-        };
-        self.messages.iter().map(tokens_of).sum()
     }
 
     /// Returns all edits in order, including those that remove whole messages. Valid only if nothing else edits the

@@ -4,7 +4,6 @@ pub(crate) mod acceptance;
 pub(crate) mod error_forms;
 pub(crate) mod exchange;
 pub(crate) mod history;
-pub(crate) mod inline_data;
 pub(crate) mod machine_answer;
 pub(crate) mod parts;
 pub(crate) mod plain;

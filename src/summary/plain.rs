@@ -10,9 +10,6 @@ use crate::transcript::source::Source;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Message, Role};
 
-/// The members of reasoning that a reader sees. The others are ids, marks and signatures.
-const REASONING: [&str; 4] = ["text", "thinking", "summary", "content"];
-
 /// Returns the role of a message, which is `tool` for nothing but results, and the tools that it calls or whose results it
 /// holds. `results` are those of all messages.
 pub(crate) fn role_and_tools(
@@ -47,21 +44,18 @@ pub(crate) fn role_and_tools(
 pub(super) fn arguments(arguments: &Arguments<'_>) -> String {
     match arguments {
         Arguments::Absent => String::new(),
-        Arguments::Value(value) => lines(*value, None),
+        Arguments::Value(value) => lines(*value),
         Arguments::Text(text) => of_json(&text.decode_json()).unwrap_or_else(|| text.decode().into_owned()),
     }
-}
-
-/// Returns the reasoning beside a message's content: a text, or a list of details.
-pub(super) fn reasoning(reasoning: Json<'_>) -> String {
-    lines(reasoning, Some(&REASONING))
 }
 
 /// Returns a text of a message: decoded, where it is a string; a value that is not one, as its lines.
 pub(super) fn text<'a>(message: Json<'_>, text: Text<'a>) -> Cow<'a, str> {
     let raw = text.raw();
-    let start = (raw.as_ptr() as usize).wrapping_sub(message.raw().as_ptr() as usize);
-    let is_string = || start.checked_sub(1).and_then(|before| message.raw().as_bytes().get(before)) == Some(&b'"');
+    let is_string = || {
+        let start = text.span_in(message.raw()).and_then(|span| span.start.checked_sub(1));
+        start.is_some_and(|before| message.raw().as_bytes()[before] == b'"')
+    };
     let value = if raw.starts_with(['{', '[']) && !is_string() { of_json(raw) } else { None };
     value.map_or_else(|| text.decode(), Cow::Owned)
 }
@@ -69,12 +63,11 @@ pub(super) fn text<'a>(message: Json<'_>, text: Text<'a>) -> Cow<'a, str> {
 /// Returns the lines of a text that is an object or a list of JSON; nothing where it is none.
 fn of_json(text: &str) -> Option<String> {
     let source = Source::of_arguments(text).filter(|_| text.trim_start().starts_with(['{', '[']))?;
-    source.first().map(|value| lines(value, None))
+    source.first().map(|value| lines(value))
 }
 
-/// Returns the values inside a value, each behind its key; or only those without a key or with one of some keys, alone.
-fn lines(value: Json<'_>, wanted: Option<&[&str]>) -> String {
-    let is_wanted = |key: Text<'_>| wanted.is_none_or(|wanted| wanted.iter().any(|known| key.is(known)));
+/// Returns the values inside a value, each behind its key.
+fn lines(value: Json<'_>) -> String {
     let mut out = String::new();
     // For each open list or object, whether it is an object, and the key of its next value.
     let mut open: Vec<(bool, Option<Text<'_>>)> = Vec::new();
@@ -83,13 +76,13 @@ fn lines(value: Json<'_>, wanted: Option<&[&str]>) -> String {
             (Token::Scalar(key), Some((true, next @ None))) => *next = key.text(),
             (Token::Scalar(value), around) => {
                 let key = around.and_then(|(_, key)| key.take());
-                if !key.is_none_or(is_wanted) || value.kind() == JsonKind::Null {
+                if value.kind() == JsonKind::Null {
                     continue;
                 }
                 if !out.is_empty() {
                     out.push('\n');
                 }
-                if let Some(key) = key.filter(|_| wanted.is_none()) {
+                if let Some(key) = key {
                     out.push_str(&key.decode());
                     out.push_str(": ");
                 }
@@ -139,7 +132,7 @@ mod tests {
             (
                 "openai-chat",
                 r#"{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,eA=="}}]}"#,
-                "[image_url, 69 bytes]\n",
+                "[image/png, 1 byte]\n",
             ),
         ] {
             let source = format!("[{message}]");

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::tokens::approx::{MEDIA_TOKENS, reasoning_beside};
-use crate::tokens::{Counter, Tally};
-use crate::transcript::compaction::ProviderCompaction;
-use crate::transcript::{Arguments, Call, Content, Message, Part, PartKind, Role, Transcript, pairing};
+use crate::tokens::{MessageCounter, Tally};
+use crate::transcript::media::MediaKind;
+use crate::transcript::pieces::Piece;
+use crate::transcript::{Call, Message, Role, Transcript, pairing};
 
 /// The tokens of a conversation by category.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,8 +19,8 @@ pub(crate) struct Categories {
     pub(crate) tools: BTreeMap<String, u64>,
     /// Reasoning of the model.
     pub(crate) thinking: u64,
-    /// Pictures, sound and documents.
-    pub(crate) media: u64,
+    /// Pictures, sound and documents: of each kind how many, and their tokens.
+    pub(crate) media: BTreeMap<MediaKind, (u64, u64)>,
 }
 
 /// The category of a part of a message.
@@ -29,7 +29,7 @@ enum Category {
     Text,
     Tool(String),
     Thinking,
-    Media,
+    Media(MediaKind),
 }
 
 impl Categories {
@@ -50,8 +50,8 @@ impl Categories {
                 continue;
             }
             let tool = |answer: usize| answered.get(&(index, answer)).cloned();
-            let mut parts = SizedParts::of(message, tally.counter(), tool).0;
-            parts.push((Category::Thinking, tally.encrypted_thinking(index) as f64));
+            let mut parts = sized_pieces(message, tally.message_counter(), tool);
+            parts.push((Category::Thinking, tally.sealed_thinking(index, message) as f64));
             for (category, tokens) in distribute(tally.message(index), &parts) {
                 categories.add(message.role, category, tokens);
             }
@@ -70,13 +70,21 @@ impl Categories {
             *self.tools.entry(name.clone()).or_default() += tokens;
         }
         self.thinking += other.thinking;
-        self.media += other.media;
+        for (kind, (number, tokens)) in &other.media {
+            let sum = self.media.entry(*kind).or_default();
+            *sum = (sum.0 + number, sum.1 + tokens);
+        }
+    }
+
+    /// Returns the tokens of all media.
+    pub(crate) fn media_tokens(&self) -> u64 {
+        self.media.values().map(|(_, tokens)| tokens).sum()
     }
 
     /// Returns all categories together.
     pub(crate) fn total(&self) -> u64 {
         let roles = self.roles.iter().map(|(_, tokens)| tokens);
-        roles.chain(self.tools.values()).sum::<u64>() + self.thinking + self.media
+        roles.chain(self.tools.values()).sum::<u64>() + self.thinking + self.media_tokens()
     }
 
     /// Returns each category with any tokens: the roles, then the tools from the largest down, then thinking and media.
@@ -84,8 +92,8 @@ impl Categories {
         let mut tools: Vec<(String, u64)> = self.tools.iter().map(|(name, tokens)| (name.clone(), *tokens)).collect();
         tools.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let roles = self.roles.iter().map(|(role, tokens)| (role.openai_name().to_owned(), *tokens));
-        let others =
-            [("thinking", self.thinking), ("media", self.media)].map(|(name, tokens)| (name.to_owned(), tokens));
+        let others = [("thinking", self.thinking), ("media", self.media_tokens())]
+            .map(|(name, tokens)| (name.to_owned(), tokens));
         roles.chain(tools).chain(others).filter(|(_, tokens)| *tokens > 0).collect()
     }
 
@@ -97,83 +105,43 @@ impl Categories {
             },
             Category::Tool(name) => *self.tools.entry(name.clone()).or_default() += tokens,
             Category::Thinking => self.thinking += tokens,
-            Category::Media => self.media += tokens,
+            Category::Media(kind) => {
+                let sum = self.media.entry(*kind).or_default();
+                *sum = (sum.0 + 1, sum.1 + tokens);
+            }
         }
     }
 }
 
-/// The parts of a message, each with its category and size.
-struct SizedParts(Vec<(Category, f64)>);
-
-impl SizedParts {
-    /// Returns the parts of a message. `tool` returns the tool of a result in it.
-    fn of(message: &Message<'_>, counter: Counter, tool: impl Fn(usize) -> Option<String>) -> Self {
-        let size = |text: &str| match counter {
-            Counter::Exact(encoding) => encoding.count(text) as f64,
-            Counter::Approx(characters) | Counter::ApproxContent(characters) | Counter::ApproxRepr(characters) => {
-                text.chars().count() as f64 / characters
-            }
-            Counter::Bytes(bytes) => text.len() as f64 / bytes as f64,
+/// Returns the pieces of a message, each with its category and size. `tool` returns the tool of a result in it.
+fn sized_pieces(
+    message: &Message<'_>,
+    counter: MessageCounter,
+    tool: impl Fn(usize) -> Option<String>,
+) -> Vec<(Category, f64)> {
+    let own_name = || message.rare_fields().name.map(|name| name.decode().into_owned());
+    let named = |result: usize| tool(result).or_else(own_name).map_or(Category::Text, Category::Tool);
+    let is_result = !message.results.is_empty() && matches!(message.role, Role::Tool | Role::Function);
+    let own = if is_result { named(0) } else { Category::Text };
+    let mut pieces = Vec::new();
+    message.pieces(&mut |result, piece| {
+        let category = match &piece {
+            Piece::Reasoning(_) => Category::Thinking,
+            Piece::Media(kind, _) => Category::Media(*kind),
+            Piece::Call(call) => Category::Tool(call.name.map(|name| name.decode().into_owned()).unwrap_or_default()),
+            _ => result.map_or_else(|| own.clone(), &named),
         };
-        let own_name = || message.rare_fields().name.map(|name| name.decode().into_owned());
-        let named = |answer: usize| tool(answer).or_else(own_name).map(Category::Tool);
-        let is_result = !message.results.is_empty() && matches!(message.role, Role::Tool | Role::Function);
-        let own = if is_result { named(0).unwrap_or(Category::Text) } else { Category::Text };
-        let mut parts = SizedParts(Vec::new());
-        let mut answers = 0..;
-        parts.add(&message.content, &own, &size, &mut || answers.next().and_then(&named).unwrap_or(Category::Text));
-        for call in &message.calls {
-            let name = call.name.map(|name| name.decode().into_owned()).unwrap_or_default();
-            let arguments = match call.arguments {
-                Arguments::Text(text) => size(&text.decode()),
-                Arguments::Value(value) => size(value.raw()),
-                Arguments::Absent => 0.0,
-            };
-            parts.0.push((Category::Tool(name.clone()), size(&name) + arguments));
+        let size = counter.size(&piece);
+        if size > 0.0 {
+            pieces.push((category, size));
         }
-        if matches!(counter, Counter::Approx(_) | Counter::Exact(_)) {
-            parts.0.extend(reasoning_beside(message).map(|text| (Category::Thinking, size(&text.decode()))));
-        }
-        if parts.0.is_empty() {
-            parts.0.push((own, 1.0));
-        }
-        parts
+    });
+    // The first has what a counter adds per message.
+    pieces.sort_by_key(|(category, _)| *category == Category::Thinking);
+    if pieces.is_empty() {
+        pieces.push((own, 1.0));
     }
-
-    fn add(
-        &mut self,
-        content: &Content<'_>,
-        own: &Category,
-        size: &dyn Fn(&str) -> f64,
-        next_result: &mut dyn FnMut() -> Category,
-    ) {
-        let Content::Parts(list) = content else {
-            let Content::Text(text) = content else { return };
-            if !text.is_empty() {
-                self.0.push((own.clone(), size(&text.decode())));
-            }
-            return;
-        };
-        for Part { json, kind } in list {
-            let (category, size) = match kind {
-                PartKind::Text(text)
-                | PartKind::Refusal(text)
-                | PartKind::Foreign(text)
-                | PartKind::Compaction(ProviderCompaction::Readable(text)) => (own.clone(), size(&text.decode())),
-                PartKind::Reasoning(text) => (Category::Thinking, size(&text.decode())),
-                PartKind::Image | PartKind::Media => (Category::Media, MEDIA_TOKENS as f64),
-                PartKind::Result(inner) => {
-                    let of_result = next_result();
-                    self.add(inner, &of_result, size, next_result);
-                    continue;
-                }
-                // The calls of the message are counted separately.
-                PartKind::Call => continue,
-                PartKind::Compaction(_) | PartKind::Other => (own.clone(), size(json.raw())),
-            };
-            self.0.push((category, size));
-        }
-    }
+    pieces
 }
 
 /// Distributes the tokens of a message over its parts. The first part gets the tokens that a counter adds per message.
@@ -192,6 +160,7 @@ fn distribute(tokens: u64, parts: &[(Category, f64)]) -> impl Iterator<Item = (&
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tokens::Counter;
     use crate::tokens::bpe::Encoding;
     use crate::transcript::framing;
     use crate::transcript::source::Source;

@@ -4,11 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::tokens::approx::{self, Lists, MEDIA_TOKENS, reasoning_beside};
+use crate::tokens::approx::{self, Lists, MEDIA_TOKENS};
 use crate::tokens::bpe::Encoding;
-use crate::transcript::compaction::ProviderCompaction;
-use crate::transcript::text::Text;
-use crate::transcript::{Arguments, Call, Content, Message, Part, PartKind};
+use crate::tokens::media::{self, MediaRates};
+
+use crate::transcript::pieces::Piece;
+use crate::transcript::{Arguments, Message};
 
 /// Tokens around the text of a message when it is sent: three for the frame and one for the role, as OpenAI documents
 /// for Chat Completions.
@@ -17,7 +18,8 @@ const EXACT_OVERHEAD: u64 = 4;
 /// How the tokens of a message are counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Counter {
-    /// `LangChain`'s estimate, with so many characters per token, and the reasoning beside the content.
+    /// `LangChain`'s estimate of text and calls, with so many characters per token, of every piece of a message: of what
+    /// `LangChain` leaves out, too, and in all formats alike.
     Approx(f64),
     /// Exactly `LangChain`'s estimate, for the presets of systems that count with it.
     ApproxContent(f64),
@@ -33,15 +35,9 @@ impl Counter {
     /// `LangChain`'s estimate with its default.
     pub const DEFAULT: Counter = Counter::Approx(4.0);
 
-    /// Returns the tokens of a message.
+    /// Returns the tokens of a message without media.
     pub(crate) fn count(self, message: &Message<'_>) -> u64 {
-        match self {
-            Counter::Approx(chars_per_token) => approx::count(message, chars_per_token, Lists::ByPart, true),
-            Counter::ApproxContent(chars_per_token) => approx::count(message, chars_per_token, Lists::ByPart, false),
-            Counter::ApproxRepr(chars_per_token) => approx::count(message, chars_per_token, Lists::Repr, false),
-            Counter::Exact(encoding) => exact(message, encoding),
-            Counter::Bytes(per_token) => content_bytes(&message.content) / per_token,
-        }
+        MessageCounter::from(self).count(message)
     }
 
     /// Returns the tokens of a text alone, counted like the text of a message.
@@ -74,10 +70,74 @@ impl Counter {
     }
 }
 
+/// How the tokens of a conversation's messages are counted: their text by a counter, media by the rates of their reader.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct MessageCounter {
+    pub(crate) counter: Counter,
+    pub(crate) media: MediaRates,
+}
+
+impl From<Counter> for MessageCounter {
+    /// Counts media flat.
+    fn from(counter: Counter) -> Self {
+        MessageCounter { counter, media: media::OTHERS }
+    }
+}
+
+impl MessageCounter {
+    /// Returns the tokens of a message.
+    pub(crate) fn count(self, message: &Message<'_>) -> u64 {
+        match self.counter {
+            Counter::ApproxContent(chars_per_token) => approx::count(message, chars_per_token, Lists::ByPart),
+            Counter::ApproxRepr(chars_per_token) => approx::count(message, chars_per_token, Lists::Repr),
+            Counter::Bytes(per_token) => {
+                let mut bytes = 0;
+                message.content.pieces(&mut |_, piece| bytes += text_bytes(&piece));
+                bytes / per_token
+            }
+            Counter::Approx(chars_per_token) => {
+                let (mut chars, mut media) = (approx::chars_around(message), 0);
+                message.pieces(&mut |_, piece| match piece {
+                    Piece::Media(kind, json) => media += self.media.tokens(kind, json),
+                    piece => chars += chars_of(&piece),
+                });
+                approx::tokens(chars, chars_per_token) + approx::MESSAGE_TOKENS + media
+            }
+            Counter::Exact(encoding) => {
+                let name = message.rare_fields().name.map_or(0, |name| encoding.count(&name.decode()) + 1);
+                let mut sum = EXACT_OVERHEAD + name;
+                message.pieces(&mut |_, piece| {
+                    sum += match piece {
+                        Piece::Media(kind, json) => self.media.tokens(kind, json),
+                        piece => exact_size(&piece, encoding),
+                    }
+                });
+                sum
+            }
+        }
+    }
+
+    /// Returns the size of a piece in tokens, before a message rounds its sum.
+    pub(crate) fn size(self, piece: &Piece<'_, '_>) -> f64 {
+        match (self.counter, piece) {
+            (Counter::Bytes(bytes), piece) => text_bytes(piece) as f64 / bytes as f64,
+            (Counter::ApproxContent(_) | Counter::ApproxRepr(_), Piece::Media(..)) => MEDIA_TOKENS as f64,
+            (_, Piece::Media(kind, json)) => self.media.tokens(*kind, *json) as f64,
+            (Counter::Exact(encoding), piece) => exact_size(piece, encoding) as f64,
+            (Counter::Approx(chars) | Counter::ApproxContent(chars) | Counter::ApproxRepr(chars), piece) => {
+                chars_of(piece) as f64 / chars
+            }
+        }
+    }
+}
+
 /// Every counter for tables: its name, and what it counts.
 pub(crate) const COUNTERS: [(&str, &str); 4] = [
-    ("approx[:CHARS]", "LangChain's estimate: characters divided by CHARS (4), 3 more a message, 85 a picture"),
-    ("o200k_base", "exact tokens of GPT-4o and later, 4 more a message, 85 a picture or other medium"),
+    (
+        "approx[:CHARS]",
+        "an estimate: characters divided by CHARS (4), 3 more a message; media as their reader counts them",
+    ),
+    ("o200k_base", "exact tokens of GPT-4o and later, 4 more a message; media as their reader counts them"),
     ("cl100k_base", "exact tokens of GPT-4 and GPT-3.5, likewise"),
     ("bytes:N", "bytes of the content's text divided by N, rounded down; calls and names are not counted"),
 ];
@@ -137,50 +197,37 @@ impl FromStr for Counter {
     }
 }
 
-/// Sums the parts of a message: each text by itself, calls by name and arguments, media at a flat rate.
-fn exact(message: &Message<'_>, encoding: Encoding) -> u64 {
-    let of_text = |text: Text<'_>| encoding.count(&text.decode());
-    let name = message.rare_fields().name.map_or(0, |name| of_text(name) + 1);
-    let calls: u64 = message.calls.iter().map(|call| exact_call(call, encoding)).sum();
-    let beside: u64 = reasoning_beside(message).map(of_text).sum();
-    EXACT_OVERHEAD + name + calls + beside + exact_content(&message.content, encoding)
-}
-
-fn exact_call(call: &Call<'_>, encoding: Encoding) -> u64 {
-    let name = call.name.map_or(0, |name| encoding.count(&name.decode()));
-    let arguments = match call.arguments {
-        Arguments::Text(text) => encoding.count(&text.decode()),
-        Arguments::Value(value) => encoding.count(value.raw()),
-        Arguments::Absent => 0,
-    };
-    name + arguments
-}
-
-fn exact_content(content: &Content<'_>, encoding: Encoding) -> u64 {
-    let part = |part: &Part<'_>| match &part.kind {
-        PartKind::Text(text) | PartKind::Reasoning(text) | PartKind::Refusal(text) => encoding.count(&text.decode()),
-        PartKind::Result(inner) => exact_content(inner, encoding),
-        PartKind::Image | PartKind::Media => MEDIA_TOKENS,
-        // Counted with the message's calls.
-        PartKind::Call => 0,
-        PartKind::Compaction(ProviderCompaction::Readable(text)) => encoding.count(&text.decode()),
-        PartKind::Compaction(_) | PartKind::Other | PartKind::Foreign(_) => encoding.count(part.json.raw()),
-    };
-    match content {
-        Content::Text(text) => encoding.count(&text.decode()),
-        Content::Parts(parts) => parts.iter().map(part).sum(),
+/// Returns the bytes of a piece that is text of the content.
+fn text_bytes(piece: &Piece<'_, '_>) -> u64 {
+    match piece {
+        Piece::Text(text) | Piece::Notes(text) => text.decode().len() as u64,
+        _ => 0,
     }
 }
 
-/// Bytes of the texts of a content, those of results included.
-fn content_bytes(content: &Content<'_>) -> u64 {
-    let part = |part: &Part<'_>| match &part.kind {
-        PartKind::Text(text) | PartKind::Compaction(ProviderCompaction::Readable(text)) => text.decode().len() as u64,
-        PartKind::Result(inner) => content_bytes(inner),
-        _ => 0,
-    };
-    match content {
-        Content::Text(text) => text.decode().len() as u64,
-        Content::Parts(parts) => parts.iter().map(part).sum(),
+/// Returns the characters of a piece; those of a medium are not counted.
+fn chars_of(piece: &Piece<'_, '_>) -> usize {
+    match piece {
+        Piece::Reasoning(text) => text.code_point_count(),
+        Piece::Call(call) => approx::call_chars(call),
+        Piece::Opaque(json) => json.raw().chars().count(),
+        piece => piece.text().map_or(0, |text| text.code_point_count()),
+    }
+}
+
+/// Returns the tokens of a piece; those of a medium are not counted.
+fn exact_size(piece: &Piece<'_, '_>, encoding: Encoding) -> u64 {
+    match piece {
+        Piece::Reasoning(text) => encoding.count(&text.decode()),
+        Piece::Call(call) => {
+            let arguments = match call.arguments {
+                Arguments::Text(text) => encoding.count(&text.decode()),
+                Arguments::Value(value) => encoding.count(value.raw()),
+                Arguments::Absent => 0,
+            };
+            call.name.map_or(0, |name| encoding.count(&name.decode())) + arguments
+        }
+        Piece::Opaque(json) => encoding.count(json.raw()),
+        piece => piece.text().map_or(0, |text| encoding.count(&text.decode())),
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod binding;
 pub(crate) mod bpe;
 mod categories;
 mod counter;
+pub(crate) mod media;
 pub(crate) mod models;
 pub(crate) mod near;
 pub(crate) mod python;
@@ -15,8 +16,7 @@ pub(crate) mod reasoning;
 pub(crate) mod scaling;
 mod tally;
 
-pub(crate) use approx::MEDIA_TOKENS;
 pub(crate) use categories::Categories;
-pub(crate) use counter::COUNTERS;
 pub use counter::Counter;
+pub(crate) use counter::{COUNTERS, MessageCounter};
 pub(crate) use tally::Tally;

@@ -3,12 +3,15 @@
 use std::cell::{Cell, OnceCell};
 
 use crate::transcript::Message;
+use crate::transcript::pieces::Piece;
+use crate::transcript::sealed::sealed;
+use crate::transcript::text::Text;
 
-use crate::tokens::counter::Counter;
+use crate::tokens::counter::{Counter, MessageCounter};
 
 /// The tokens of a conversation's messages. "At least so many?" can be cheaper to answer than "how many?".
 pub(crate) struct Tally<'m, 'a> {
-    counter: Counter,
+    counter: MessageCounter,
     messages: &'m [Message<'a>],
     /// The count of each message, or [`UNKNOWN`].
     known: Vec<Cell<u64>>,
@@ -21,12 +24,18 @@ const UNKNOWN: u64 = u64::MAX;
 
 impl<'m, 'a> Tally<'m, 'a> {
     /// Returns a tally of messages that are not counted yet.
-    pub(crate) fn new(counter: Counter, messages: &'m [Message<'a>]) -> Self {
+    pub(crate) fn new(counter: impl Into<MessageCounter>, messages: &'m [Message<'a>]) -> Self {
+        let counter = counter.into();
         Tally { counter, messages, known: vec![Cell::new(UNKNOWN); messages.len()], last_turn: OnceCell::new() }
     }
 
-    /// Returns the counter.
+    /// Returns the counter of texts.
     pub(crate) fn counter(&self) -> Counter {
+        self.counter.counter
+    }
+
+    /// Returns how messages are counted.
+    pub(crate) fn message_counter(&self) -> MessageCounter {
         self.counter
     }
 
@@ -34,20 +43,34 @@ impl<'m, 'a> Tally<'m, 'a> {
     pub(crate) fn message(&self, index: usize) -> u64 {
         let known = &self.known[index];
         if known.get() == UNKNOWN {
-            known.set(self.counter.count(&self.messages[index]) + self.encrypted_thinking(index));
+            known.set(self.edited(index, &self.messages[index]));
         }
         known.get()
     }
 
-    /// Returns the tokens of a message's thinking that only the provider can read. Providers read it again until the
-    /// user's next message. The counter of `content` alone leaves it out, as it leaves out calls.
-    pub(crate) fn encrypted_thinking(&self, index: usize) -> u64 {
-        let encrypted = self.messages[index].rest.as_ref().map_or(0, |fields| fields.encrypted_thinking);
-        let is_read = || {
-            let behind_user = || self.messages.iter().rposition(Message::is_user_turn).map_or(0, |last| last + 1);
-            !matches!(self.counter, Counter::Bytes(_)) && index >= *self.last_turn.get_or_init(behind_user)
-        };
-        if encrypted > 0 && is_read() { encrypted } else { 0 }
+    /// Returns the tokens of the message at `index` as edits leave it.
+    pub(crate) fn edited(&self, index: usize, edited: &Message<'_>) -> u64 {
+        self.counter.count(edited) + self.sealed_thinking(index, edited)
+    }
+
+    /// Returns what a message's thinking counts beyond its text: of the text and what only the provider can read, the
+    /// larger counts. Providers read the latter again until the user's next message. Counters that imitate another
+    /// program leave it out.
+    pub(crate) fn sealed_thinking(&self, index: usize, message: &Message<'_>) -> u64 {
+        let behind_user = || self.messages.iter().rposition(Message::is_user_turn).map_or(0, |last| last + 1);
+        let is_read = matches!(self.counter(), Counter::Approx(_) | Counter::Exact(_))
+            && index >= *self.last_turn.get_or_init(behind_user);
+        let sealed: u64 = if is_read { sealed(message).into_iter().map(sealed_tokens).sum() } else { 0 };
+        if sealed == 0 {
+            return 0;
+        }
+        let mut text = 0.0;
+        message.pieces(&mut |_, piece| {
+            if matches!(piece, Piece::Reasoning(_)) {
+                text += self.counter.size(&piece);
+            }
+        });
+        sealed.saturating_sub(text as u64)
     }
 
     /// Returns the tokens of some messages together.
@@ -82,6 +105,14 @@ impl<'m, 'a> Tally<'m, 'a> {
     fn counted(&self) -> usize {
         self.known.iter().filter(|known| known.get() != UNKNOWN).count()
     }
+}
+
+/// Returns the tokens of thinking that only the provider can read, estimated from its length. The factors are those of
+/// five sessions with gpt-5-codex, compared with the tokens of reasoning that each response reported.
+fn sealed_tokens(sealed: Text<'_>) -> u64 {
+    const FRAME_CHARS: usize = 1_000;
+    const CHARS_PER_TEN_TOKENS: usize = 63;
+    (sealed.spelled_len().saturating_sub(FRAME_CHARS) * 10 / CHARS_PER_TEN_TOKENS) as u64
 }
 
 #[cfg(test)]

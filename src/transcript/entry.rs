@@ -20,6 +20,8 @@ pub(crate) enum Retention {
     WithPrevious,
     /// As long as the message of this index. Formats give the index of the entry, transcripts that of the message.
     With(usize),
+    /// As long as the message of this index, which stands for it. It was sent before.
+    Replaced(usize),
     /// As long as it is in force: of all entries with this name, the last one before the cut stays.
     Latest(&'static str),
     /// Until anything after it is removed: it was revoked or summarized before.
@@ -35,4 +37,19 @@ pub(crate) struct Note<'a> {
     pub(crate) before: usize,
     /// How long it stays.
     pub(crate) retention: Retention,
+}
+
+/// Returns for each of some entries, in order, whether it was sent and no longer is, or belongs to one that no longer is.
+pub(crate) fn no_longer_sent(notes: &[Note<'_>]) -> Vec<bool> {
+    // The index of the message behind the last entry that is no longer sent.
+    let mut last = None;
+    let is_unsent = |note: &Note<'_>| match note.retention {
+        Retention::Obsolete | Retention::Replaced(_) => {
+            last = Some(note.before);
+            true
+        }
+        Retention::WithPrevious => last == Some(note.before),
+        Retention::Always | Retention::With(_) | Retention::Latest(_) => false,
+    };
+    notes.iter().map(is_unsent).collect()
 }

@@ -17,10 +17,12 @@ pub(crate) use crate::transcript::entry::{EntryKind, Note, Retention};
 pub(crate) use crate::transcript::fit::{EnvelopeFit, FormatFit};
 pub(crate) use crate::transcript::formats::shared::links::LinkFault;
 use crate::transcript::formats::shared::links::{LinkKeys, Links, LooseEntry};
+use crate::transcript::hosted::HostedResult;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::marks;
 use crate::transcript::message::{Call, Message, ResultRef};
 use crate::transcript::order::{MessageOrder, ResultPlacement};
+pub(crate) use crate::transcript::outputs::CallMembers;
 use crate::transcript::outputs::CallOutput;
 use crate::transcript::pairing::Pairing;
 use crate::transcript::reset::Reset;
@@ -146,6 +148,11 @@ pub(crate) trait MessageWriter {
         CallOutput::in_content(holder, "text")
     }
 
+    /// Returns the results in a message that its provider wrote itself, and that are no [`ResultRef`]s, in order.
+    fn hosted<'a>(&self, _message: &Message<'a>) -> Vec<HostedResult<'a>> {
+        Vec::new()
+    }
+
     /// Returns a text block that can replace a part of another kind; `None` if none can.
     fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
         Some(serde_json::json!({"type": "text", "text": text}))
@@ -267,15 +274,6 @@ pub(crate) enum Coercion {
     Unchecked,
     /// It does not know them.
     Unknown,
-}
-
-/// The members that give a call its result.
-#[derive(Debug, Clone)]
-pub(crate) struct CallMembers {
-    /// The member with the call, if it is not the call itself.
-    pub(crate) inside: Option<&'static str>,
-    /// The members and their values; a member without one is removed.
-    pub(crate) members: Vec<(&'static str, Option<Value>)>,
 }
 
 /// One conversation in a source.

@@ -17,6 +17,7 @@ use crate::transcript::pairing::PairFinder;
 use crate::transcript::read_error::{no_transcript, position};
 use crate::transcript::source::{Source, SyntaxError};
 use crate::transcript::summarization_event::SummarizationEvent;
+use crate::transcript::unsent::{self, Rest, Unsent};
 
 pub(crate) use crate::transcript::read_error::ReadError;
 
@@ -187,26 +188,29 @@ impl<'a> List<'a> {
 
     fn read_as(&self, source: &'a str, format: &'static dyn Format) -> Result<Transcript<'a>, ReadError> {
         let entries = format.entries(self.values.clone());
-        let mut messages: Vec<Message<'a>> = Vec::new();
-        let mut notes: Vec<Note<'a>> = Vec::new();
-        let mut compactions = Vec::new();
-        let mut pairs = PairFinder::default();
+        let mut read = Entries::default();
         let summarized = self.state.and_then(SummarizationEvent::of).map_or(0, |event| event.messages);
+        let unsent = Unsent::among(self.values.clone(), format);
         for (index, json) in self.values.clone().enumerate() {
-            let obsolete = (index < summarized).then_some(&EntryKind::Note(Retention::Obsolete));
-            match obsolete.or_else(|| entries.get(index)) {
-                Some(EntryKind::Note(retention)) => {
-                    notes.push(Note { json, before: messages.len(), retention: *retention });
-                }
+            match (entries.get(index), unsent.stays_with(index)) {
+                _ if index < summarized => read.add_note(json, Retention::Obsolete),
+                (Some(EntryKind::Note(retention)), _) => read.add_note(json, *retention),
+                (_, Some(with)) => read.add_note(json, Retention::Replaced(with)),
                 _ => {
-                    let message = message(source, json, format, messages.len())?;
-                    compactions.extend(message.compaction().map(|_| messages.len()));
-                    messages.push(message);
-                    pairs.advance_to(&messages, messages.len() - 1, drop);
+                    let mut message = message(source, json, format, read.messages.len())?;
+                    if let Some(rest) = unsent.leave_out_results(index, &mut message) {
+                        read.tie(&rest);
+                        if rest.is_empty {
+                            read.add_note(json, Retention::Replaced(rest.of));
+                            continue;
+                        }
+                    }
+                    read.add_message(message);
                 }
             }
         }
-        refer_to_messages(&mut notes, &entries);
+        let tied = read.refer_to_messages();
+        let Entries { messages, notes, compactions, pairs, .. } = read;
         if messages.is_empty() {
             self.check_not_foreign(source, format)?;
         }
@@ -214,7 +218,7 @@ impl<'a> List<'a> {
             source,
             format,
             pairing: pairs.finish(&messages),
-            groups: format.groups(&messages),
+            groups: format.groups(&messages).into_iter().chain(tied).collect(),
             order: format.order(self.envelope.map(Object::of).as_ref(), &messages),
             messages,
             notes,
@@ -275,17 +279,52 @@ fn number_on_lines(transcripts: &mut [Transcript<'_>]) {
     }
 }
 
-/// Replaces the entry that a note is kept with by the index of its message.
-fn refer_to_messages(notes: &mut [Note<'_>], entries: &[EntryKind]) {
-    let mut count = 0..;
-    // For each entry, the index of its message; `None` for a note.
-    let indices: Vec<Option<usize>> =
-        entries.iter().map(|entry| if *entry == EntryKind::Message { count.next() } else { None }).collect();
-    for note in notes {
-        if let Retention::With(entry) = note.retention {
-            let message = indices.get(entry).copied().flatten();
-            note.retention = message.map_or(Retention::WithPrevious, Retention::With);
+/// The entries of a list, as far as they are read.
+#[derive(Default)]
+struct Entries<'a> {
+    messages: Vec<Message<'a>>,
+    notes: Vec<Note<'a>>,
+    compactions: Vec<usize>,
+    pairs: PairFinder<'a>,
+    /// Entries and messages behind them that stay together.
+    tied: Vec<(usize, usize)>,
+    /// For each entry, the index of its message; `None` for a note.
+    indices: Vec<Option<usize>>,
+}
+
+impl<'a> Entries<'a> {
+    fn add_note(&mut self, json: Json<'a>, retention: Retention) {
+        self.indices.push(None);
+        self.notes.push(Note { json, before: self.messages.len(), retention });
+    }
+
+    fn add_message(&mut self, message: Message<'a>) {
+        let index = self.messages.len();
+        self.indices.push(Some(index));
+        self.compactions.extend(message.compaction().map(|_| index));
+        self.messages.push(message);
+        self.pairs.advance_to(&self.messages, index, drop);
+    }
+
+    /// Ties what is left of a message, or the message before it where nothing is, to the summary without which all of it
+    /// would be sent.
+    fn tie(&mut self, rest: &Rest) {
+        let last = self.messages.len().checked_sub(usize::from(rest.is_empty));
+        self.tied.extend(last.map(|last| (rest.of, last)));
+    }
+
+    /// Replaces the entry that a note is kept with by the index of its message. Returns the messages that stay together.
+    fn refer_to_messages(&mut self) -> Vec<(usize, usize)> {
+        let message = |entry: usize| self.indices.get(entry).copied().flatten();
+        for note in &mut self.notes {
+            note.retention = match note.retention {
+                Retention::With(entry) => message(entry).map_or(Retention::WithPrevious, Retention::With),
+                Retention::Replaced(entry) => message(entry).map_or(Retention::WithPrevious, Retention::Replaced),
+                other => other,
+            };
         }
+        let tied = self.tied.iter().filter_map(|(first, last)| Some((message(*first)?, *last)));
+        tied.filter(|(first, last)| first < last).collect()
     }
 }
 
@@ -316,9 +355,10 @@ pub(crate) fn messages<'a>(list: &'a Source<'a>, format: &dyn Format) -> Result<
 
 fn message<'a>(source: &str, json: Json<'a>, format: &dyn Format, index: usize) -> Result<Message<'a>, ReadError> {
     let no_message = |what| no_transcript(source, json, format!("as {}, message {index} {what}", format.name()));
-    let mut message = format.message(&Object::of(json)).map_err(no_message)?;
+    let object = Object::of(json);
+    let mut message = format.message(&object).map_err(no_message)?;
     foreign::complete(&mut message, format.metadata_members());
-    message.earlier |= message.is_readable_compaction();
+    message.earlier |= message.is_readable_compaction() || unsent::is_summary(&object);
     Ok(message)
 }
 

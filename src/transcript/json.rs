@@ -4,6 +4,7 @@
 //! again; it only finds where values begin and end. Offsets are bytes from the start of the whole source, as edits need
 //! them. Numbers and strings stay as the source spells them.
 
+mod strings;
 mod walk;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use std::ops::Range;
 
 use crate::transcript::source::Source;
 use crate::transcript::text::Text;
+pub(crate) use strings::named_strings;
 use walk::Walk;
 
 /// A valid JSON value in a source text.
@@ -224,6 +226,11 @@ impl<'a> Items<'a> {
     /// Iterates over a single value.
     pub(super) fn only(value: Json<'a>) -> Self {
         Items { walk: value.whole(), except: &[] }
+    }
+
+    /// Returns the text in which the values are that are left.
+    pub(super) fn text(&self) -> &'a str {
+        self.walk.rest()
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::transcript::message::{Arguments, Content, Message, PartKind};
+use crate::transcript::media::without_data;
+use crate::transcript::message::{Arguments, Message};
+use crate::transcript::pieces::Piece;
 use crate::transcript::text::Text;
 
 /// A text of the source, or an owned one.
@@ -27,13 +29,13 @@ impl<'a> LazyText<'a> {
         })
     }
 
-    /// Returns the text.
+    /// Returns the text, without the data of media in it.
     pub(crate) fn read(&self) -> Cow<'_, str> {
         match self {
             LazyText::Source(texts) => match &**texts {
                 [] => Cow::Borrowed(""),
-                [text] => text.decode(),
-                texts => Cow::Owned(texts.iter().map(Text::decode).collect::<Vec<_>>().join("\n")),
+                [text] => readable(text),
+                texts => Cow::Owned(texts.iter().map(readable).collect::<Vec<_>>().join("\n")),
             },
             LazyText::Owned(text) => Cow::Borrowed(text),
         }
@@ -75,17 +77,28 @@ impl<'a> LazyText<'a> {
     }
 }
 
+/// Returns a text without the data of media in it, which nobody reads.
+fn readable<'a>(text: &Text<'a>) -> Cow<'a, str> {
+    match text.decode() {
+        Cow::Borrowed(text) => without_data(text),
+        Cow::Owned(text) => match without_data(&text) {
+            Cow::Borrowed(_) => Cow::Owned(text),
+            Cow::Owned(shorter) => Cow::Owned(shorter),
+        },
+    }
+}
+
 /// Returns the texts of a message, those of its results, and what the model thought, as far as that can be read.
 pub(crate) fn texts_of<'a>(message: &Message<'a>) -> (Vec<Text<'a>>, Vec<Vec<Text<'a>>>, Vec<Text<'a>>) {
-    let Content::Parts(parts) = &message.content else { return (message.content.texts(), Vec::new(), Vec::new()) };
     let (mut texts, mut results, mut thoughts) = (Vec::new(), Vec::new(), Vec::new());
-    for part in parts {
-        match &part.kind {
-            PartKind::Text(text) | PartKind::Refusal(text) | PartKind::Foreign(text) => texts.push(*text),
-            PartKind::Result(content) => results.push(content.texts()),
-            PartKind::Reasoning(text) => thoughts.push(*text),
-            _ => {}
+    message.content.pieces(&mut |result, piece| match (result, piece) {
+        (None, Piece::Reasoning(text)) => thoughts.push(text),
+        (None, Piece::Notes(_)) => {}
+        (None, piece) => texts.extend(piece.text()),
+        (Some(index), piece) => {
+            results.resize_with(results.len().max(index + 1), Vec::new);
+            results[index].extend(piece.text());
         }
-    }
+    });
     (texts, results, thoughts)
 }

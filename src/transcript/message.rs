@@ -8,6 +8,7 @@ use std::ops::Range;
 use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::denial::Denial;
 use crate::transcript::json::Json;
+use crate::transcript::media::MediaKind;
 use crate::transcript::text::Text;
 
 /// The role of a message.
@@ -94,8 +95,6 @@ pub(crate) struct RareFields<'a> {
     pub(crate) total_tokens: Option<u64>,
     /// The provider's name, if the message has it.
     pub(crate) provider: Option<Text<'a>>,
-    /// Tokens of thinking that only the provider can read. It counts only until the user's next message.
-    pub(crate) encrypted_thinking: u64,
     /// The model's reasoning beside the content: a text, or a list of details.
     pub(crate) reasoning: Option<Json<'a>>,
 }
@@ -108,9 +107,9 @@ impl<'a> RareFields<'a> {
 
     /// Boxes the fields; `None` if all are empty.
     pub(crate) fn boxed(self) -> Option<Box<Self>> {
-        let RareFields { role_name, name, total_tokens, provider, encrypted_thinking, reasoning } = self;
+        let RareFields { role_name, name, total_tokens, provider, reasoning } = self;
         let has_text = [role_name, name, provider].iter().any(Option::is_some);
-        (has_text || total_tokens.is_some() || encrypted_thinking > 0 || reasoning.is_some()).then(|| Box::new(self))
+        (has_text || total_tokens.is_some() || reasoning.is_some()).then(|| Box::new(self))
     }
 }
 
@@ -197,9 +196,9 @@ impl<'a> Message<'a> {
         self.calls.is_empty() && self.results.is_empty() && parts.iter().all(|part| is_readable(&part.kind))
     }
 
-    /// Whether Claude Code marks it as written by its program in the user's place, as the text of a slash command is.
+    /// Whether an agent marks it as written by its program in the user's place, as the text of a slash command is.
     pub(crate) fn is_marked_as_inserted(&self) -> bool {
-        self.json.get("isMeta").is_some_and(|is_meta| is_meta.raw() == "true")
+        self.json.get("isMeta").is_some_and(|is_meta| is_meta.raw() == "true") || is_truncation_marker(self.json)
     }
 
     /// Whether pi's record of an answer says that the user interrupted it.
@@ -252,10 +251,10 @@ pub(crate) enum PartKind<'a> {
     Reasoning(Text<'a>),
     /// The model's refusal.
     Refusal(Text<'a>),
-    /// A picture. Its cost does not depend on its encoding.
-    Image,
-    /// Sound, a document or another medium besides text.
-    Media,
+    /// A picture, sound, video or document. Its cost does not depend on its encoding.
+    Media(MediaKind),
+    /// A value that no reader knows, with media in it: the media, and its JSON around them as texts.
+    Mixed(Content<'a>),
     /// A tool call in the content; [`Message::calls`] has it too.
     Call,
     /// The result of a tool call.
@@ -372,30 +371,16 @@ impl<'a> Content<'a> {
                 PartKind::Text(text)
                 | PartKind::Refusal(text)
                 | PartKind::Compaction(ProviderCompaction::Readable(text)) => Some(*text),
-                PartKind::Result(content) => content.first_text(),
+                PartKind::Result(content) | PartKind::Mixed(content) => content.first_text(),
                 _ => None,
             }),
         }
     }
+}
 
-    /// Returns all texts, including those of results and readable compactions and the JSON of foreign parts, without
-    /// reasoning and media.
-    pub(crate) fn texts(&self) -> Vec<Text<'a>> {
-        match self {
-            Content::Text(text) => vec![*text],
-            Content::Parts(parts) => parts
-                .iter()
-                .flat_map(|part| match &part.kind {
-                    PartKind::Text(text)
-                    | PartKind::Refusal(text)
-                    | PartKind::Compaction(ProviderCompaction::Readable(text))
-                    | PartKind::Foreign(text) => vec![*text],
-                    PartKind::Result(content) => content.texts(),
-                    _ => Vec::new(),
-                })
-                .collect(),
-        }
-    }
+/// Whether a message stands in place of messages that Roo Code truncated.
+pub(super) fn is_truncation_marker(message: Json<'_>) -> bool {
+    message.get("isTruncationMarker").is_some_and(|is_marker| is_marker.raw() == "true")
 }
 
 #[cfg(test)]

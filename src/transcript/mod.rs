@@ -14,17 +14,22 @@ pub(crate) mod foreign;
 pub(crate) mod format;
 pub(crate) mod formats;
 pub(crate) mod framing;
+pub(crate) mod hosted;
 pub(crate) mod json;
 pub(crate) mod lazy_text;
 pub(crate) mod list;
 pub(crate) mod loaded;
 pub(crate) mod marks;
+pub(crate) mod media;
 pub(crate) mod message;
 pub(crate) mod order;
 pub(crate) mod outputs;
 pub(crate) mod pairing;
+pub(crate) mod pieces;
+pub(crate) mod provider_texts;
 mod read_error;
 pub(crate) mod reset;
+pub(crate) mod sealed;
 pub(crate) mod source;
 pub(crate) mod speaker;
 pub(crate) mod status;
@@ -36,9 +41,8 @@ pub(crate) mod thoughts;
 pub(crate) mod time;
 pub(crate) mod tool_data;
 pub(crate) mod tools;
+mod unsent;
 pub(crate) mod view;
 
 pub(crate) use format::{Note, Retention, Transcript};
-pub(crate) use message::{
-    Arguments, Call, CallPlace, Content, MaskMark, Message, Part, PartKind, RareFields, ResultRef, Role,
-};
+pub(crate) use message::{Arguments, Call, CallPlace, Content, MaskMark, Message, Part, PartKind, RareFields, Role};

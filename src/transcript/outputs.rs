@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::transcript::json::{Json, JsonKind, Token};
+use crate::transcript::json::{Json, JsonKind, named_strings};
+use crate::transcript::media;
+use crate::transcript::provider_texts;
 
 /// The output of a tool in a message.
 #[derive(Debug, Clone)]
@@ -30,12 +32,23 @@ pub(crate) enum OutputShape {
     Object,
     /// Any value.
     Any,
+    /// The form that a provider's own tool gave it. Only texts in it can be written.
+    Texts,
+}
+
+/// The members that give a call its result.
+#[derive(Debug, Clone)]
+pub(crate) struct CallMembers {
+    /// The member with the call, if it is not the call itself.
+    pub(crate) inside: Option<&'static str>,
+    /// The members and their values; a member without one is removed.
+    pub(crate) members: Vec<(&'static str, Option<Value>)>,
 }
 
 /// The members that hold the text of a block.
 const TEXTS: [&str; 4] = ["text", "value", "stdout", "stderr"];
 /// The members that hold all of an object's output.
-const INNER: [&str; 3] = ["content", "output", "text"];
+const INNER: [&str; 4] = ["content_items", "content", "output", "text"];
 
 impl<'a> CallOutput<'a> {
     /// Creates the output in a value; `None` if there is no value.
@@ -80,11 +93,25 @@ impl<'a> CallOutput<'a> {
     }
 }
 
+/// Returns the strings of an output, without those of media.
 fn strings(value: Json<'_>, shape: OutputShape) -> Vec<Json<'_>> {
+    let mut found = all_strings_of(value, shape);
+    let mut media = media::find(value).into_iter().map(|(json, _)| json.span()).peekable();
+    // Both are in order.
+    found.retain(|string| {
+        let start = string.span().start;
+        while media.next_if(|medium| medium.end <= start).is_some() {}
+        media.peek().is_none_or(|medium| start < medium.start)
+    });
+    found
+}
+
+fn all_strings_of(value: Json<'_>, shape: OutputShape) -> Vec<Json<'_>> {
     match (shape, value.kind()) {
         (_, JsonKind::String) => vec![value],
         (OutputShape::Blocks(_), JsonKind::Array) => value.items().flat_map(of_block).collect(),
-        (OutputShape::Blocks(_), _) => inner(value).map(|inner| strings(inner, shape)).unwrap_or_default(),
+        (OutputShape::Blocks(_), _) => inner(value).map(|inner| all_strings_of(inner, shape)).unwrap_or_default(),
+        (OutputShape::Texts, _) => provider_texts::strings(value),
         _ => all_strings(value),
     }
 }
@@ -102,44 +129,6 @@ fn all_strings(value: Json<'_>) -> Vec<Json<'_>> {
     named_strings(value).into_iter().map(|(_, string)| string).collect()
 }
 
-/// Returns every string in a value that is not a key, in order, with the key of the innermost member around it; in one
-/// pass at any depth.
-pub(crate) fn named_strings(value: Json<'_>) -> Vec<(Option<Json<'_>>, Json<'_>)> {
-    /// An open object or array: the key of its current member, and whether a key comes next.
-    struct Open<'a> {
-        kind: JsonKind,
-        key: Option<Json<'a>>,
-        key_is_next: bool,
-    }
-    let mut found = Vec::new();
-    let mut open: Vec<Open<'_>> = Vec::new();
-    for token in value.tokens() {
-        match token {
-            Token::Open(kind) => {
-                let key = open.last().and_then(|around| around.key);
-                open.push(Open { kind, key, key_is_next: kind == JsonKind::Object });
-                continue;
-            }
-            Token::Close => _ = open.pop(),
-            Token::Scalar(scalar) => match open.last_mut() {
-                Some(around) if around.key_is_next => {
-                    (around.key, around.key_is_next) = (Some(scalar), false);
-                    continue;
-                }
-                around if scalar.kind() == JsonKind::String => {
-                    found.push((around.and_then(|around| around.key), scalar))
-                }
-                _ => {}
-            },
-        }
-        // A value ends here.
-        if let Some(around) = open.last_mut() {
-            around.key_is_next = around.kind == JsonKind::Object;
-        }
-    }
-    found
-}
-
 /// Returns the member that holds all of an object's output.
 fn inner(value: Json<'_>) -> Option<Json<'_>> {
     INNER
@@ -152,6 +141,7 @@ fn replace_with(value: Json<'_>, shape: OutputShape, text: &str) -> Option<Strin
     let string = || Value::from(text).to_string();
     match (shape, value.kind()) {
         (_, JsonKind::String) | (OutputShape::Any, _) => Some(string()),
+        (OutputShape::Texts, _) => provider_texts::with_text(value, text),
         (OutputShape::Object, JsonKind::Object) => {
             let mut members = value.entries();
             let key = match (members.next(), members.next()) {
@@ -175,7 +165,7 @@ fn replace_with(value: Json<'_>, shape: OutputShape, text: &str) -> Option<Strin
             })
         }
         (OutputShape::Blocks(_), JsonKind::Object) => {
-            let inner = inner(value)?;
+            let Some(inner) = inner(value) else { return provider_texts::with_blank_screenshot(value) };
             let new = replace_with(inner, shape, text)?;
             let (start, span) = (value.span().start, inner.span());
             let raw = value.raw();

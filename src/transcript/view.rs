@@ -9,6 +9,7 @@ use crate::transcript::edit::{Edit, apply};
 use crate::transcript::format::Transcript;
 use crate::transcript::framing::{self, ReadError};
 use crate::transcript::source::Source;
+use crate::transcript::unsent::leave_out_again;
 
 /// Owns the views of a conversation.
 #[derive(Default)]
@@ -37,6 +38,7 @@ pub(crate) fn view<'t>(
     // Pairs, groups and marks of summaries are known, whatever the text has become.
     let marks = transcript.messages.iter().map(|message| (message.earlier, message.round, message.mask));
     messages.iter_mut().zip(marks).for_each(|(message, marks)| (message.earlier, message.round, message.mask) = marks);
+    messages.iter_mut().zip(&transcript.messages).for_each(|(message, before)| leave_out_again(message, before));
     let Transcript { format, order, envelope, state, line, nth_of_line, earlier_rounds, .. } = *transcript;
     Ok(arena.transcripts.alloc(Transcript {
         source: text,

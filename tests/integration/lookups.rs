@@ -107,7 +107,7 @@ fn a_pattern_finds_words_across_escapes_and_never_data() {
     let row = rows(&piped(&["--search", "wrote", "--json"], &text)).remove(0);
     let expected = json!({"source": "-", "index": "2", "role": "tool", "tool": "edit", "lines": [{"number": 1, "text": "wrote\tit", "match": true}]});
     assert_eq!(row, expected);
-    assert!(piped(&["--show", "0"], &text).stdout.contains("  see [data, "));
+    assert!(piped(&["--show", "0"], &text).stdout.contains("  see [image/png, "));
 }
 
 /// The newest comes first, the limit holds over all files, and the rest is counted.

@@ -10,7 +10,7 @@ use crate::program::{Run, path, piped, run, tcompact};
 fn request(model: Option<&str>) -> String {
     let call = |id: &str, signature: &str| {
         json!({"role": "assistant", "content": [
-            {"type": "thinking", "thinking": "hm", "signature": signature},
+            {"type": "thinking", "thinking": "hm, so the file comes first", "signature": signature},
             {"type": "tool_use", "id": id, "name": "read", "input": {"path": "a.rs"}}]})
     };
     let result = |id: &str| json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "fn main() {} ".repeat(40)}]});

@@ -47,7 +47,7 @@ impl Summarization<'_, '_> {
         let messages = self.summarized.iter().map(|&index| (self.tally.message(index), &self.history.messages[index]));
         let beside = beside.map(|message| (self.policy.counter.count(message), message));
         let counted: Vec<(u64, &Message<'_>)> = beside.into_iter().chain(messages).collect();
-        let counting = Counting { counter: self.policy.counter, scales: self.policy.cut.scales(&self.tally) };
+        let counting = Counting { counter: self.tally.message_counter(), scales: self.policy.cut.scales(&self.tally) };
         let trimmed = trim_messages(&counted, limit, counting, shorter);
         match (recipe.trim, counted.last()) {
             (Trim::Sections, Some((_, last))) if trimmed.is_empty() => vec![last],

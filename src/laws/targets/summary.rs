@@ -3,13 +3,14 @@
 use crate::digest::without_own_headings;
 use crate::llm::providers::{Endpoint, PROVIDERS};
 use crate::redact::Redactor;
+use crate::summary::acceptance;
 use crate::summary::exchange::THOUGHTS;
-use crate::summary::{acceptance, inline_data};
 use crate::tokens::Counter;
 use crate::tokens::bpe::Encoding;
 use crate::transcript::Message;
 use crate::transcript::fence;
 use crate::transcript::framing;
+use crate::transcript::media;
 use crate::transcript::source::Source;
 use serde_json::{Map, json};
 
@@ -47,8 +48,8 @@ fn check_text(text: &str) {
     assert!(text.contains(fence::strip_wrapping(text)));
     assert!(fence::opened(text).len() <= text.len());
     // Placeholders are too short to be found as data.
-    let once = inline_data::without_data(text).into_owned();
-    assert_eq!(inline_data::without_data(&once), once);
+    let once = media::without_data(text).into_owned();
+    assert_eq!(media::without_data(&once), once);
     let masked = Redactor::default().mask(text).into_owned();
     assert_eq!(Redactor::default().mask(&masked), masked, "no secret is left: {text:?}");
     let judged = acceptance::judge_author(text, Counter::DEFAULT, 5_000);

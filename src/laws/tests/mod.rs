@@ -20,6 +20,7 @@ mod masking;
 mod mending;
 mod nesting;
 mod patterns;
+mod pieces;
 mod presets;
 mod pruning;
 mod reading_again;
@@ -28,7 +29,9 @@ mod renamed;
 mod resets;
 mod restoring;
 mod rounds;
+mod sealed_reasoning;
 mod targets;
+mod unsent;
 
 /// Returns a configuration for property tests with `cases` cases, or as many as `PROPTEST_CASES` says.
 pub(crate) fn cases(cases: u32) -> proptest::prelude::ProptestConfig {

@@ -19,7 +19,6 @@ fn every_pattern_of_the_program_compiles() {
         crate::transcript::time::patterns(),
         crate::summary::acceptance::patterns(),
         crate::summary::error_forms::patterns(),
-        crate::summary::inline_data::patterns(),
         crate::digest::patterns(),
         crate::summary::machine_answer::patterns(),
         crate::llm::patterns(),

@@ -110,7 +110,7 @@ pub(crate) fn media_in_result<'m, 'a>(
         Content::Parts(parts) if is_checked => parts,
         _ => &[],
     };
-    parts.iter().filter(|part| matches!(part.kind, PartKind::Image | PartKind::Media)).map(|part| part.json)
+    parts.iter().filter(|part| matches!(part.kind, PartKind::Media(_))).map(|part| part.json)
 }
 
 /// Returns the value with an id of a call, in the call or the result, or in the one object inside.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::report::diff::{ADDED, DiffStep, KEPT_MESSAGE, MessageStyle, REMOVED_MESSAGE, Steps, draw_message};
-use crate::tokens::Counter;
+use crate::tokens::MessageCounter;
 use crate::transcript::Transcript;
 
 const ADDED_MESSAGE: MessageStyle = MessageStyle { style: ADDED, sign: "+", ..REMOVED_MESSAGE };
@@ -19,7 +19,7 @@ pub(crate) struct RepairDiff<'d, 'a, 'b> {
     /// Both with their secrets masked, with `--redact`.
     pub(crate) masked: Option<(&'d Transcript<'d>, &'d Transcript<'d>)>,
     /// How tokens are counted.
-    pub(crate) counter: Counter,
+    pub(crate) counter: MessageCounter,
 }
 
 impl RepairDiff<'_, '_, '_> {

@@ -139,7 +139,7 @@ pub(in crate::transcript) fn complete(message: &mut Message<'_>, format_members:
 fn lacks_text(message: &Message<'_>) -> bool {
     let has_calls = !message.calls.is_empty();
     let is_beside_text = |part: &Part<'_>| match part.kind {
-        PartKind::Image | PartKind::Media | PartKind::Call | PartKind::Result(_) => true,
+        PartKind::Media(_) | PartKind::Call | PartKind::Result(_) => true,
         PartKind::Reasoning(_) => has_calls,
         _ => false,
     };

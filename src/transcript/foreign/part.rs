@@ -1,12 +1,15 @@
 //! Parts of an unknown kind, and the names that calls and results have in all formats.
 
-use crate::transcript::json::Json;
-use crate::transcript::message::PartKind;
+use std::ops::Range;
+
+use crate::transcript::json::{Json, JsonKind};
+use crate::transcript::media;
+use crate::transcript::message::{Content, Part, PartKind};
 use crate::transcript::text::Text;
 
 /// Known kinds of parts without text: marks, and content that only its provider can read. Every other kind without a
 /// reader is foreign.
-const OPAQUE: [&str; 17] = [
+const OPAQUE: [&str; 13] = [
     "cache-point",
     "cache_control",
     "citation",
@@ -14,13 +17,9 @@ const OPAQUE: [&str; 17] = [
     "encrypted",
     "fallback",
     "non_standard",
-    "reasoning",
-    "reasoning_content",
-    "redacted_thinking",
     "refusal",
     "search_result",
     "text-plain",
-    "thinking",
     "tool_addition",
     "tool_reference",
     "web_search_result",
@@ -28,7 +27,34 @@ const OPAQUE: [&str; 17] = [
 
 /// A part of an unknown kind.
 pub(in crate::transcript) fn part<'a>(json: Json<'a>) -> PartKind<'a> {
-    PartKind::Foreign(Text::plain(json.raw()))
+    value(json, PartKind::Foreign)
+}
+
+/// A value as it is spelled, of which `kind` is the kind of its text. Media in it are media, and its JSON around them is
+/// text.
+pub(in crate::transcript) fn value<'a>(json: Json<'a>, kind: fn(Text<'a>) -> PartKind<'a>) -> PartKind<'a> {
+    let media = if json.kind() == JsonKind::String { Vec::new() } else { media::find(json) };
+    if media.is_empty() {
+        return kind(Text::plain(json.raw()));
+    }
+    let start = json.span().start;
+    let mut parts = Vec::new();
+    let add_text = |parts: &mut Vec<Part<'a>>, range: Range<usize>| {
+        let text = Text::plain(&json.raw()[range.start - start..range.end - start]);
+        if text.is_empty() {
+            return;
+        }
+        parts.push(Part { json, kind: kind(text) });
+    };
+    let mut from = start;
+    for (json, of_kind) in media {
+        let span = json.span();
+        add_text(&mut parts, from..span.start);
+        parts.push(Part { json, kind: PartKind::Media(of_kind) });
+        from = span.end;
+    }
+    add_text(&mut parts, from..json.span().end);
+    PartKind::Mixed(Content::Parts(parts.into()))
 }
 
 /// Returns what a part without a reader is: opaque, or foreign.

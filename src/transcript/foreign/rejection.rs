@@ -16,7 +16,10 @@ fn foreign_parts<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = &'m P
         Content::Parts(foreign_parts) if !is_result(message) => foreign_parts.as_ref(),
         _ => &[],
     };
-    foreign_parts.iter().filter(|part| matches!(part.kind, PartKind::Foreign(_)))
+    foreign_parts.iter().filter(|part| match &part.kind {
+        PartKind::Mixed(inner) => matches!(inner.parts(), [Part { kind: PartKind::Foreign(_), .. }, ..]),
+        kind => matches!(kind, PartKind::Foreign(_)),
+    })
 }
 
 /// Whether a message has parts of an unknown kind.

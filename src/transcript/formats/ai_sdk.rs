@@ -5,6 +5,7 @@
 //! `toolInvocations`, beside the content or as parts.
 
 mod legacy;
+mod outputs;
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,12 +25,17 @@ use crate::transcript::formats::shared::attachments::{self, append_line, with_pa
 use crate::transcript::formats::shared::blocks::{block_types, is_foreign};
 use crate::transcript::formats::shared::fields::{has_any, id, non_null, role_and_name, role_of};
 use crate::transcript::formats::shared::groups::of_hosted;
+use crate::transcript::formats::shared::reasoning::reasoning;
+use crate::transcript::hosted::HostedResult;
 use crate::transcript::json::{Json, JsonKind, Object};
+use crate::transcript::media::MediaKind;
 use crate::transcript::message::{
     Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
 };
 use crate::transcript::outputs::{CallOutput, OutputShape};
 use crate::transcript::text::Text;
+
+use outputs::{only_picture, output_in, tool_output, value_of};
 
 /// The format's row.
 #[derive(Debug)]
@@ -49,9 +55,6 @@ const UI_PARTS: [&str; 7] =
 
 /// The member of version 4 with the media beside the content.
 const ATTACHMENTS: &str = "experimental_attachments";
-
-/// The types of tool output.
-const OUTPUTS: [&str; 5] = ["text", "json", "error-text", "error-json", "content"];
 
 impl Format for AiSdk {
     fn name(&self) -> &'static str {
@@ -113,7 +116,8 @@ impl MessageReader for AiSdk {
         results.retain(|result| !is_hosted(result.json) && (role != Role::Assistant || is_own(result)));
         legacy::add_duplicates(message, &mut results);
         let attachments = attachments::elements(message.get(ATTACHMENTS), JsonKind::Object);
-        let attachments = attachments.map(|json| Part { json, kind: medium(json) });
+        let attachments =
+            attachments.map(|json| Part { json, kind: PartKind::Media(MediaKind::of_block(json, "file")) });
         Ok(Message {
             role,
             content: with_parts(content, message.get("content"), attachments.collect()),
@@ -127,16 +131,20 @@ impl MessageReader for AiSdk {
 
 impl MessageWriter for AiSdk {
     fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-        let holder = answer.json;
-        let output = ["output", "result", "errorText"].iter().find_map(|key| holder.get(key))?;
-        let kind = output.get_text("type").map(|kind| kind.decode()).unwrap_or_default();
-        let typed = output.get("value").filter(|_| OUTPUTS.contains(&kind.as_ref()));
-        let shape = if kind == "content" && typed.is_some() { OutputShape::Blocks("text") } else { OutputShape::Any };
-        let is_error = holder.get("isError").is_some_and(|failed| failed.raw() == "true");
-        let failed = is_error || kind.starts_with("error") || holder.get("errorText").is_some();
-        let mut found = CallOutput::of(typed.or(Some(output)), shape)?.with_failure(failed);
+        if let Some(sent) = sent_instead(answer.json) {
+            return CallOutput::of(Some(sent), OutputShape::Blocks("text"));
+        }
+        let mut found = output_in(answer.json, OutputShape::Any)?;
         found.duplicates = answer.duplicates.iter().filter_map(|other| other.get("result")).collect();
         Some(found)
+    }
+
+    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
+        let elements = elements(&Object::of(message.json)).into_iter().filter(|json| answer(*json).is_some());
+        let answered: HashSet<usize> = message.results.iter().map(|result| result.json.span().start).collect();
+        let hosted = elements.filter(|json| !answered.contains(&json.span().start));
+        let result = |json| Some(HostedResult { name: name(json), output: output_in(json, OutputShape::Texts)? });
+        hosted.filter_map(result).collect()
     }
 
     fn attachments<'a>(&self, message: &Message<'a>) -> Option<Json<'a>> {
@@ -320,18 +328,19 @@ fn is_hosted(json: Json<'_>) -> bool {
 fn call(json: Json<'_>) -> Option<Call<'_>> {
     let id = id(json.get("toolCallId"))?;
     let is_call = !is_hosted(json) && (is_type(json, "tool-call") || json.get("state").is_some());
-    let name = json.get_text("toolName").or_else(|| {
-        let kind = json.get_text("type")?;
-        let name = json.get("type")?.raw().strip_prefix("\"tool-")?.strip_suffix('"')?;
-        kind.starts_with("tool-").then(|| Text::plain(name))
-    });
     is_call.then(|| Call {
         json,
         id: Some(id),
-        name,
+        name: name(json),
         arguments: Arguments::of(["input", "args"].iter().find_map(|key| json.get(key))),
         place: CallPlace::Content,
     })
+}
+
+/// Returns the name of the tool of a call or a result.
+fn name(json: Json<'_>) -> Option<Text<'_>> {
+    let of_type = || json.get("type")?.raw().strip_prefix("\"tool-")?.strip_suffix('"').map(Text::plain);
+    json.get_text("toolName").or_else(of_type)
 }
 
 /// Returns the result in an element: a result part, or the output of a call.
@@ -349,6 +358,11 @@ fn denial(json: Json<'_>) -> Option<Box<Denial<'_>>> {
         || json.get("output").filter(|output| is_type(json, "tool-result") && is_type(*output, "execution-denied"));
     let record = json.get("approval").filter(is_denied).or_else(typed)?;
     Some(Box::new(Denial::new(record.get_text("reason"))))
+}
+
+/// Returns the parts that version 4 sends in place of a result.
+fn sent_instead(result: Json<'_>) -> Option<Json<'_>> {
+    result.get("experimental_content").filter(|parts| parts.items().next().is_some())
 }
 
 fn output(json: Json<'_>) -> Option<Json<'_>> {
@@ -387,21 +401,25 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
         return PartKind::Text(text);
     }
     if answer(json).is_some() {
-        return PartKind::Result(output(json).map_or_else(Content::empty, tool_output));
+        let picture = || output(json).filter(|_| is_hosted(json)).and_then(|output| only_picture(value_of(output)));
+        return PartKind::Result(match sent_instead(json) {
+            Some(sent) => Content::Parts(sent.items().map(part).collect()),
+            None => picture().or_else(|| output(json).map(tool_output)).unwrap_or_else(Content::empty),
+        });
     }
     if call(json).is_some() {
         return PartKind::Call;
     }
-    let text = || json.get_text("text");
     if let Some(compaction) = compaction(json) {
         return PartKind::Compaction(compaction);
     }
     match json.get_text("type").map(|kind| kind.decode()).as_deref() {
         Some("text") => foreign::text_part(json, "text"),
-        Some("reasoning") => text().or_else(|| json.get_text("reasoning")).map_or(PartKind::Other, PartKind::Reasoning),
-        Some("image" | "image-data" | "image-url") => PartKind::Image,
-        Some("file" | "media" | "file-data" | "file-url") => medium(json),
-        Some("step-start" | "source" | "source-url" | "source-document" | "redacted-reasoning") => PartKind::Other,
+        Some("reasoning" | "redacted-reasoning") => reasoning(json),
+        Some(kind @ ("image" | "image-data" | "image-url" | "file" | "media" | "file-data" | "file-url")) => {
+            PartKind::Media(MediaKind::of_block(json, kind))
+        }
+        Some("step-start" | "source" | "source-url" | "source-document") => PartKind::Other,
         Some("tool-approval-request" | "tool-approval-response") => PartKind::Other,
         Some(kind) if kind.starts_with("data-") => PartKind::Other,
         // A part of a provider.
@@ -409,24 +427,6 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
         // A call that the provider runs, without output so far.
         Some(_) if json.get("toolCallId").is_some() && json.get("providerExecuted").is_some() => PartKind::Other,
         _ => foreign::part(json),
-    }
-}
-
-/// Returns the kind of a medium by the type that it names.
-fn medium(json: Json<'_>) -> PartKind<'_> {
-    let kind = ["mediaType", "mimeType", "contentType"].iter().find_map(|key| json.get_text(key));
-    let is_image = kind.is_some_and(|kind| kind.starts_with("image/"));
-    if is_image { PartKind::Image } else { PartKind::Media }
-}
-
-/// Reads the output of a tool: the value of a typed output, or any other value as it is spelled.
-fn tool_output(output: Json<'_>) -> Content<'_> {
-    let typed = output.get("value").filter(|_| OUTPUTS.iter().any(|kind| is_type(output, kind)));
-    let value = typed.unwrap_or(output);
-    match value.text() {
-        Some(text) => Content::Text(text),
-        None if typed.is_some() && is_type(output, "content") => Content::Parts(value.items().map(part).collect()),
-        None => Content::Parts(Box::new([Part { json: value, kind: PartKind::Text(Text::plain(value.raw())) }])),
     }
 }
 

@@ -97,9 +97,7 @@ impl MessageReader for Anthropic {
 
 impl MessageWriter for Anthropic {
     fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-        // Results of other server tools have their own forms.
-        answer.json.get_text("type").filter(|kind| kind.is("tool_result") || kind.is("mcp_tool_result"))?;
-        CallOutput::in_content(answer.json, "text")
+        tool_use::output(answer.json)
     }
 
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {

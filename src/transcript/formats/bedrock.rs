@@ -13,7 +13,9 @@ use crate::transcript::format::{
 use crate::transcript::formats::shared::blocks::{KEYS, has_key, output_text};
 use crate::transcript::formats::shared::fields::{begins_with, copied, id, role_of};
 use crate::transcript::formats::shared::groups::after_thinking;
+use crate::transcript::formats::shared::reasoning::reasoning;
 use crate::transcript::json::{Json, JsonKind, Object};
+use crate::transcript::media::MediaKind;
 use crate::transcript::message::{
     Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
 };
@@ -157,12 +159,8 @@ fn block(json: Json<'_>) -> PartKind<'_> {
         "toolResult" => {
             PartKind::Result(value.get("content").map_or_else(Content::empty, |content| parts(content.items())))
         }
-        "reasoningContent" => value
-            .at(&["reasoningText", "text"])
-            .and_then(|text| text.text())
-            .map_or(PartKind::Other, PartKind::Reasoning),
-        "image" => PartKind::Image,
-        "document" | "video" | "audio" => PartKind::Media,
+        "reasoningContent" => reasoning(json),
+        kind @ ("image" | "document" | "video" | "audio") => PartKind::Media(MediaKind::of_block(value, kind)),
         "guardContent" => {
             value.at(&["text", "text"]).and_then(|text| text.text()).map_or(PartKind::Other, PartKind::Text)
         }

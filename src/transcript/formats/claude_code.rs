@@ -168,10 +168,9 @@ impl MessageReader for ClaudeCode {
 
 impl MessageWriter for ClaudeCode {
     fn output<'a>(&self, message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
-        answer.json.get_text("type").filter(|kind| kind.is("tool_result") || kind.is("mcp_tool_result"))?;
         // The agent displays this copy; the model is not sent it.
         let copy = message.json.get("toolUseResult").filter(|_| message.results.len() == 1);
-        CallOutput::in_content(answer.json, "text").map(|output| output.with_copies(copy))
+        tool_use::output(answer.json).map(|output| output.with_copies(copy))
     }
 
     fn summary_position(&self, transcript: &Transcript<'_>) -> SummaryPosition {

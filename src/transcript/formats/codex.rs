@@ -18,10 +18,12 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::fields::{copied, non_null};
 use crate::transcript::formats::shared::items::{self, Item};
+use crate::transcript::hosted::HostedResult;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, PartKind, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling};
 use crate::transcript::outputs::CallOutput;
+use crate::transcript::pieces::Piece;
 use crate::transcript::reset::{Reset, ResetKind};
 use crate::transcript::speaker::words_of_person;
 use crate::transcript::text::Text;
@@ -107,6 +109,10 @@ impl MessageReader for Codex {
 impl MessageWriter for Codex {
     fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         items::output(payload(answer.json))
+    }
+
+    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
+        items::hosted(payload(message.json))
     }
 
     fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
@@ -266,7 +272,7 @@ fn compacted(payload: Json<'_>) -> Content<'_> {
     let remaining = replaced.filter_map(|item| items::item(&Object::of(item)).ok()).filter(|item| !is_injected(item));
     let remaining = remaining.flat_map(|item| match item.compaction() {
         Some(compaction) => vec![Part { json: item.json, kind: PartKind::Compaction(compaction) }],
-        None => texts_of(&item).collect(),
+        None => texts_and_media(&item),
     });
     let parts: Box<[Part<'_>]> =
         remaining.chain(text.map(|(json, text)| Part { json, kind: PartKind::Text(text) })).collect();
@@ -277,10 +283,15 @@ fn compacted(payload: Json<'_>) -> Content<'_> {
     }
 }
 
-/// Returns the texts of an item, one part each.
-fn texts_of<'a>(item: &Message<'a>) -> impl Iterator<Item = Part<'a>> {
-    let texts = item.content.texts().into_iter().filter(|text| !text.is_empty());
-    texts.map(|text| Part { json: item.json, kind: PartKind::Text(text) })
+/// Returns the texts and media of an item, one part each.
+fn texts_and_media<'a>(item: &Message<'a>) -> Vec<Part<'a>> {
+    let mut parts = Vec::new();
+    item.content.pieces(&mut |_, piece| match (piece.text(), piece) {
+        (Some(text), _) if !text.is_empty() => parts.push(Part { json: item.json, kind: PartKind::Text(text) }),
+        (_, Piece::Media(kind, json)) => parts.push(Part { json, kind: PartKind::Media(kind) }),
+        _ => {}
+    });
+    parts
 }
 
 /// Replays the lines of a session to find those that remain when it is resumed.

@@ -13,6 +13,7 @@ use crate::transcript::format::{
 use crate::transcript::formats::shared::fields::{begins_with, id, non_null, role_in};
 use crate::transcript::formats::shared::groups::of_hosted;
 use crate::transcript::formats::shared::parts::{self, is_part, member, output, part};
+use crate::transcript::hosted::HostedResult;
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, RareFields, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling, Texts};
@@ -76,6 +77,11 @@ impl MessageReader for Gemini {
 impl MessageWriter for Gemini {
     fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         output(answer.json)
+    }
+
+    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
+        let list = message.json.get("parts").into_iter().flat_map(|parts| parts.items());
+        list.filter_map(parts::hosted).collect()
     }
 
     fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
@@ -186,7 +192,7 @@ mod tests {
             "parts":[{"inlineData":{"mimeType":"image/png","data":"AAAA"}}]}},{"fileData":{"fileUri":"gs://a/b","mimeType":"text/plain"}}]}]"#;
         let document = read(source, None, None).expect("a transcript");
         let shown = Buffer::Own.write(&document.transcripts[0].messages);
-        assert!(shown.contains("\no\n[data, ") && shown.contains("gs://a/b"), "{shown}");
+        assert!(shown.contains("\no\n[image/png, 3 bytes]") && shown.contains("gs://a/b"), "{shown}");
     }
 
     #[test]

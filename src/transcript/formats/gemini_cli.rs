@@ -15,10 +15,10 @@ use crate::transcript::format::{
     EntryKind, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
     SummaryMessage, Transcript,
 };
-use crate::transcript::formats::shared::blocks::output_text;
 use crate::transcript::formats::shared::fields::{copied, id, non_null, role_in};
 use crate::transcript::formats::shared::links::uuid;
 use crate::transcript::formats::shared::parts;
+use crate::transcript::hosted::HostedResult;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, PartKind, RareFields, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement};
@@ -184,6 +184,11 @@ impl MessageWriter for GeminiCli {
         Some(output.with_failure(failed).with_copies(call.get("resultDisplay")))
     }
 
+    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
+        let list = message.json.get("content").into_iter().flat_map(|parts| parts.items());
+        list.filter_map(parts::hosted).collect()
+    }
+
     fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
         Some(json!({"text": text}))
     }
@@ -248,15 +253,16 @@ fn denial(call: Json<'_>) -> Option<Box<Denial<'_>>> {
 fn result(list: Json<'_>) -> Content<'_> {
     match list.text() {
         Some(text) => Content::Text(text),
-        None if list.kind() == JsonKind::Array => Content::Parts(list.items().map(answer).collect()),
-        None => Content::Parts(Box::new([answer(list)])),
+        None if list.kind() == JsonKind::Array => Content::of_parts(list.items().flat_map(answer).collect()),
+        None => Content::of_parts(answer(list).into()),
     }
 }
 
-fn answer(json: Json<'_>) -> Part<'_> {
-    match json.at(&["functionResponse", "response"]) {
-        Some(response) => Part { json: response, kind: output_text(response) },
-        None => part(json),
+/// Reads a part of a result: the response of a tool and the media beside it, or another part as it is.
+fn answer(json: Json<'_>) -> Vec<Part<'_>> {
+    match part(json) {
+        Part { kind: PartKind::Result(Content::Parts(parts)), .. } => parts.into_vec(),
+        part => vec![part],
     }
 }
 

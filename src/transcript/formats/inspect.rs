@@ -10,9 +10,11 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::blocks::{self, block_types, common_block, content};
 use crate::transcript::formats::shared::fields::{begins_with, digest, has_any, id, list, role_and_name, role_of};
+use crate::transcript::hosted::HostedResult;
 use crate::transcript::json::{Json, JsonKind, Object};
+use crate::transcript::media::MediaKind;
 use crate::transcript::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
-use crate::transcript::outputs::CallOutput;
+use crate::transcript::outputs::{CallOutput, OutputShape};
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -97,6 +99,19 @@ impl MessageWriter for Inspect {
         CallOutput::in_content(message.json, "text").map(|output| output.with_failure(failed))
     }
 
+    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
+        let blocks = message.json.get("content").into_iter().flat_map(|content| content.items());
+        let result = |block: Json<'a>| {
+            let output = CallOutput::of(block.get("result"), OutputShape::Any)?;
+            let failed = block.get("error").is_some_and(|error| !error.is_falsy());
+            Some(HostedResult { name: block.get_text("name"), output: output.with_failure(failed) })
+        };
+        blocks
+            .filter(|block| block.get_text("type").is_some_and(|kind| kind.is("tool_use")))
+            .filter_map(result)
+            .collect()
+    }
+
     fn marks_summaries(&self) -> bool {
         true
     }
@@ -163,7 +178,7 @@ fn is_of_another(kind: Option<Text<'_>>) -> bool {
 
 fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     if kind.is("data") {
-        PartKind::Media
+        PartKind::Media(MediaKind::of_block(json, "data"))
     } else if kind.is("tool_use") {
         // The provider ran the tool: call and result are one part.
         json.get_text("result").map_or(PartKind::Other, PartKind::Text)

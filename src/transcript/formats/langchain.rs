@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
+use crate::transcript::foreign;
 use crate::transcript::format::{
     Coercion, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, REMOVE_ALL, SummaryMessage,
     SummaryRole,
@@ -14,9 +15,14 @@ use crate::transcript::format::{
 use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
 use crate::transcript::formats::shared::fields::{has_reasoning, id, name, non_null, provider, reasoning, with_first};
 use crate::transcript::formats::shared::groups::of_hosted;
+use crate::transcript::hosted::{self, HostedResult};
 use crate::transcript::json::{Json, JsonKind, Object};
-use crate::transcript::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
+use crate::transcript::media::{self, MediaKind};
+use crate::transcript::message::{
+    Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
+};
 use crate::transcript::outputs::CallOutput;
+use crate::transcript::provider_texts;
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -110,6 +116,16 @@ impl MessageWriter for LangChain {
         let (_, fields) = fields(&Object::of(message.json))?;
         // The artifact is for the program and not for the model.
         CallOutput::in_content(fields.json, "text").map(|output| output.with_copies(fields.get("artifact")))
+    }
+
+    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
+        let Some((Role::Assistant, fields)) = fields(&Object::of(message.json)) else { return Vec::new() };
+        let lists = [fields.get("content"), additional(&fields, "tool_outputs")];
+        // It wraps blocks that it does not know.
+        let blocks = lists.into_iter().flatten().flat_map(|list| list.items());
+        hosted::results(
+            blocks.map(|block| block.get("value").filter(|_| type_ends(block, &["non_standard"])).unwrap_or(block)),
+        )
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {
@@ -256,7 +272,6 @@ fn rest<'a>(fields: &Object<'a>, role: Role, is_beside: bool) -> Option<Box<Rare
         name: name(fields),
         total_tokens: tokens.and_then(|tokens| tokens.raw().parse().ok()),
         provider: provider(fields),
-        ..RareFields::default()
     };
     rest.boxed()
 }
@@ -320,8 +335,12 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
         PartKind::Call
     } else if kind.is("tool_result") {
         PartKind::Result(content(json.get("content"), common_block))
+    } else if provider_texts::is_generated_picture(json) {
+        // LangChain does not know it as a picture.
+        let medium = Part { json, kind: PartKind::Media(MediaKind::Picture) };
+        PartKind::Mixed(Content::Parts(Box::new([medium])))
     } else if is_of_provider(kind) {
-        PartKind::Other
+        if media::find(json).is_empty() { PartKind::Other } else { foreign::value(json, PartKind::Text) }
     } else {
         common_block(json, kind)
     }

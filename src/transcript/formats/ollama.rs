@@ -16,6 +16,7 @@ use crate::transcript::formats::shared::blocks::{block_types, is_call_or_unread}
 use crate::transcript::formats::shared::chat;
 use crate::transcript::formats::shared::fields::{list, non_null};
 use crate::transcript::json::{Json, JsonKind, Object};
+use crate::transcript::media::MediaKind;
 use crate::transcript::message::{Call, Message, Part, PartKind};
 use crate::transcript::order::{MessageOrder, ResultPlacement};
 use crate::transcript::text::Text;
@@ -75,7 +76,7 @@ impl MessageReader for Ollama {
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let mut read = chat::message(message)?;
         let thought = thinking(message).map(|(json, thought)| Part { json, kind: PartKind::Reasoning(thought) });
-        let pictures = images(message).map(|json| Part { json, kind: PartKind::Image });
+        let pictures = images(message).map(|json| Part { json, kind: PartKind::Media(MediaKind::Picture) });
         let beside = thought.into_iter().chain(pictures).collect();
         read.content = with_parts(read.content, message.get("content"), beside);
         Ok(read)

@@ -7,15 +7,18 @@
 
 use serde_json::{Value, json};
 
+use crate::transcript::edit::Edit;
 use crate::transcript::format::{
     Coercion, EnvelopeFit, Format, FormatFit, InsertionPoint, MessageReader, MessageWriter, OrderRules, REMOVE_ALL,
     SummaryMessage, SummaryRole,
 };
+use crate::transcript::formats::shared::attachments::{append_line, elements, with_parts};
 use crate::transcript::formats::shared::blocks::{block_types, has_key, is_call_or_unread};
 use crate::transcript::formats::shared::chat;
 use crate::transcript::formats::shared::fields::{copied, has_any, list, non_null, role_of, with_first};
 use crate::transcript::json::{Json, JsonKind, Object};
-use crate::transcript::message::{Call, Message, Role};
+use crate::transcript::media::MediaKind;
+use crate::transcript::message::{Call, Content, Message, Part, PartKind, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::transcript::text::Text;
 
@@ -25,6 +28,9 @@ pub(super) struct OpenAiChat;
 
 /// The block types that only this format has.
 const OWN_BLOCKS: [&str; 5] = ["image_url", "input_audio", "refusal", "video_url", "tool_call"];
+
+/// The member in which OpenRouter has the pictures that a model drew.
+const PICTURES: &str = "images";
 
 /// The prefixes of the names of Mistral's models.
 const MISTRAL: [&str; 7] = ["mistral", "mixtral", "magistral", "codestral", "devstral", "ministral", "pixtral"];
@@ -83,7 +89,19 @@ impl MessageReader for OpenAiChat {
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        chat::message(message)
+        let mut read = chat::message(message)?;
+        if read.role != Role::Assistant {
+            return Ok(read);
+        }
+        let media = |json, kind| {
+            let medium = Part { json, kind: PartKind::Media(kind) };
+            Part { json, kind: PartKind::Mixed(Content::Parts(Box::new([medium]))) }
+        };
+        let pictures = elements(message.get(PICTURES), JsonKind::Object).map(|json| media(json, MediaKind::Picture));
+        let sound = message.get("audio").filter(|sound| sound.get("data").is_some());
+        let beside = pictures.chain(sound.map(|json| media(json, MediaKind::Sound))).collect();
+        read.content = with_parts(read.content, message.get("content"), beside);
+        Ok(read)
     }
 
     fn coercion(&self) -> Coercion {
@@ -92,6 +110,14 @@ impl MessageReader for OpenAiChat {
 }
 
 impl MessageWriter for OpenAiChat {
+    fn attachments<'a>(&self, message: &Message<'a>) -> Option<Json<'a>> {
+        message.json.get(PICTURES)
+    }
+
+    fn append_line(&self, message: &Message<'_>, line: &str) -> Option<Edit> {
+        append_line(&Object::of(message.json), "content", line)
+    }
+
     fn summary_roles(&self) -> &'static [SummaryRole] {
         chat::SUMMARY_ROLES
     }

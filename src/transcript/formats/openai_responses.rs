@@ -15,6 +15,7 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::fields::{has_any, non_null, role_of};
 use crate::transcript::formats::shared::items::{self, Item, ROLES, kind};
+use crate::transcript::hosted::HostedResult;
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling};
@@ -98,6 +99,10 @@ impl MessageReader for OpenAiResponses {
 impl MessageWriter for OpenAiResponses {
     fn output<'a>(&self, _message: &Message<'a>, answer: &ResultRef<'a>) -> Option<CallOutput<'a>> {
         items::output(answer.json)
+    }
+
+    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
+        items::hosted(message.json)
     }
 
     fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {

@@ -18,6 +18,7 @@ use crate::transcript::formats::shared::attachments::{append_line, elements, wit
 use crate::transcript::formats::shared::fields::{copied, id};
 use crate::transcript::formats::shared::groups::of_one_answer;
 use crate::transcript::json::{Items, Json, JsonKind, Object};
+use crate::transcript::media::MediaKind;
 use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement};
 use crate::transcript::outputs::CallOutput;
@@ -282,7 +283,7 @@ fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
         let own = said.or_else(|| argument(event, "thought")).or_else(|| argument(event, "command"));
         let own = own.or_else(|| event.get("message"));
         let pictures = elements(argument(event, "image_urls"), JsonKind::String);
-        let pictures = pictures.map(|json| Part { json, kind: PartKind::Image });
+        let pictures = pictures.map(|json| Part { json, kind: PartKind::Media(MediaKind::Picture) });
         read.content = with_parts(text(own), own, pictures.collect());
         read.role = match is_by_agent {
             _ if action.is("system") => Role::System,

@@ -14,7 +14,10 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::fields::{id, non_null};
 use crate::transcript::formats::shared::groups::of_hosted;
+use crate::transcript::formats::shared::reasoning::reasoning;
+use crate::transcript::hosted::HostedResult;
 use crate::transcript::json::{Json, JsonKind, Object};
+use crate::transcript::media::MediaKind;
 use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
 use crate::transcript::outputs::{CallOutput, OutputShape};
 use crate::transcript::text::Text;
@@ -85,9 +88,22 @@ impl MessageWriter for PydanticAi {
         Some(output.with_failure(outcome || is(part, "retry-prompt")))
     }
 
+    fn hosted<'a>(&self, message: &Message<'a>) -> Vec<HostedResult<'a>> {
+        let parts = message.json.get("parts").into_iter().flat_map(|parts| parts.items());
+        let returned = parts.filter(|part| is(*part, "builtin-tool-return"));
+        let result = |part: Json<'a>| {
+            let content = part.get("content")?;
+            let is_medium = matches!(text_or_media(content).kind, PartKind::Media(_));
+            let shape = if is_medium { OutputShape::Any } else { OutputShape::Texts };
+            Some(HostedResult { name: part.get_text("tool_name"), output: CallOutput::of(Some(content), shape)? })
+        };
+        returned.filter_map(result).collect()
+    }
+
     fn text_block(&self, part: Json<'_>, text: &str) -> Option<Value> {
         // A file from the model is a part of its own, and no element of a prompt or result.
-        part.get("part_kind").is_none().then(|| Value::from(text))
+        let is_own = part.get("part_kind").is_some();
+        Some(if is_own { json!({"content": text, "part_kind": "text"}) } else { Value::from(text) })
     }
 
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
@@ -175,7 +191,7 @@ fn parts(part: Json<'_>) -> Vec<Part<'_>> {
             (None, None) => Vec::new(),
         },
         "compaction" => one(PartKind::Compaction(ProviderCompaction::of(part))),
-        "thinking" => one(text().map_or(PartKind::Other, PartKind::Reasoning)),
+        "thinking" => one(reasoning(part)),
         "tool-call" => one(PartKind::Call),
         "builtin-tool-return" => one(PartKind::Result(tool_output(content))),
         "file" => content.map(|content| Part { json: part, kind: text_or_media(content).kind }).into_iter().collect(),
@@ -205,17 +221,16 @@ fn tool_output(content: Option<Json<'_>>) -> Content<'_> {
 }
 
 fn readable(json: Json<'_>) -> Part<'_> {
-    Part { json, kind: PartKind::Text(json.text().unwrap_or_else(|| Text::plain(json.raw()))) }
+    Part { json, kind: json.text().map_or_else(|| foreign::value(json, PartKind::Text), PartKind::Text) }
 }
 
 /// Reads a text or a medium from the user or a tool.
 fn text_or_media(json: Json<'_>) -> Part<'_> {
     let Some(kind) = json.get_text("kind") else { return readable(json) };
-    let is_image = || json.get_text("media_type").is_some_and(|kind| kind.starts_with("image/"));
     let kind = match kind.decode().as_ref() {
-        "image-url" => PartKind::Image,
-        "binary" | "uploaded-file" if is_image() => PartKind::Image,
-        "binary" | "uploaded-file" | "audio-url" | "video-url" | "document-url" => PartKind::Media,
+        kind @ ("image-url" | "binary" | "uploaded-file" | "audio-url" | "video-url" | "document-url") => {
+            PartKind::Media(MediaKind::of_block(json, kind))
+        }
         "cache-point" => PartKind::Other,
         _ => json.get_text("content").map_or_else(|| readable(json).kind, PartKind::Text),
     };

@@ -3,8 +3,10 @@
 //! What the user typed while a tool ran is the user's message. All else was written by the program, and its role is its
 //! type.
 
+use crate::transcript::foreign;
 use crate::transcript::formats::shared::blocks::{common_block, content};
 use crate::transcript::json::{Json, JsonKind, Object};
+use crate::transcript::media::MediaKind;
 use crate::transcript::message::{Content, Message, Part, PartKind, RareFields, Role};
 use crate::transcript::text::Text;
 
@@ -81,10 +83,12 @@ fn collect<'a>(value: Json<'a>, parts: &mut Vec<Part<'a>>) {
     let kind = match value.kind() {
         JsonKind::Null => return,
         JsonKind::Array => return value.items().for_each(|item| collect(item, parts)),
-        JsonKind::Object if value.get_text("type").is_some_and(|kind| kind.is("image")) => PartKind::Image,
-        JsonKind::Object if value.get("base64").is_some() => PartKind::Media,
+        JsonKind::Object if value.get_text("type").is_some_and(|kind| kind.is("image")) => {
+            PartKind::Media(MediaKind::Picture)
+        }
+        JsonKind::Object if value.get("base64").is_some() => PartKind::Media(MediaKind::of_block(value, "file")),
         JsonKind::Object if let Some(inside) = inside() => return collect(inside, parts),
-        _ => PartKind::Text(value.text().unwrap_or_else(|| Text::plain(value.raw()))),
+        _ => value.text().map_or_else(|| foreign::value(value, PartKind::Text), PartKind::Text),
     };
     parts.push(Part { json: value, kind });
 }

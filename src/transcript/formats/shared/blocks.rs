@@ -5,7 +5,9 @@
 
 use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::foreign;
+use crate::transcript::formats::shared::reasoning::{is_reasoning, reasoning};
 use crate::transcript::json::{Json, JsonKind, Object};
+use crate::transcript::media::MediaKind;
 use crate::transcript::message::{Content, Part, PartKind};
 use crate::transcript::text::Text;
 
@@ -69,7 +71,7 @@ pub(crate) fn content<'a>(value: Option<Json<'a>>, block: fn(Json<'a>, Text<'a>)
     match value.kind() {
         JsonKind::String => value.text().map_or_else(Content::empty, Content::Text),
         JsonKind::Array => Content::Parts(value.items().map(|item| part(item, block)).collect()),
-        _ => Content::Parts(Box::new([Part { json: value, kind: foreign::part(value) }])),
+        _ => Content::Parts(Box::new([part(value, block)])),
     }
 }
 
@@ -83,42 +85,58 @@ fn part<'a>(json: Json<'a>, block: fn(Json<'a>, Text<'a>) -> PartKind<'a>) -> Pa
 
 /// Reads the types of blocks that formats share.
 pub(crate) fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
-    const MEDIA: [&str; 7] = ["input_audio", "audio", "file", "video", "document", "container_upload", "video_url"];
+    const MEDIA: [&str; 9] =
+        ["image", "image_url", "input_audio", "audio", "file", "video", "document", "container_upload", "video_url"];
     let inner = |key| json.get_text(key);
     if kind.is("text") {
         foreign::text_part(json, "text")
-    } else if kind.is("image") || kind.is("image_url") {
-        PartKind::Image
+    } else if kind.is("document") {
+        document(json)
     } else if MEDIA.iter().any(|name| kind.is(name)) {
-        PartKind::Media
-    } else if kind.is("thinking") {
-        inner("thinking").map_or(PartKind::Other, PartKind::Reasoning)
-    } else if kind.is("reasoning") {
-        inner("reasoning").or_else(|| inner("text")).map_or(PartKind::Other, PartKind::Reasoning)
+        PartKind::Media(MediaKind::of_block(json, &kind.decode()))
+    } else if is_reasoning(kind) {
+        reasoning(json)
     } else if kind.is("refusal") {
         inner("refusal").map_or(PartKind::Other, PartKind::Refusal)
     } else if kind.is("compaction") {
         PartKind::Compaction(ProviderCompaction::of(json))
-    } else if let Some(compaction) = compaction_inside(json, kind) {
-        PartKind::Compaction(compaction)
+    } else if let Some((value, kind)) = inside(json, kind) {
+        common_block(value, kind)
     } else {
         foreign::opaque_or_foreign(json, kind)
     }
 }
 
-/// Returns the compaction in a block that `LangChain` wraps around types it does not know.
-fn compaction_inside<'a>(json: Json<'a>, kind: Text<'a>) -> Option<ProviderCompaction<'a>> {
+/// Returns the compaction or the reasoning in a block that `LangChain` wraps around types it does not know.
+fn inside<'a>(json: Json<'a>, kind: Text<'a>) -> Option<(Json<'a>, Text<'a>)> {
     let value = json.get("value").filter(|_| kind.is("non_standard"))?;
-    let is_compaction = value.get_text("type").is_some_and(|kind| kind.is("compaction"));
-    is_compaction.then(|| ProviderCompaction::of(value))
+    let kind = value.get_text("type").filter(|kind| kind.is("compaction") || is_reasoning(*kind))?;
+    Some((value, kind))
 }
 
-/// Reads the output of a tool as text: the only text that it holds, or the value as it is spelled.
+/// Reads a document: its data or its text, and what stands beside it for the model.
+fn document<'a>(json: Json<'a>) -> PartKind<'a> {
+    let text = |json: Json<'a>| Some(Part { json, kind: PartKind::Text(json.text().filter(|text| !text.is_empty())?) });
+    let beside = ["title", "context"].into_iter().filter_map(|key| json.get(key));
+    // Models of other providers have neither.
+    let mut parts: Vec<_> = if json.get("source").is_some() { beside.filter_map(text).collect() } else { Vec::new() };
+    let source = json.get("source");
+    let is_text = source.and_then(|source| source.get_text("type")).is_some_and(|kind| kind.is("text"));
+    let medium = PartKind::Media(MediaKind::of_block(json, "document"));
+    match source.and_then(|source| source.get("data").filter(|_| is_text).or_else(|| source.get("content"))) {
+        Some(inside) => parts.push(Part { json: inside, kind: PartKind::Mixed(content(Some(inside), common_block)) }),
+        None if parts.is_empty() => return medium,
+        None => parts.push(Part { json: source.unwrap_or(json), kind: medium }),
+    }
+    PartKind::Mixed(Content::Parts(parts.into()))
+}
+
+/// Reads the output of a tool as text: the only text that it holds, or the value as it is spelled, with its media.
 pub(crate) fn output_text(value: Json<'_>) -> PartKind<'_> {
     let mut entries = value.entries();
     let only = match (entries.next(), entries.next()) {
         (Some((key, output)), None) if key.is("output") || key.is("result") => output.text(),
         _ => None,
     };
-    PartKind::Text(only.unwrap_or_else(|| Text::plain(value.raw())))
+    only.map_or_else(|| foreign::value(value, PartKind::Text), PartKind::Text)
 }

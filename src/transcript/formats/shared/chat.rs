@@ -56,7 +56,6 @@ pub(crate) fn message<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
 fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     match (common_block(json, kind), json.get_text("value")) {
         (PartKind::Foreign(_), Some(text)) if kind.is("text") => PartKind::Text(text),
-        (PartKind::Other, Some(text)) if kind.is("reasoning") => PartKind::Reasoning(text),
         (PartKind::Foreign(_), _) if kind.is("tool_call") => PartKind::Call,
         (kind, _) => kind,
     }

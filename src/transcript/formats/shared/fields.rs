@@ -66,12 +66,14 @@ pub(crate) fn reasoning<'a>(fields: &Object<'a>) -> Option<Json<'a>> {
     const MEMBERS: [&str; 5] =
         ["reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "thinking_blocks"];
     let has_any = |value: &Json<'a>| matches!(value.kind(), JsonKind::String | JsonKind::Array) && !value.is_falsy();
-    MEMBERS.iter().filter_map(|key| fields.get(key)).find(has_any)
+    // LangChain keeps an item of OpenAI's there.
+    let texts = |value: Json<'a>| value.get("summary").unwrap_or(value);
+    MEMBERS.iter().filter_map(|key| fields.get(key)).map(texts).find(has_any)
 }
 
-/// Whether some content holds reasoning itself.
+/// Whether some content holds reasoning itself that can be read.
 pub(crate) fn has_reasoning(content: &Content<'_>) -> bool {
-    content.parts().iter().any(|part| matches!(part.kind, PartKind::Reasoning(_)))
+    content.parts().iter().any(|part| matches!(part.kind, PartKind::Reasoning(text) if !text.is_empty()))
 }
 
 /// Returns the name of a call that is JSON in a string, if it is spelled as usual.

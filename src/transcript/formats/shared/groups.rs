@@ -11,10 +11,7 @@ use crate::transcript::text::Text;
 /// thinking enabled, providers reject a turn of the model that does not begin with its thinking.
 pub(crate) fn after_thinking(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
     let thinks = |message: &Message<'_>| match &message.content {
-        Content::Parts(parts) => parts.iter().any(|part| {
-            matches!(part.kind, PartKind::Reasoning(_))
-                || part.json.get_text("type").is_some_and(|kind| kind.is("redacted_thinking"))
-        }),
+        Content::Parts(parts) => parts.iter().any(|part| matches!(part.kind, PartKind::Reasoning(_))),
         Content::Text(_) => false,
     };
     let turn = messages.iter().rposition(Message::is_user_turn).unwrap_or(0);

@@ -10,11 +10,15 @@ use crate::transcript::foreign;
 use crate::transcript::format::SummaryMessage;
 use crate::transcript::formats::shared::blocks::{common_block, content};
 use crate::transcript::formats::shared::fields::{id, non_null, role_of};
+use crate::transcript::formats::shared::reasoning::reasoning_parts;
+use crate::transcript::hosted::{self, HostedResult};
 use crate::transcript::json::{Json, JsonKind, Object};
+use crate::transcript::media::MediaKind;
 use crate::transcript::message::{
     Arguments, Call, CallPlace, Content, Message, Part, PartKind, RareFields, ResultRef, Role,
 };
 use crate::transcript::outputs::{CallOutput, OutputShape};
+use crate::transcript::provider_texts;
 use crate::transcript::text::Text;
 
 /// The roles of messages.
@@ -44,8 +48,20 @@ const HOSTED: [&str; 6] = [
 ];
 
 /// Members of hosted calls and tool searches with readable content.
-const READABLE: [&str; 11] =
-    ["name", "action", "queries", "arguments", "code", "query", "results", "outputs", "output", "error", "tools"];
+const READABLE: [&str; 12] = [
+    "name",
+    "revised_prompt",
+    "action",
+    "queries",
+    "arguments",
+    "code",
+    "query",
+    "results",
+    "outputs",
+    "output",
+    "error",
+    "tools",
+];
 
 /// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +79,12 @@ pub(crate) enum Item {
 /// Returns the output in an item.
 pub(crate) fn output<'a>(item: Json<'a>) -> Option<CallOutput<'a>> {
     CallOutput::of(item.get("output"), OutputShape::Blocks("input_text"))
+}
+
+/// Returns the result in an item of a tool that the server runs.
+pub(crate) fn hosted(json: Json<'_>) -> Vec<HostedResult<'_>> {
+    let is_hosted = kind(&Object::of(json)) == Some(Item::Hosted);
+    hosted::results(is_hosted.then_some(json).into_iter())
 }
 
 /// Writes a text block.
@@ -172,10 +194,7 @@ pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
     };
     Ok(match kind {
         Item::Message => message(item),
-        Item::Reasoning => Message {
-            rest: RareFields { encrypted_thinking: encrypted_thinking(json), ..RareFields::default() }.boxed(),
-            ..message_of(json, Role::Assistant, reasoning(json))
-        },
+        Item::Reasoning => message_of(json, Role::Assistant, Content::of_parts(reasoning_parts(json).into())),
         Item::Tools => message_of(json, Role::Developer, readable_content(json)),
         Item::Hosted => message_of(json, Role::Assistant, readable_content(json)),
         Item::Reference => message_of(json, Role::Assistant, Content::empty()),
@@ -234,27 +253,10 @@ fn call<'a>(item: &Object<'a>) -> Call<'a> {
     }
 }
 
-/// Reads the readable part of reasoning; only the provider can read the rest.
-fn reasoning(json: Json<'_>) -> Content<'_> {
-    let read = ["summary", "content"].into_iter().filter_map(|key| json.get(key)).flat_map(|list| list.items());
-    let read = read.filter_map(|part| Some(Part { json: part, kind: PartKind::Reasoning(part.get_text("text")?) }));
-    Content::of_parts(read.collect())
-}
-
-/// Returns the tokens of the part of reasoning that only the provider can read, estimated from its length. The factors
-/// are those of five sessions with gpt-5-codex, compared with the tokens of reasoning that each response reported.
-fn encrypted_thinking(json: Json<'_>) -> u64 {
-    const FRAME_CHARS: usize = 1_000;
-    const CHARS_PER_TEN_TOKENS: usize = 63;
-    let sealed = json.get_text("encrypted_content").map_or(0, |sealed| sealed.spelled_len());
-    (sealed.saturating_sub(FRAME_CHARS) * 10 / CHARS_PER_TEN_TOKENS) as u64
-}
-
 /// Reads the content of an item that is neither a message nor a call.
 fn readable_content(json: Json<'_>) -> Content<'_> {
-    let is_picture = json.get_text("type").is_some_and(|kind| kind.is("image_generation_call"));
-    if is_picture {
-        return Content::Parts(Box::new([Part { json, kind: PartKind::Image }]));
+    if provider_texts::is_generated_picture(json) {
+        return Content::Parts(Box::new([Part { json, kind: PartKind::Media(MediaKind::Picture) }]));
     }
     let values = READABLE.into_iter().filter_map(|key| json.get(key)).filter(|value| !value.is_falsy());
     let parts = values.flat_map(|value| match output_of(value) {
@@ -274,7 +276,7 @@ fn output_of(value: Json<'_>) -> Content<'_> {
 
 fn readable(part: Part<'_>) -> Part<'_> {
     match part.kind {
-        PartKind::Other | PartKind::Foreign(_) => Part { kind: PartKind::Text(Text::plain(part.json.raw())), ..part },
+        PartKind::Other | PartKind::Foreign(_) => Part { kind: foreign::value(part.json, PartKind::Text), ..part },
         _ => part,
     }
 }
@@ -282,10 +284,12 @@ fn readable(part: Part<'_>) -> Part<'_> {
 fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     if ["input_text", "output_text"].iter().any(|name| kind.is(name)) {
         foreign::text_part(json, "text")
+    } else if provider_texts::is_blank_screenshot(json) {
+        PartKind::Text(Text::plain(""))
     } else if ["input_image", "computer_screenshot"].iter().any(|name| kind.is(name)) {
-        PartKind::Image
+        PartKind::Media(MediaKind::Picture)
     } else if kind.is("input_file") {
-        PartKind::Media
+        PartKind::Media(MediaKind::of_block(json, "file"))
     } else {
         common_block(json, kind)
     }

@@ -8,5 +8,6 @@ pub(crate) mod groups;
 pub(crate) mod items;
 pub(crate) mod links;
 pub(crate) mod parts;
+pub(crate) mod reasoning;
 pub(crate) mod times;
 pub(crate) mod tool_use;

@@ -3,9 +3,12 @@
 use crate::transcript::foreign;
 use crate::transcript::formats::shared::blocks::output_text;
 use crate::transcript::formats::shared::fields::id;
+use crate::transcript::hosted::HostedResult;
 use crate::transcript::json::{Json, JsonKind};
+use crate::transcript::media::MediaKind;
 use crate::transcript::message::{Arguments, Call, CallPlace, Content, Part, PartKind};
 use crate::transcript::outputs::{CallOutput, OutputShape};
+use crate::transcript::text::Text;
 
 /// The members that a part can hold, as REST spells them.
 const KEYS: [&str; 9] = [
@@ -56,6 +59,20 @@ pub(crate) fn output<'a>(part: Json<'a>) -> Option<CallOutput<'a>> {
     Some(output.with_copies(member(answer, "parts")))
 }
 
+/// Returns the result in a part of a tool that the server runs.
+pub(crate) fn hosted<'a>(part: Json<'a>) -> Option<HostedResult<'a>> {
+    let found = |key: &str, name: &str, output: &str, shape| {
+        let result = member(part, key)?;
+        let name = member(result, name).and_then(|name| name.text()).unwrap_or_else(|| Text::plain("code_execution"));
+        let outcome = member(result, "outcome").and_then(|outcome| outcome.text());
+        let failed = outcome.is_some_and(|outcome| outcome.decode().contains("FAILED"));
+        let output = CallOutput::of(member(result, output), shape)?.with_failure(failed);
+        Some(HostedResult { name: Some(name), output })
+    };
+    found("codeExecutionResult", "", "output", OutputShape::Any)
+        .or_else(|| found("toolResponse", "toolType", "response", OutputShape::Object))
+}
+
 /// Reads a part.
 pub(crate) fn part(json: Json<'_>) -> PartKind<'_> {
     if let Some(text) = json.get_text("text") {
@@ -71,19 +88,13 @@ pub(crate) fn part(json: Json<'_>) -> PartKind<'_> {
         let parts = response.into_iter().chain(media.map(|json| Part { json, kind: part(json) }));
         return PartKind::Result(Content::of_parts(parts.collect()));
     }
-    // The address of a file is short, and a model may need it to find the file again.
-    if let Some(address) = member(json, "fileData").and_then(|file| member(file, "fileUri")).and_then(|uri| uri.text())
-    {
-        return PartKind::Text(address);
-    }
     let data = member(json, "inlineData").or_else(|| member(json, "fileData"));
     match data.map(|data| member(data, "mimeType").and_then(|kind| kind.text())) {
-        Some(Some(kind)) if kind.decode().starts_with("image/") => PartKind::Image,
-        Some(_) => PartKind::Media,
+        Some(kind) => PartKind::Media(kind.map_or(MediaKind::Document, |kind| MediaKind::of_type(&kind.decode()))),
         // Code that the model ran, or calls that the server answered: read as text, whatever their fields.
         None => match KEYS.iter().find_map(|key| member(json, key)) {
             Some(value) => output_text(value),
-            None if member(json, "thoughtSignature").is_some() => PartKind::Other,
+            None if member(json, "thoughtSignature").is_some() => PartKind::Reasoning(Text::plain("")),
             None => foreign::part(json),
         },
     }

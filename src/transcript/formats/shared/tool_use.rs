@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 
 use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
 use crate::transcript::formats::shared::fields::{id, role_and_name, role_of};
+use crate::transcript::hosted;
 use crate::transcript::json::{Json, Object};
 use crate::transcript::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
+use crate::transcript::outputs::CallOutput;
 use crate::transcript::text::Text;
 
 /// The roles of messages.
@@ -42,6 +44,14 @@ pub(crate) fn message<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
         rest: RareFields::of_role(role_name),
         ..Message::empty(message.json)
     })
+}
+
+/// Returns the output in a result, of which those of the server's own tools have their own forms.
+pub(crate) fn output(answer: Json<'_>) -> Option<CallOutput<'_>> {
+    match answer.get_text("type") {
+        Some(kind) if kind.is("tool_result") => CallOutput::in_content(answer, "text"),
+        _ => hosted::result(answer).map(|result| result.output),
+    }
 }
 
 /// Writes a result for a call that the client answers; the server answers its own.

@@ -1,0 +1,49 @@
+//! Outputs of tools: typed values, or any others.
+
+use crate::transcript::foreign;
+use crate::transcript::formats::ai_sdk::{is_type, part};
+use crate::transcript::json::Json;
+use crate::transcript::media;
+use crate::transcript::message::{Content, Part, PartKind};
+use crate::transcript::outputs::{CallOutput, OutputShape};
+
+/// The types of tool output.
+const OUTPUTS: [&str; 5] = ["text", "json", "error-text", "error-json", "content"];
+
+/// Returns the output in an element; `shape` is that of a value.
+pub(super) fn output_in(json: Json<'_>, shape: OutputShape) -> Option<CallOutput<'_>> {
+    let output = ["output", "result", "errorText"].iter().find_map(|key| json.get(key))?;
+    let value = value_of(output);
+    let shape = if is_content(output) { OutputShape::Blocks("text") } else { shape };
+    let is_error = json.get("isError").is_some_and(|failed| failed.raw() == "true");
+    let is_typed_error = output.get_text("type").is_some_and(|kind| kind.starts_with("error"));
+    let failed = is_error || is_typed_error || json.get("errorText").is_some();
+    Some(CallOutput::of(Some(value), shape)?.with_failure(failed))
+}
+
+/// Returns the value of a typed output, or the output.
+pub(super) fn value_of(output: Json<'_>) -> Json<'_> {
+    let typed = output.get("value").filter(|_| OUTPUTS.iter().any(|kind| is_type(output, kind)));
+    typed.unwrap_or(output)
+}
+
+/// Whether an output is a typed list of parts.
+fn is_content(output: Json<'_>) -> bool {
+    is_type(output, "content") && output.get("value").is_some()
+}
+
+/// Reads the output of a provider's tool that is a picture without its type.
+pub(super) fn only_picture(value: Json<'_>) -> Option<Content<'_>> {
+    let kind = media::only_data(value)?;
+    Some(Content::Parts(Box::new([Part { json: value, kind: PartKind::Media(kind) }])))
+}
+
+/// Reads the output of a tool: the value of a typed output, or any other value as it is spelled.
+pub(super) fn tool_output(output: Json<'_>) -> Content<'_> {
+    let value = value_of(output);
+    match value.text() {
+        Some(text) => Content::Text(text),
+        None if is_content(output) => Content::Parts(value.items().map(part).collect()),
+        None => Content::Parts(Box::new([Part { json: value, kind: foreign::value(value, PartKind::Text) }])),
+    }
+}
