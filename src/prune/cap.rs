@@ -11,7 +11,7 @@ use crate::transcript::media::replace_data;
 use crate::transcript::source::Source;
 
 use crate::prune::by_message;
-use crate::prune::note::{is_pruned, note, outside_notes, replace_text};
+use crate::prune::note::{OPENING, is_pruned, note, outside_notes, replace_text};
 use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind};
 use crate::prune::scene::{Scene, ToolResult};
 use crate::redact::{cut_before, cut_behind};
@@ -156,20 +156,32 @@ fn cut_to(text: &str, bytes: usize) -> String {
     let rest = &text[head.len()..];
     let tail = &rest[outside_notes(rest, tail_start(rest, bytes - bytes / 2)).end..];
     let middle = &rest[..rest.len() - tail.len()];
-    let media = middle.matches(MEDIUM_GONE).count() as u64;
-    let media = if media == 0 { String::new() } else { format!(" and {}", counted(media, "file")) };
-    let note = note(&format!("{}{media}{LEFT_OUT}", amount(middle)));
+    let note = note(&format!("{}{LEFT_OUT}", amount(middle)));
     let newline = |is_needed: bool| if is_needed { "\n" } else { "" };
     let before = newline(!head.is_empty() && !head.ends_with('\n'));
     let behind = newline(!tail.is_empty() && !tail.starts_with('\n'));
     format!("{head}{before}{note}{behind}{tail}")
 }
 
-/// Describes how much is left out: lines, with those of an earlier cut, or characters of a single line.
+/// Describes how much is left out: lines, with those of an earlier cut, or characters of a single line; and media.
 fn amount(middle: &str) -> String {
-    let lines = middle.trim_matches('\n').lines();
+    // Each stands for data of its own.
+    let mut pieces = middle.split(OPENING);
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    let mut media = 0u64;
+    for piece in pieces {
+        match piece.split_once(MEDIUM_GONE) {
+            Some((_, behind)) => (media, text) = (media + 1, text + behind),
+            None => text.extend([OPENING, piece]),
+        }
+    }
+    let lines = text.trim_matches('\n').lines();
     let count: usize = lines.map(|line| left_out_before(line).unwrap_or(1)).sum();
-    if count > 1 { counted(count, "line") } else { counted(middle.chars().count(), "character") }
+    let of_text = if count > 1 { counted(count, "line") } else { counted(text.chars().count(), "character") };
+    match media {
+        0 => of_text,
+        media => format!("{of_text} and {}", counted(media, "file")),
+    }
 }
 
 /// Returns how many lines an earlier cut left out where this line is.

@@ -9,7 +9,7 @@ use crate::prune::rule::ProposedChange;
 use crate::prune::scene::{Scene, ToolResult};
 
 /// The beginning of every note.
-const OPENING: &str = "[tcompact: ";
+pub(super) const OPENING: &str = "[tcompact: ";
 
 /// Whether a text is the note of an earlier pruning.
 pub(super) fn is_pruned(text: &str) -> bool {
