@@ -187,18 +187,39 @@ impl<'a> List<'a> {
     }
 
     fn read_as(&self, source: &'a str, format: &'static dyn Format) -> Result<Transcript<'a>, ReadError> {
+        let read = match self.entries(source, format, None)? {
+            Some(read) => read,
+            None => {
+                let unsent = Unsent::among(self.values.clone(), format);
+                self.entries(source, format, Some(&unsent))?.unwrap_or_default()
+            }
+        };
+        self.transcript(source, format, read)
+    }
+
+    /// Reads the values. `unsent` is what of them an agent no longer sends; without it, the result is `None` as soon as a
+    /// message says that there is some.
+    fn entries(
+        &self,
+        source: &'a str,
+        format: &'static dyn Format,
+        unsent: Option<&Unsent<'a>>,
+    ) -> Result<Option<Entries<'a>>, ReadError> {
         let entries = format.entries(self.values.clone());
         let mut read = Entries::default();
         let summarized = self.state.and_then(SummarizationEvent::of).map_or(0, |event| event.messages);
-        let unsent = Unsent::among(self.values.clone(), format);
         for (index, json) in self.values.clone().enumerate() {
-            match (entries.get(index), unsent.stays_with(index)) {
+            match (entries.get(index), unsent.and_then(|unsent| unsent.stays_with(index))) {
                 _ if index < summarized => read.add_note(json, Retention::Obsolete),
                 (Some(EntryKind::Note(retention)), _) => read.add_note(json, *retention),
                 (_, Some(with)) => read.add_note(json, Retention::Replaced(with)),
                 _ => {
-                    let mut message = message(source, json, format, read.messages.len())?;
-                    if let Some(rest) = unsent.leave_out_results(index, &mut message) {
+                    let object = Object::of(json);
+                    if unsent.is_none() && unsent::is_tagged(&object) {
+                        return Ok(None);
+                    }
+                    let mut message = message(source, &object, format, read.messages.len())?;
+                    if let Some(rest) = unsent.and_then(|unsent| unsent.leave_out_results(index, &mut message)) {
                         read.tie(&rest);
                         if rest.is_empty {
                             read.add_note(json, Retention::Replaced(rest.of));
@@ -209,6 +230,15 @@ impl<'a> List<'a> {
                 }
             }
         }
+        Ok(Some(read))
+    }
+
+    fn transcript(
+        &self,
+        source: &'a str,
+        format: &'static dyn Format,
+        mut read: Entries<'a>,
+    ) -> Result<Transcript<'a>, ReadError> {
         let tied = read.refer_to_messages();
         let Entries { messages, notes, compactions, pairs, .. } = read;
         if messages.is_empty() {
@@ -350,15 +380,14 @@ fn refused(transcript: &Transcript<'_>, unknown: foreign::UnknownPart) -> ReadEr
 /// A value is not a message of this format.
 pub(crate) fn messages<'a>(list: &'a Source<'a>, format: &dyn Format) -> Result<Vec<Message<'a>>, ReadError> {
     let values = list.first().into_iter().flat_map(|list| list.items());
-    values.enumerate().map(|(index, json)| message(&list.text, json, format, index)).collect()
+    values.enumerate().map(|(index, json)| message(&list.text, &Object::of(json), format, index)).collect()
 }
 
-fn message<'a>(source: &str, json: Json<'a>, format: &dyn Format, index: usize) -> Result<Message<'a>, ReadError> {
-    let no_message = |what| no_transcript(source, json, format!("as {}, message {index} {what}", format.name()));
-    let object = Object::of(json);
-    let mut message = format.message(&object).map_err(no_message)?;
+fn message<'a>(source: &str, object: &Object<'a>, format: &dyn Format, index: usize) -> Result<Message<'a>, ReadError> {
+    let no_message = |what| no_transcript(source, object.json, format!("as {}, message {index} {what}", format.name()));
+    let mut message = format.message(object).map_err(no_message)?;
     foreign::complete(&mut message, format.metadata_members());
-    message.earlier |= message.is_readable_compaction() || unsent::is_summary(&object);
+    message.earlier |= message.is_readable_compaction() || unsent::is_summary(object);
     Ok(message)
 }
 

@@ -227,11 +227,6 @@ impl<'a> Items<'a> {
     pub(super) fn only(value: Json<'a>) -> Self {
         Items { walk: value.whole(), except: &[] }
     }
-
-    /// Returns the text in which the values are that are left.
-    pub(super) fn text(&self) -> &'a str {
-        self.walk.rest()
-    }
 }
 
 impl<'a> Iterator for Items<'a> {

@@ -7,14 +7,12 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use memchr::memmem;
-
 use crate::transcript::format::Format;
 use crate::transcript::json::{Items, Json, Object};
 use crate::transcript::message::{self, Content, Message, PartKind, ResultRef};
 
-/// How the members of messages that are not sent end, with the quote.
-const TAG: &str = "Parent\"";
+/// The members that name the summary or the marker of messages that are not sent.
+const TAGS: [&str; 2] = ["condenseParent", "truncationParent"];
 
 /// What of a list is not sent.
 #[derive(Debug, Default)]
@@ -35,6 +33,11 @@ pub(super) struct Rest {
     pub(super) is_empty: bool,
 }
 
+/// Whether a message can be one that is not sent.
+pub(super) fn is_tagged(message: &Object<'_>) -> bool {
+    TAGS.iter().any(|tag| message.get(tag).is_some())
+}
+
 /// Whether a message is the summary of an earlier compaction.
 pub(super) fn is_summary(message: &Object<'_>) -> bool {
     is_true(message.get("isSummary"))
@@ -47,9 +50,6 @@ fn is_true(member: Option<Json<'_>>) -> bool {
 impl<'a> Unsent<'a> {
     /// Finds what is not sent among the values of a list.
     pub(super) fn among(values: Items<'a>, format: &dyn Format) -> Self {
-        if memmem::find(values.text().as_bytes(), TAG.as_bytes()).is_none() {
-            return Unsent::default();
-        }
         let values: Vec<Object<'a>> = values.map(Object::of).collect();
         let id = |value: &Object<'a>, key: &str| value.get_text(key).map(|id| id.decode());
         let of_marker = |(index, value): (usize, &Object<'a>)| Some((id(value, "truncationId")?, index));

@@ -44,11 +44,6 @@ impl<'a> Walk<'a> {
         self.source
     }
 
-    /// Returns the text that is left.
-    pub(super) fn rest(&self) -> &'a str {
-        &self.source.text[self.at..self.end]
-    }
-
     /// Returns the next byte that is not a separator.
     pub(super) fn peek(&mut self) -> Option<u8> {
         let bytes = &self.source.text.as_bytes()[..self.end];
