@@ -17,7 +17,7 @@ use crate::transcript::outputs::OutputShape;
 use crate::transcript::pieces::Piece;
 use crate::transcript::provider_texts;
 
-use crate::prune::note::{note, replace_text};
+use crate::prune::note::{inside_quotes, is_element, note, replace_text};
 use crate::prune::rule::{Amount, IsReplaced, ProposedChange, RuleKind};
 use crate::prune::scene::{Age, Scene, ToolResult};
 
@@ -150,11 +150,7 @@ fn replace(scene: &Scene<'_, '_>, medium: &FoundMedium<'_>) -> Option<ProposedCh
         return None;
     }
     let mut edits = match &medium.place {
-        // A note has no character that JSON escapes, but an address can.
-        MediumPlace::InText(_) => {
-            let text = Value::from(note).to_string();
-            vec![Edit { range: span, text: text[1..text.len() - 1].to_owned() }]
-        }
+        MediumPlace::InText(_) => vec![Edit { range: span, text: inside_quotes(&note) }],
         MediumPlace::Value(json) | MediumPlace::Attachment { json, .. } => {
             replace_value(scene, medium.message, *json, result, &note)?
         }
@@ -181,7 +177,7 @@ fn replace_value(
         let text = provider_texts::instead_of_medium(json, note)?;
         return Some(vec![Edit { range: span, text }]);
     }
-    let is_element = transcript.source[..span.start].trim_end().ends_with(['[', ',']);
+    let is_element = is_element(transcript.source, json);
     let is_source =
         || ["base64", "url", "file"].iter().any(|name| json.get_text("type").is_some_and(|kind| kind.is(name)));
     // A document can have a text beside its source, which stays.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::transcript::edit::Edit;
+use crate::transcript::json::Json;
 use crate::wording::counted;
 
 use crate::prune::rule::ProposedChange;
@@ -51,4 +52,15 @@ pub(super) fn in_tokens(tokens: u64) -> String {
 /// Returns the edits that replace a result by a text.
 pub(super) fn replace_text(result: &ToolResult<'_, '_>, text: &str) -> Vec<Edit> {
     result.output.replace_with(text).into_iter().map(|(range, text)| Edit { range, text }).collect()
+}
+
+/// Returns a text as it is spelled inside the quotes of a string.
+pub(super) fn inside_quotes(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+/// Whether a value is an element of a list, so that a block of text can take its place.
+pub(super) fn is_element(source: &str, value: Json<'_>) -> bool {
+    source[..value.span().start].trim_end().ends_with(['[', ','])
 }

@@ -1,13 +1,13 @@
 //! Media in entries that an agent no longer sends: what it compacted, what was taken back. They count nothing, so rules
 //! with an amount do not ask for their age; only the file shrinks.
 
-use crate::prune::note::note;
+use crate::prune::note::{inside_quotes, is_element, note};
 use crate::prune::{Rule, media};
 use crate::rewrite::media::OffloadedFile;
 use crate::transcript::edit::{Edit, is_inside, sort};
 use crate::transcript::entry::no_longer_sent;
 use crate::transcript::json::{Json, named_strings};
-use crate::transcript::media::{Medium, find, in_text};
+use crate::transcript::media::{Medium, data_of, find, in_text};
 use crate::transcript::{Note, Transcript};
 
 /// What is pruned of entries that no model is sent.
@@ -72,7 +72,7 @@ impl PrunedUnsent {
 /// Replaces an object that is a medium: by a block of text where it is one of several, or else the data in it, so that the
 /// agent can still read what is around it.
 fn replace(transcript: &Transcript<'_>, entry: &Note<'_>, json: Json<'_>, note: &str) -> Option<Edit> {
-    let is_element = transcript.source[..json.span().start].trim_end().ends_with(['[', ',']);
+    let is_element = is_element(transcript.source, json);
     let is_item = json.get("role").is_some()
         || json.get_text("type").is_some_and(|kind| {
             let kind = kind.decode();
@@ -86,14 +86,8 @@ fn replace(transcript: &Transcript<'_>, entry: &Note<'_>, json: Json<'_>, note: 
     {
         return Some(Edit { range: json.span(), text: block.to_string() });
     }
-    let (_, data) = named_strings(json).into_iter().max_by_key(|(_, text)| text.raw().len())?;
+    let data = data_of(json)?;
     Some(Edit { range: data.span(), text: serde_json::Value::from(note).to_string() })
-}
-
-/// Returns a text as it is spelled inside the quotes of a string.
-fn inside_quotes(text: &str) -> String {
-    let quoted = serde_json::Value::from(text).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
 }
 
 #[cfg(test)]

@@ -174,15 +174,7 @@ impl<'a> Medium<'a> {
         let named = named.map(|text| text.decode().into_owned()).filter(|named| !named.is_empty());
         // Some providers name only the format.
         let named = named.map(|named| if named.contains('/') { named } else { format!("{}/{named}", kind.name()) });
-        let is_named = |key: &Option<Json<'_>>| {
-            key.and_then(|key| key.text()).is_some_and(|key| DATA.iter().any(|name| key.is(name)))
-        };
-        let data = strings.iter().filter(|(key, _)| !is_type(key));
-        match data
-            .max_by_key(|(key, value)| (is_named(key), value.raw().len()))
-            .map(|(_, value)| value)
-            .and_then(|value| Some(value.text()?.decode()))
-        {
+        match data_of(json).and_then(|data| Some(data.text()?.decode())) {
             Some(text) => Medium::of_data(kind, named, text),
             None => Medium { kind, media_type: named, place: MediaPlace::Unknown },
         }
@@ -260,6 +252,15 @@ impl<'a> Medium<'a> {
     }
 }
 
+/// Returns the string with the data or the address of the medium that a value holds.
+pub(crate) fn data_of(medium: Json<'_>) -> Option<Json<'_>> {
+    let is = |key: Option<Json<'_>>, names: &[&str]| {
+        key.and_then(|key| key.text()).is_some_and(|key| names.iter().any(|name| key.is(name)))
+    };
+    let data = named_strings(medium).into_iter().filter(|(key, _)| !is(*key, &TYPES));
+    data.max_by_key(|(key, value)| (is(*key, &DATA), value.raw().len())).map(|(_, data)| data)
+}
+
 /// Returns the media in a value, in order: the objects that hold nothing but a medium and labels, or the data alone where
 /// other words stand beside it. Data in other strings is text.
 pub(crate) fn find(value: Json<'_>) -> Vec<(Json<'_>, MediaKind)> {
@@ -303,8 +304,10 @@ fn of_object(object: Json<'_>, is_in_block: bool) -> Option<(Json<'_>, MediaKind
     let is_block = is_in_block || members.iter().any(|(key, _)| named(&["type", "kind"], key));
     let media_type = members.iter().find(|(key, _)| named(&TYPES, key)).and_then(|(_, value)| value.text());
     let media_type = media_type.map(|named| named.decode()).filter(|named| named.contains('/'));
+    // Of a text, the text itself stands there.
+    let is_of_text = media_type.as_ref().is_some_and(|named| named.starts_with("text/") || named.ends_with("json"));
     let of_text = |text: Text<'_>| match &media_type {
-        Some(named) => is_data(text, true).then(|| MediaKind::of_type(named)),
+        Some(named) => is_data(text, !is_of_text).then(|| MediaKind::of_type(named)),
         None => (is_block && is_data(text, false)).then(|| kind_of_data(text)),
     };
     let is_label = |(key, value): &(Text<'_>, Json<'_>)| {
@@ -333,7 +336,10 @@ fn is_data(text: Text<'_>, is_typed: bool) -> bool {
         return true;
     }
     let least = if is_typed { LEAST_TYPED } else { LEAST_UNTYPED };
-    text.spelled_len() >= least && (is_typed || header_type(text.raw()).is_some()) && is_base64(text.raw())
+    text.spelled_len() >= least
+        && (is_typed || header_type(text.raw()).is_some())
+        && is_base64(text.raw())
+        && !is_hash(text.raw())
 }
 
 fn is_data_url(text: Text<'_>) -> bool {
@@ -361,6 +367,11 @@ fn header_type(base64: &str) -> Option<&'static str> {
         .iter()
         .find(|(header, at, wanted, _)| has(0, header) && has(*at, wanted))
         .map(|(.., media_type)| *media_type)
+}
+
+/// Whether a text has only hexadecimal digits, as hashes have.
+fn is_hash(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Whether a text, as JSON spells it, is Base64, also with line ends in it.

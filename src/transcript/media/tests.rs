@@ -65,6 +65,8 @@ fn text_is_not_a_medium() {
         format!(r#"{{"sha":"{}"}}"#, "0123456789abcdef".repeat(60)),
         format!(r#"{{"word":"{}"}}"#, "x".repeat(4_000)),
         format!(r#"{{"mimeType":"text/plain","text":"{}"}}"#, "def f(x): return x\\n".repeat(60)),
+        format!(r#"{{"mimeType":"application/octet-stream","content":"{}"}}"#, "0123456789abcdef".repeat(40)),
+        format!(r#"{{"mimeType":"text/plain","content":"{}"}}"#, "AWordOfSixteenCh".repeat(40)),
         format!(r#"{{"path":"a.gz","mimeType":"application/gzip","sha512":"{}"}}"#, "0123456789abcdef".repeat(8)),
         format!(r#"[{{"filename":"a.pdf","mimeType":"application/pdf","attachmentId":"{}"}}]"#, "ANGjdJ8".repeat(40)),
         format!(r#"{{"mimeType":"image/png","nextPageToken":"{}","note":"ask again"}}"#, "CiAKGj".repeat(40)),
