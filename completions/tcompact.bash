@@ -15,9 +15,9 @@ _tcompact() {
     fi
     COMPREPLY=()
     case "$flag" in
-        --trigger) words="messages: tokens: fraction: turns:" ;;
-        --keep) words="none messages: tokens: fraction: turns:" ;;
-        --fit) words="tokens: fraction:" ;;
+        --trigger) words="messages: tokens: fraction: steps: turns: bytes:" ;;
+        --keep) words="none messages: tokens: fraction: steps: turns: bytes:" ;;
+        --fit) words="tokens: fraction: bytes:" ;;
         --pin) words="system none first: match:" ;;
         --pairs) words="strict langchain window:" ;;
         --model|-m) words="extractive none $(_tcompact_models)" ;;
@@ -57,6 +57,7 @@ _tcompact() {
         --from) words="auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench" ;;
         --context-window) compopt +o default +o bashdefault; return ;;
         --counter) words="approx o200k_base cl100k_base bytes:" ;;
+        --counter-cmd) compopt +o default +o bashdefault; return ;;
         --overhead-tokens) compopt +o default +o bashdefault; return ;;
         --truncate-args) compopt +o default +o bashdefault; return ;;
         --base-url) compopt +o default +o bashdefault; return ;;
@@ -72,7 +73,7 @@ _tcompact() {
         --summary-prefix) compopt +o default +o bashdefault; return ;;
         --ledger) words="on off" ;;
         --accept) words="smaller any" ;;
-        *) [[ $cur == -* ]] && words="--trigger --keep --fit --pin --pairs --model -m --for --summarizer-cmd --summary-tokens --focus --redact --on-error --prune --prune-except --thinking --output -o --output-dir -O --in-place -i --emit --report --html --dry-run -n --explain --diff --count --sort --json --archive --archive-note --restore --rounds --search --limit --show --limit-tokens --check --repair --jobs -j --resume --lines --exit-status -e --preset --config --quiet -q --verbose -v --color --progress --list --generate --from --context-window --counter --overhead-tokens --truncate-args --base-url --api-key-env --request-json --prompt-file --trim-tokens --cache --timeout --retries --rate --summary-role --summary-prefix --ledger --accept --help -h --version -V" ;;
+        *) [[ $cur == -* ]] && words="--trigger --keep --fit --pin --pairs --model -m --for --summarizer-cmd --summary-tokens --focus --redact --on-error --prune --prune-except --thinking --output -o --output-dir -O --in-place -i --emit --report --html --dry-run -n --explain --diff --count --sort --json --archive --archive-note --restore --rounds --search --limit --show --limit-tokens --check --repair --jobs -j --resume --lines --exit-status -e --preset --config --quiet -q --verbose -v --color --progress --list --generate --from --context-window --counter --counter-cmd --overhead-tokens --truncate-args --base-url --api-key-env --request-json --prompt-file --trim-tokens --cache --timeout --retries --rate --summary-role --summary-prefix --ledger --accept --help -h --version -V" ;;
     esac
     # Without words, readline completes the name of a file.
     [[ -n $words ]] || return

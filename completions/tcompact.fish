@@ -1,9 +1,9 @@
 function __tcompact_models
     tcompact --list models 2>/dev/null | awk 'NR > 1 { print $1; if ($1 !~ /^(groq|openrouter|together):|^google:claude/) { sub(/^[^:]*:/, "", $1); print $1 } }'
 end
-complete -c tcompact -l trigger -d 'When to compact: only a conversation that has reached every SIZE. Repeat it for "or". Without it: always' -r -f -a "messages: tokens: fraction: turns:"
-complete -c tcompact -l keep -d 'How much stays unchanged: the end, up to SIZE. The messages before it become one summary' -r -f -a "none messages: tokens: fraction: turns:"
-complete -c tcompact -l fit -d 'How large the result may be: tokens:N or fraction:F. tcompact prunes first, and summarizes only if it must' -r -f -a "tokens: fraction:"
+complete -c tcompact -l trigger -d 'When to compact: only a conversation that has reached every SIZE. Repeat it for "or". Without it: always' -r -f -a "messages: tokens: fraction: steps: turns: bytes:"
+complete -c tcompact -l keep -d 'How much stays unchanged: the end, up to SIZE. The messages before it become one summary' -r -f -a "none messages: tokens: fraction: steps: turns: bytes:"
+complete -c tcompact -l fit -d 'How large the result may be: tokens:N (or N), fraction:F or bytes:N. tcompact prunes first, and summarizes only if it must' -r -f -a "tokens: fraction: bytes:"
 complete -c tcompact -l pin -d 'Messages before the cut that stay too: `system`, `user[:SIZE]` (the newest of the user\'s), `first:N`, `match:REGEX`. Repeatable: rules add to `system`, and `none` clears those before it' -r -f -a "system none first: match:"
 complete -c tcompact -l pairs -d 'How to move a cut that would part a tool call from its result: `strict` parts none, `langchain` does as LangChain does, `window:N` looks only at N messages before it' -r -f -a "strict langchain window:"
 complete -c tcompact -s m -l model -d 'Writes the summary: PROVIDER:MODEL, the name of a model at its maker, `extractive` (offline) or `none` (prunes only) [default: extractive]' -r -f -a "extractive none (__tcompact_models)"
@@ -68,8 +68,9 @@ elvish\t'For elvish'
 man\t'The manual page'"
 complete -c tcompact -l from -d 'The format of the transcript, one of `--list formats`; `auto` looks at all messages' -r -f -a "auto openai-chat openai-responses anthropic bedrock gemini langchain claude-code codex gemini-cli pi openhands sharegpt ai-sdk pydantic-ai ollama inspect tau-bench"
 complete -c tcompact -l context-window -d 'The context window in tokens, in place of the one of --for' -r -f
-complete -c tcompact -l counter -d 'How to count tokens: `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base` or `bytes:N` [default: the tokenizer of --for, else approx]' -r -f -a "approx o200k_base cl100k_base bytes:"
-complete -c tcompact -l overhead-tokens -d 'Tokens of every request that are not in the transcript (tools, system prompt)' -r -f
+complete -c tcompact -l counter -d 'How to count tokens: `estimate`, `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base`, `bytes:N` or `recorded` [default: the tokenizer of --for, else estimate]' -r -f -a "approx o200k_base cl100k_base bytes:"
+complete -c tcompact -l counter-cmd -d 'Run CMD with `sh -c` (on Windows `cmd /C`) to count: it starts once, reads each text as a JSON string on a line, and writes the number on a line' -r -f -a "(__fish_complete_command)"
+complete -c tcompact -l overhead-tokens -d 'Tokens of every request beside its messages, such as tools and the system prompt [default: those of the transcript]' -r -f
 complete -c tcompact -l truncate-args -d 'With --preset deepagents: cut arguments of tools longer than N characters' -r -f
 complete -c tcompact -l clear-tool-results -d 'Replaced by --prune results:SIZE' -r
 complete -c tcompact -l base-url -d 'The address of the provider\'s API, including its version [default: the provider\'s own]' -r -f

@@ -39,7 +39,7 @@ pub(crate) use help::{asks_briefly, with_introductions};
 pub(crate) use retry::{Typed, value_at};
 pub(crate) use values::is_variable_name;
 pub(crate) use values::{Clause, Facts, Generated, RequestJson, Sort, Table, TrimTokens, When};
-use values::{archive_note, number, seconds, shell_command, size_in_tokens, summary_size, tool_name, whole_or_none};
+use values::{archive_note, number, seconds, shell_command, summary_size, tool_name, whole_or_none};
 
 /// The value of `--in-place` without a SUFFIX. No word can hold it, so an empty SUFFIX is not taken for a missing one.
 pub(crate) const NO_SUFFIX: &str = "\0";
@@ -94,8 +94,8 @@ pub(crate) struct CliArguments {
     )]
     pub(crate) keep: Size,
 
-    /// How large the result may be: tokens:N or fraction:F. tcompact prunes first, and summarizes only if it must.
-    #[arg(long, value_name = "SIZE", value_parser = size_in_tokens, allow_negative_numbers = true, help_heading = CUT)]
+    /// How large the result may be: tokens:N (or N), fraction:F or bytes:N. tcompact prunes first, and summarizes only if it must.
+    #[arg(long, value_name = "SIZE", value_parser = size::fit, allow_negative_numbers = true, help_heading = CUT)]
     pub(crate) fit: Option<Size>,
 
     /// Messages before the cut that stay too: `system`, `user[:SIZE]` (the newest of the user's),
@@ -321,17 +321,23 @@ pub(crate) struct CliArguments {
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = RARE_COUNTS)]
     pub(crate) context_window: Option<u64>,
 
-    /// How to count tokens: `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base` or `bytes:N` [default: the
-    /// tokenizer of --for, else approx].
+    /// How to count tokens: `estimate`, `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base`, `bytes:N`
+    /// or `recorded` [default: the tokenizer of --for, else estimate].
     #[arg(long, value_name = "COUNTER", help_heading = RARE_COUNTS)]
     pub(crate) counter: Option<Counter>,
 
-    /// Tokens of every request that are not in the transcript (tools, system prompt).
+    /// Run CMD with `sh -c` (on Windows `cmd /C`) to count: it starts once, reads each text as a JSON string on a line,
+    /// and writes the number on a line.
     #[arg(
-        long, value_name = "N", default_value = "0", value_parser = whole_or_none, allow_negative_numbers = true,
-        help_heading = RARE_COUNTS
+        long, value_name = "CMD", value_parser = shell_command, conflicts_with = "counter",
+        value_hint = ValueHint::CommandString, help_heading = RARE_COUNTS
     )]
-    pub(crate) overhead_tokens: u64,
+    pub(crate) counter_cmd: Option<String>,
+
+    /// Tokens of every request beside its messages, such as tools and the system prompt [default: those of the
+    /// transcript].
+    #[arg(long, value_name = "N", value_parser = whole_or_none, allow_negative_numbers = true, help_heading = RARE_COUNTS)]
+    pub(crate) overhead_tokens: Option<u64>,
 
     /// With --preset deepagents: cut arguments of tools longer than N characters.
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = RARE_COUNTS)]

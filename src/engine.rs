@@ -36,8 +36,6 @@ mod tests;
 mod updates;
 mod workers;
 
-use std::io::{self, IsTerminal};
-
 use anyhow::Result;
 
 use crate::events::{Counted, Event, Totals};
@@ -47,6 +45,7 @@ use crate::interrupt;
 use crate::report::reporter::{self, Reporter};
 use crate::report::tables;
 use crate::settings::{Action, Destination, Mode, Settings, Volume};
+use crate::tokens::Counter;
 
 pub(crate) use restore::restore;
 #[cfg(any(test, feature = "laws"))]
@@ -98,7 +97,7 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
     let output = &settings.output;
     let writes_files =
         output.destination != Destination::Stdout || output.html.is_some() || settings.policy.archive.is_some();
-    if !settings.is_embedded() || writes_files {
+    if !settings.is_embedded() || writes_files || matches!(settings.policy.counter, Counter::Own(_)) {
         interrupt::exit_on_signals();
     }
     let done = work(settings, &inputs, journal, cache);
@@ -185,7 +184,7 @@ fn report_counted(settings: &Settings, counted: &Counted, reporter: &Reporter) -
         let context_window = settings.policy.cut.context_window.filter(|_| counted.conversations == 1);
         notify(reporter, Event::Categories { counted, context_window });
     }
-    if counted.conversations > 1 && io::stderr().is_terminal() {
+    if counted.conversations > 1 || counted.overhead > 0 || counted.recorded.is_some() {
         notify(reporter, Event::Counted(counted));
     }
     Ok(())

@@ -17,7 +17,7 @@ pub enum Exit {
     Usage = 2,
     /// With `--exit-status`: nothing was compacted. With `--search`: nothing was found.
     NothingCompacted = 3,
-    /// The summarizer failed after its retries.
+    /// The summarizer failed after its retries, or the command that counts did.
     SummarizerFailed = 4,
     /// The summary was rejected.
     SummaryRefused = 5,
@@ -35,7 +35,7 @@ pub(crate) const MEANINGS: [(Exit, &str); 9] = [
     (Exit::Unreadable, "a file could not be read or written, or is not a transcript"),
     (Exit::Usage, "wrong usage or configuration"),
     (Exit::NothingCompacted, "with --exit-status: nothing was compacted; with --search: nothing was found"),
-    (Exit::SummarizerFailed, "the summarizer failed after its retries"),
+    (Exit::SummarizerFailed, "the summarizer failed after its retries, or the counter's command did"),
     (Exit::SummaryRefused, "the summary was refused: empty, cut off, or not smaller"),
     (Exit::Breaches, "--check found violations"),
     (Exit::SomeFailed, "a batch ended and some of its inputs failed, or a stream broke off; --report has each"),

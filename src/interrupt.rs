@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
 
 use crate::exit::Exit;
+use crate::standard_streams::complain;
 use crate::sync::lock;
 
 /// The process groups of the running commands.
@@ -86,6 +87,19 @@ fn child_ignores_hangup() -> bool {
 pub(crate) fn uninterrupted<T>(work: impl FnOnce() -> T) -> T {
     let _held = lock(&GROWING);
     work()
+}
+
+/// Kills the commands that still run at the end of the program.
+pub(crate) fn end_commands() {
+    lock(&RUNNING).iter().copied().for_each(kill_group);
+}
+
+/// Ends the program at once with an error, whatever its threads do. Of several that fail, the first is reported.
+pub(crate) fn fail_now(exit: Exit, message: &str) -> ! {
+    static FAILING: Mutex<()> = Mutex::new(());
+    let _held = lock(&FAILING);
+    complain(message);
+    exit_now(exit)
 }
 
 /// Ends the program at once, whatever its threads do. Removes unfinished files and kills commands.

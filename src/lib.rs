@@ -121,7 +121,6 @@ mod settings;
 #[cfg(feature = "cli")]
 mod standard_streams;
 mod summary;
-#[cfg(feature = "cli")]
 mod sync;
 mod tokens;
 mod transcript;
@@ -141,6 +140,6 @@ pub use plan::{CutPolicy, Parted, Plan};
 pub use program::run_program;
 pub use rewrite::thinking::Thinking;
 pub use summary::exchange::{Bill, FailureKind, NoAnswer, Remembered, Reply, Request, Stop, SummaryBackend, Usage};
-pub use tokens::Counter;
 pub use tokens::bpe::Encoding;
+pub use tokens::{Counter, ModelFamily, OwnCounter};
 pub use transcript::format::SummaryRole;

@@ -11,10 +11,10 @@ use crate::engine;
 use crate::exit::{Exit, Failure};
 use crate::fault;
 use crate::interrupt;
-use crate::sanitize::{sanitize, sanitize_line};
+use crate::sanitize::sanitize_line;
 use crate::settings::Mode;
 use crate::settings::layers::CommandLine;
-use crate::standard_streams::check_stdout;
+use crate::standard_streams::{check_stdout, complain};
 use crate::wording;
 
 /// Runs the program: parses the arguments, runs the mode, and turns an error into a message and an exit code.
@@ -22,6 +22,7 @@ pub fn run_program() -> ExitCode {
     fault::install_hook();
     interrupt::survive_file_size_limit();
     let done = fault::caught(fault::ProgramPart::Program, run).unwrap_or_else(|fault| Err(anyhow::anyhow!("{fault}")));
+    interrupt::end_commands();
     match done {
         Ok(exit) => exit.into(),
         Err(error) => match error.downcast::<clap::Error>() {
@@ -76,12 +77,6 @@ fn typed() -> Typed {
 /// Returns the words of the command line.
 fn words() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
-}
-
-fn complain(message: &str) {
-    let red = clap::builder::styling::AnsiColor::Red.on_default().bold();
-    // If standard error is closed, the exit code still reports the error.
-    let _ = writeln!(anstream::stderr(), "{red}tcompact{red:#}: {}", sanitize(message));
 }
 
 fn run() -> anyhow::Result<Exit> {

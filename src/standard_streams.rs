@@ -8,10 +8,12 @@
 #[cfg(unix)]
 use std::fs::File;
 use std::fs::Metadata;
-use std::io;
+use std::io::{self, Write};
 #[cfg(unix)]
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::sanitize::sanitize;
 
 static STDIN_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 static STDOUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
@@ -65,4 +67,11 @@ fn metadata_of(stream: impl AsFd) -> Option<Metadata> {
 #[cfg(not(unix))]
 fn metadata_of<T>(_stream: T) -> Option<Metadata> {
     None
+}
+
+/// Prints an error to standard error.
+pub(crate) fn complain(message: &str) {
+    let red = clap::builder::styling::AnsiColor::Red.on_default().bold();
+    // If standard error is closed, the exit code still reports the error.
+    let _ = writeln!(anstream::stderr(), "{red}tcompact{red:#}: {}", sanitize(message));
 }

@@ -44,6 +44,15 @@ pub(crate) fn grouped(number: u64) -> String {
     grouped
 }
 
+/// Says what a session recorded of its own size, and how much of that is in no message.
+#[cfg(feature = "cli")]
+pub(crate) fn self_recorded(tokens: u64, beside: u64) -> String {
+    let hundreds = (beside + 50) / 100 * 100;
+    let beside =
+        if hundreds > 0 { format!(", of which some {} are not messages", grouped(hundreds)) } else { String::new() };
+    format!("the session itself recorded {}{beside}", grouped(tokens))
+}
+
 /// Returns the name of a source for a sentence, with its line if it has one.
 pub(crate) fn readable_source(name: &str) -> Cow<'_, str> {
     match name.strip_prefix('-') {

@@ -1,4 +1,4 @@
-/** A size: `messages:20`, `tokens:8k`, `fraction:0.5` or `turns:3`. */
+/** A size: `messages:20`, `tokens:8k`, `fraction:0.5`, `steps:20`, `turns:3` or `bytes:1m`. */
 export type Size = string;
 
 /**
@@ -12,6 +12,8 @@ export interface Flags {
   for?: string;
   contextWindow?: number;
   counter?: string;
+  /** A command that counts: each text as a JSON string on a line of its input, the number on a line of its output. */
+  counterCmd?: string;
   [flag: string]: unknown;
 }
 

@@ -47,6 +47,7 @@ __all__ = [
 # The exit codes of `--search` and `--check` that are not an error here.
 _NOTHING_FOUND, _VIOLATIONS = 3, 6
 Summarizer = Callable[[str], str]
+TokenCounter = Callable[[str], int]
 
 
 @dataclass(frozen=True)
@@ -105,29 +106,33 @@ def compact(
     prune: str | Sequence[str] | None = None,
     model: str | None = None,
     summarizer: Summarizer | None = None,
+    token_counter: TokenCounter | None = None,
     preset: str | None = None,
     **flags: Any,
 ) -> Compaction:
     """Compacts messages. By default, the last 20 stay and the embedded summarizer writes the summary.
 
-    `keep`, `trigger` and `fit` are sizes: `"messages:20"`, `"tokens:8k"`, `"fraction:0.5"`, `"turns:3"`, also as
-    `("tokens", 8000)`. A number alone is messages for `keep`, and tokens for `trigger` and `fit`. `model` is
-    `PROVIDER:MODEL`. `summarizer` is a function that gets the prompt and returns the summary, in this thread. Among the
-    other flags, `focus` says what the next work is about, and `archive` keeps what is cut, for `search` and `show`.
+    `keep`, `trigger` and `fit` are sizes: `"messages:20"`, `"tokens:8k"`, `"fraction:0.5"`, `"steps:20"`, `"turns:3"`,
+    `"bytes:1m"`, also as `("tokens", 8000)`. A number alone is messages for `keep`, and tokens for `trigger` and `fit`.
+    `model` is `PROVIDER:MODEL`. `summarizer` is a function that gets the prompt and returns the summary,
+    `token_counter` one that gets a text and returns its tokens, both in this thread. Among the other flags, `focus`
+    says what the next work is about, and `archive` keeps what is cut, for `search` and `show`.
 
     Raises TcompactError: InputError, UsageError, SummarizerError or RefusedError. `on_error` says what else happens if
     the summarizer fails.
     """
     rules = {"keep": keep, "trigger": trigger, "fit": fit, "prune": prune, "model": model, "preset": preset}
-    return run_compaction(Messages(messages), rules | flags, summarizer)
+    return run_compaction(Messages(messages), rules | flags, summarizer, token_counter)
 
 
-def plan(messages: Any, *, summarizer: Summarizer | None = None, **flags: Any) -> Plan:
+def plan(
+    messages: Any, *, summarizer: Summarizer | None = None, token_counter: TokenCounter | None = None, **flags: Any
+) -> Plan:
     """Returns what `compact` would do with the same arguments. Asks no model and writes nothing.
 
     Raises InputError or UsageError.
     """
-    return run_plan(Messages(messages), flags, summarizer)
+    return run_plan(Messages(messages), flags, summarizer, token_counter)
 
 
 def check(messages: Any, **flags: Any) -> list[Violation]:
@@ -184,16 +189,26 @@ def show(file: str | PathLike[str], indices: int | str | Sequence[int | str], **
     return messages
 
 
-def run_plan(given: Messages, rules: dict[str, Any], summarizer: Summarizer | None, call: str = "plan") -> Plan:
+def run_plan(
+    given: Messages,
+    rules: dict[str, Any],
+    summarizer: Summarizer | None,
+    counter: TokenCounter | None = None,
+    call: str = "plan",
+) -> Plan:
     """Returns what a compaction by rules would do, for the function `call`."""
     own = ["--quiet", "--dry-run", "--json", *_own(given, rules)]
     # With a cache, a dry run would ask the model.
-    _, out, _ = _program.run(call, own, _program.options(rules | {"cache": None}), given.text, summarizer)
+    _, out, _ = _program.run(call, own, _program.options(rules | {"cache": None}), given.text, summarizer, counter)
     return Plan(**_row(out))
 
 
 def run_compaction(
-    given: Messages, rules: dict[str, Any], summarizer: Summarizer | None, call: str = "compact"
+    given: Messages,
+    rules: dict[str, Any],
+    summarizer: Summarizer | None,
+    counter: TokenCounter | None = None,
+    call: str = "compact",
 ) -> Compaction:
     """Compacts messages by rules, for the function `call`. The text of the summary is for `compact` alone."""
     with_summary = call == "compact"
@@ -215,7 +230,7 @@ def run_compaction(
             own.append(f"--cache={Path(folder, 'summaries')}")
             is_cached = True
         path = Path(folder, "report.jsonl")
-        _, out, _ = _program.run(call, [*own, f"--report={path}"], options, given.text, asked)
+        _, out, _ = _program.run(call, [*own, f"--report={path}"], options, given.text, asked, counter)
         report, written = _row(path.read_text("utf-8")), json.loads(out)
         is_compacted = report["status"] == "compacted"
         summary = None
@@ -224,7 +239,7 @@ def run_compaction(
             # Another run asks nobody again, but would write an archive again.
             is_free = bool(asked or is_cached or not report["requests"]) and not rules.get("archive")
             if not is_fenced and is_free:
-                summary = _summary(given, own, options, report, asked) or summary
+                summary = _summary(given, own, options, report, asked, counter) or summary
     return Compaction(
         messages=given.restored(written),
         summary=summary,
@@ -237,7 +252,12 @@ def run_compaction(
 
 
 def _summary(
-    given: Messages, own: list[str], options: list[str], report: dict[str, Any], asked: Summarizer | None
+    given: Messages,
+    own: list[str],
+    options: list[str],
+    report: dict[str, Any],
+    asked: Summarizer | None,
+    counter: TokenCounter | None,
 ) -> str | None:
     """Returns the text of a summary that stands between no marks, by a second run that asks nobody again."""
     if report["error"] and report["provider"] != "extractive":
@@ -249,7 +269,7 @@ def _summary(
         dropped += ["--model=", "--summarizer-cmd=", "--base-url=", "--api-key-env=", "--request-json="]
         own = [*own, "--model=extractive"]
     options = [one for one in options if not one.startswith(tuple(dropped))]
-    _, out, _ = _program.run("compact", ["--emit=summary", "--json", *own], options, given.text, asked)
+    _, out, _ = _program.run("compact", ["--emit=summary", "--json", *own], options, given.text, asked, counter)
     emitted = json.loads(out)
     return emitted and str(emitted["text"])
 

@@ -1,14 +1,16 @@
-"""Lets the program call a Python function for a summary.
+"""Lets the program call a Python function for a summary, and another one for the tokens of each text.
 
-The program runs this file as its `--summarizer-cmd`. It passes the prompt on to the process that started the program,
-through a socket in a folder of this user (on Windows, one of this machine), and prints the answer. Both sides prove
-that they know a random key, so that nobody else is answered. Whoever connects and does not prove it soon is dropped.
+The program runs this file as its `--summarizer-cmd` and its `--counter-cmd`. It passes the prompt or the texts on to
+the process that started the program, through a socket in a folder of this user (on Windows, one of this machine), and
+prints the answers. Both sides prove that they know a random key, so that nobody else is answered. Whoever connects and
+does not prove it soon is dropped.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hmac
+import json
 import os
 import queue
 import re
@@ -27,7 +29,10 @@ from pathlib import Path
 from types import TracebackType
 
 _ADDRESS, _KEY, _COMMAND = "PYTHON_SUMMARIZER_ADDRESS", "PYTHON_SUMMARIZER_KEY", "PYTHON_SUMMARIZER"
-_SUMMARY, _FAILURE = b"+", b"-"
+_COUNT_COMMAND, _COUNT = "PYTHON_COUNTER", "--count"
+# What is asked: a summary, or the tokens of a text. How it is answered.
+_PROMPT, _TEXT = b"p", b"t"
+_ANSWER, _FAILURE = b"+", b"-"
 _IS_WINDOWS = os.name == "nt"
 # Not what a later change of the working directory makes of it.
 _THIS_FILE = str(Path(__file__).resolve())
@@ -125,21 +130,23 @@ class _Listener:
 
 
 class Server:
-    """Answers the prompts of one run of the program with `summarizer`, in the thread that runs it."""
+    """Answers the prompts and texts of one run of the program with functions, in the thread that runs it."""
 
-    def __init__(self, summarizer: Callable[[str], str]) -> None:
-        self._summarizer = summarizer
+    def __init__(self, summarizer: Callable[[str], str] | None, counter: Callable[[str], int] | None = None) -> None:
+        self._summarizer, self._counter = summarizer, counter
         self._key = secrets.token_bytes(32)
-        self._asked: queue.SimpleQueue[tuple[_Peer, str] | None] = queue.SimpleQueue()
+        self._asked: queue.SimpleQueue[tuple[_Peer, bytes] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._strangers: list[_Peer] = []
         self._is_closing = False
         self._listener = _Listener()
         self.error: Exception | None = None
         """What `summarizer` raised last."""
-        name = re.sub(r"[^\w.:/-]", "", getattr(summarizer, "__qualname__", type(summarizer).__qualname__))
+        self.counter_error: Exception | None = None
+        """What `counter` raised."""
         # Summaries in `cache` are found by the command, and so by the name of the function.
-        self.command = f"%{_COMMAND}% {name}" if _IS_WINDOWS else f'eval "${_COMMAND}" {name}'
+        asked = (("summarizer-cmd", _COMMAND, summarizer), ("counter-cmd", _COUNT_COMMAND, counter))
+        self.flags = [f"--{flag}={_command(variable, one)}" for flag, variable, one in asked if one is not None]
 
     def __enter__(self) -> Server:
         self._accepting = threading.Thread(target=self._accept, daemon=True)
@@ -161,7 +168,9 @@ class Server:
         """Runs the program, and returns its exit code, standard output and standard error."""
         known = {_ADDRESS: self._listener.address, _KEY: self._key.hex()}
         words = [sys.executable, "-I", "-S", _THIS_FILE]
-        known[_COMMAND] = subprocess.list2cmdline(words) if _IS_WINDOWS else shlex.join(["exec", *words])
+        for variable, more in (_COMMAND, []), (_COUNT_COMMAND, [_COUNT]):
+            run = [*words, *more]
+            known[variable] = subprocess.list2cmdline(run) if _IS_WINDOWS else shlex.join(["exec", *run])
         pipe = subprocess.PIPE
         process = subprocess.Popen(
             command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment | known, creationflags=flags
@@ -219,7 +228,13 @@ class Server:
             peer.check(b"client", nonce)
             self._forget(peer)
             peer.wait(_LATER)
-            self._asked.put((peer, peer.receive_sized().decode("utf-8")))
+            asked = peer.receive_sized()
+            # Of texts there are many, with any time between two of them.
+            while asked[:1] == _TEXT:
+                peer.wait(None)
+                self._asked.put((peer, asked))
+                asked = peer.receive_sized()
+            self._asked.put((peer, asked))
         except Exception:
             # One that lacks the key, says something else or nothing, or went away is not answered.
             self._forget(peer)
@@ -229,20 +244,43 @@ class Server:
         with self._lock, contextlib.suppress(ValueError):
             self._strangers.remove(peer)
 
-    def _answer(self, peer: _Peer, prompt: str) -> None:
-        with peer.connection:
-            try:
-                summary = self._summarizer(prompt)
-                if not isinstance(summary, str):
-                    raise TypeError(f"the summarizer must return a str, and returned {type(summary).__name__}")
-                answer = _SUMMARY + summary.encode("utf-8")
-            except Exception as error:
+    def _answer(self, peer: _Peer, asked: bytes) -> None:
+        kind, text = asked[:1], asked[1:].decode("utf-8", "replace")
+        try:
+            answer = _ANSWER + (self._count(text) if kind == _TEXT else self._summary(text)).encode("utf-8")
+        except Exception as error:
+            if kind == _TEXT:
+                self.counter_error = error
+            else:
                 self.error = error
-                answer = _FAILURE + f"{type(error).__name__}: {error}".encode("utf-8", "replace")
-            # The program may wait no longer.
-            with contextlib.suppress(OSError):
+            answer = _FAILURE + f"{type(error).__name__}: {error}".encode("utf-8", "replace")
+        # The program may wait no longer.
+        with contextlib.suppress(OSError):
+            if kind == _TEXT:
+                peer.send_sized(answer)
+                return
+            with peer.connection:
                 peer.wait(_LATER)
                 peer.send_sized(answer)
+
+    def _summary(self, prompt: str) -> str:
+        summary = self._summarizer and self._summarizer(prompt)
+        if not isinstance(summary, str):
+            raise TypeError(f"the summarizer must return a str, and returned {type(summary).__name__}")
+        return summary
+
+    def _count(self, text: str) -> str:
+        tokens = self._counter and self._counter(text)
+        if not isinstance(tokens, int) or isinstance(tokens, bool):
+            raise TypeError(f"token_counter must return an int, and returned {type(tokens).__name__}")
+        if tokens < 0:
+            raise ValueError(f"token_counter must return 0 or more, and returned {tokens}")
+        return str(tokens)
+
+
+def _command(variable: str, function: Callable[[str], object]) -> str:
+    name = re.sub(r"[^\w.:/-]", "", getattr(function, "__qualname__", type(function).__qualname__))
+    return f"%{variable}% {name}" if _IS_WINDOWS else f'eval "${variable}" {name}'
 
 
 def _drop(peer: _Peer) -> None:
@@ -276,14 +314,25 @@ def _main() -> int:
         peer.send(nonce)
         peer.check(b"server", nonce)
         peer.prove(b"client", peer.receive(_NONCE))
-        peer.wait(_LATER)
-        peer.send_sized(sys.stdin.buffer.read())
         # The program ends this when its `--timeout` is over.
         peer.wait(None)
-        answer = peer.receive_sized()
-    is_summary = answer[:1] == _SUMMARY
-    (sys.stdout if is_summary else sys.stderr).buffer.write(answer[1:])
-    return 0 if is_summary else 1
+        if _COUNT in sys.argv[1:2]:
+            for line in sys.stdin.buffer:
+                if not _answered(peer, _TEXT + json.loads(line).encode("utf-8", "surrogatepass"), b"\n"):
+                    return 1
+            return 0
+        return 0 if _answered(peer, _PROMPT + sys.stdin.buffer.read(), b"") else 1
+
+
+def _answered(peer: _Peer, asked: bytes, end: bytes) -> bool:
+    """Asks, and prints the answer, or why there is none."""
+    peer.send_sized(asked)
+    answer = peer.receive_sized()
+    is_answer = answer[:1] == _ANSWER
+    out = (sys.stdout if is_answer else sys.stderr).buffer
+    out.write(answer[1:] + end)
+    out.flush()
+    return is_answer
 
 
 if __name__ == "__main__":

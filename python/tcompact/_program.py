@@ -134,28 +134,31 @@ def run(
     given: list[str],
     text: bytes,
     summarizer: Callable[[str], str] | None = None,
+    counter: Callable[[str], int] | None = None,
     passes: frozenset[int] = frozenset(),
     logs: bool = True,
 ) -> tuple[int, str, str]:
     """Runs the program on `text`, and returns its exit code, its standard output and its standard error.
 
     The arguments are `own` of this module, which no error names, and those that the caller of the function `call` gave.
-    `summarizer` is called in this thread, with each prompt. `passes` are exit codes beside 0 that are not an error.
-    With `logs`, the logger gets what is printed beside a result.
+    `summarizer` is called in this thread with each prompt, and `counter` with each text. `passes` are exit codes beside
+    0 that are not an error. With `logs`, the logger gets what is printed beside a result.
 
-    Raises TcompactError for other exit codes, and whatever `summarizer` raises that is not an Exception.
+    Raises TcompactError for other exit codes, and whatever `counter` raises, or `summarizer` that is not an Exception.
     """
     program = find()
     cause: Exception | None = None
-    if summarizer is None:
+    if summarizer is None and counter is None:
         done = subprocess.run(
             [program, *own, *given], input=text, capture_output=True, env=environment(), creationflags=NO_WINDOW
         )
         code, out, err = done.returncode, done.stdout, done.stderr
     else:
-        with _callback.Server(summarizer) as server:
-            own = [*own, f"--summarizer-cmd={server.command}"]
+        with _callback.Server(summarizer, counter) as server:
+            own = [*own, *server.flags]
             code, out, err = server.run([program, *own, *given], text, environment(), NO_WINDOW)
+        if server.counter_error is not None:
+            raise server.counter_error
         cause = server.error
     printed = err.decode("utf-8", "replace").strip()
     if code and code not in passes:

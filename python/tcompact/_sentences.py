@@ -30,6 +30,7 @@ _FLAG_ABOVE_CARETS = re.compile(r"^  --([a-z-]+)\n  \^\^", re.MULTILINE)
 _QUOTED = re.compile(r'(`[^`\n]*`|"[^"\n]*"| (?:answered \d|ended with |failed: ).*)', re.DOTALL)
 # The command that `_callback` makes of a function.
 _SUMMARIZER = re.compile(r"`(?:eval \"\$|%)PYTHON_SUMMARIZER[\"%] ?([^`\n]*)`( ended with exit \w+: 1:)?")
+_COUNTER = re.compile(r"--counter-cmd: `(?:eval \"\$|%)PYTHON_COUNTER[\"%] ?([^`\n]*)`")
 # How the program quotes a word with control characters. It quotes others as `shlex` reads them.
 _ESCAPED = re.compile(r"'[^']*'|\\.|\$'((?:[^'\\]|\\.)*)'")
 _EXPORT = re.compile(r"export (\w+)=…")
@@ -40,6 +41,7 @@ def sentence(text: str) -> str:
     text = re.sub(r"^standard input\b", "messages", text).replace("there is no flag", "there is no option")
     text = _FLAG_ABOVE_CARETS.sub(lambda found: f"  {found[1].replace('-', '_')}\n  ", text)
     text = _SUMMARIZER.sub(lambda found: f"the summarizer {found[1]}{' failed:' if found[2] else ''}", text)
+    text = _COUNTER.sub(r"token_counter \1", text)
     parts = _QUOTED.split(text)
     parts[::2] = [_FLAG.sub(_parameter, part) for part in parts[::2]]
     return "".join(parts)
@@ -57,7 +59,11 @@ def hint(text: str, call: str, own: Sequence[str] = (), given: Sequence[str] = (
         left_out = {*own, *(given if call == MIDDLEWARE else ())}
         words = [word for word in split(command)[1:] if word not in left_out or word.startswith("--repair=")]
         has_summarizer = call != MIDDLEWARE and any(word.startswith("--summarizer-cmd=") for word in own)
-        command = _call(words, call, has_summarizer) or f"{command}, in a shell"
+        has_counter = call != MIDDLEWARE and any(word.startswith("--counter-cmd=") for word in own)
+        functions = [
+            name for name, is_given in (("summarizer", has_summarizer), ("token_counter", has_counter)) if is_given
+        ]
+        command = _call(words, call, functions) or f"{command}, in a shell"
     else:
         command = _FLAG.sub(_parameter, command)
     return "\n".join(filter(None, [command, _FLAG.sub(_parameter, note)]))
@@ -83,7 +89,7 @@ def _parameter(found: re.Match[str]) -> str:
     return f"{_name(flag)}={_shown(_value(value.strip(chr(39))))}" if value else _name(flag)
 
 
-def _call(words: list[str], call: str, has_summarizer: bool) -> str | None:
+def _call(words: list[str], call: str, functions: list[str]) -> str | None:
     """Returns the words of a command as a call; None where only the command line can do it."""
     flags: dict[str, list[Any]] = {}
     files: list[str] = []
@@ -101,8 +107,7 @@ def _call(words: list[str], call: str, has_summarizer: bool) -> str | None:
     known = {"search": [*places, *files], "show": [*files, *places], MIDDLEWARE: [...]}
     first = ["messages", *map(_shown, places)] if call not in known else [_shown(one) for one in known[call]]
     given = [f"{_name(name)}={_shown(values if len(values) > 1 else values[0])}" for name, values in flags.items()]
-    if has_summarizer:
-        given.append("summarizer=summarizer")
+    given.extend(f"{name}={name}" for name in functions)
     return f"{call}({', '.join([*first, *given])})"
 
 

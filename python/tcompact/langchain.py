@@ -16,7 +16,7 @@ from langchain.agents.middleware.types import ModelRequest
 from langchain.chat_models import init_chat_model
 from langchain.tools import ToolRuntime
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool
@@ -55,9 +55,9 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
 
     `model` writes the summaries: a chat model, the name of one, or None for the embedded summarizer, which needs no
     model. `trigger` and `keep` are sizes as `SummarizationMiddleware` takes them (`("tokens", 4000)`,
-    `{"tokens": 4000, "messages": 10}` for "and", a list for "or"), or as the program does (`"turns:3"`). A number alone
-    is tokens for `trigger`, and messages for `keep`. Other options are flags of the program. With `preset="langchain"`,
-    the state is the same as with `SummarizationMiddleware`.
+    `{"tokens": 4000, "messages": 10}` for "and", a list for "or"), or as the program does (`"steps:20"`). A number
+    alone is tokens for `trigger`, and messages for `keep`. Other options are flags of the program. With
+    `preset="langchain"`, the state is the same as with `SummarizationMiddleware`.
 
     A fraction is of the window of `model`, or of `context_window` or `for_` where these are given. If such a window is
     known, the default `trigger` is `("fraction", 0.85)`, and the default of `keep` makes the result half a window.
@@ -124,6 +124,9 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
             flags = _of_model(manager) | flags
         is_keep_open = keep == _KEEP and (preset is not None or trigger is None or "fit" in flags)
         sizes = {"trigger": trigger, "keep": None if is_keep_open else keep}
+        self._counter = _of_texts(token_counter)
+        if self._counter is not None:
+            flags.pop("counter", None)
         self._flags = flags | _counter(token_counter) | {"preset": preset} | sizes
         self._look_at_flags()
         self._texts: dict[str, bytes] = {}
@@ -136,7 +139,7 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
         """Raises UsageError where the program refuses a flag, or where it would never have anything to do."""
         with self._flags_of_a_run("0") as flags:
             nothing = Messages([])
-            window = tcompact.run_plan(nothing, flags | {"from": "langchain"}, None, MIDDLEWARE).context_window
+            window = tcompact.run_plan(nothing, flags | {"from": "langchain"}, None, call=MIDDLEWARE).context_window
         if any(self._flags.get(rule) for rule in ("trigger", "preset", "fit", "config")):
             return
         if window is None:
@@ -219,10 +222,11 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
             if self._manager is not None and _is_of_another(state["messages"], self._manager) and "for_" not in flags:
                 # The presets do not trigger by tokens that another provider reported than that of the model.
                 flags = {"for": _ANOTHER} | flags
-            elif given.is_langchain and surely_unchanged(self._planning, given.text):
+            # A program that stays cannot call a function.
+            elif self._counter is None and given.is_langchain and surely_unchanged(self._planning, given.text):
                 return None
             try:
-                compaction = tcompact.run_compaction(given, flags, ask, MIDDLEWARE)
+                compaction = tcompact.run_compaction(given, flags, ask, self._counter, MIDDLEWARE)
             except RefusedError as error:
                 # No cut makes them fit.
                 if not self._goes_on:
@@ -295,10 +299,21 @@ def _is_of_another(messages: Sequence[BaseMessage], model: BaseChatModel) -> boo
 
 
 def _counter(counter: str | Callable[..., int] | None) -> dict[str, Any]:
-    if counter is None or counter is count_tokens_approximately:
-        return {}
-    if not isinstance(counter, str):
+    if not (counter is None or isinstance(counter, str) or callable(counter)):
         raise UsageError(
-            "token_counter: the program counts, and cannot call a function", 2, 'token_counter="o200k_base" or "approx"'
+            f"token_counter: it is a function or a name, not {type(counter).__name__}", 2, "token_counter=len"
         )
-    return {"counter": counter}
+    return {"counter": counter} if isinstance(counter, str) else {}
+
+
+def _of_texts(counter: str | Callable[..., int] | None) -> Callable[[str], int] | None:
+    """Returns what counts a text, for a function that counts messages: a message with it, less one without."""
+    if counter is None or counter is count_tokens_approximately or isinstance(counter, str):
+        return None
+    of_messages = counter
+
+    def of_text(text: str) -> int:
+        tokens, empty = (of_messages([HumanMessage(content)]) for content in (text, ""))
+        return max(tokens - empty, 0)
+
+    return of_text

@@ -166,6 +166,8 @@ class Updates(unittest.TestCase):
             ({"fit": "tokens:600"}, True),
             ({"trigger": ("tokens", 800), "token_counter": "cl100k_base"}, True),
             ({"trigger": ("tokens", 800), "token_counter": count_tokens_approximately}, True),
+            ({"trigger": ("tokens", 800), "token_counter": lambda given: len(str(given[0].content))}, True),
+            ({"trigger": ("tokens", 800), "token_counter": lambda given: 3 * len(given)}, False),
         ]
         for how, is_due in cases:
             with self.subTest(how=how):
@@ -202,7 +204,7 @@ class Updates(unittest.TestCase):
             {"trigger": ("messages", 0)},
             {"trigger": ("words", 5)},
             {"trigger": ("messages", 5), "keep": ("messages", 0)},
-            {"trigger": ("messages", 5), "token_counter": len},
+            {"trigger": ("messages", 5), "token_counter": 5},
             {"trigger": ("messages", 5), "no_such_flag": 1},
             {"trigger": ("messages", 5), "summary_prompt": "no place for the history"},
             {"trigger": ("messages", 5), "summarizer": lambda messages: ""},

@@ -221,6 +221,41 @@ class Summarizing(unittest.TestCase):
         self.assertIn("Question 0", asked[0][0])
         self.assertEqual(done.report["provider"], "command")
 
+    def test_a_function_counts_the_tokens(self) -> None:
+        texts: list[str] = []
+
+        def words(text: str) -> int:
+            texts.append(text)
+            return len(text.split())
+
+        whole = plan(chat(), token_counter=words)
+        self.assertEqual((whole.counter, whole.tokens > 600), ("command", True))
+        self.assertTrue({"Be short.", "Answer 5. 好的 é 🙂"} <= {*texts})
+        done = compact(chat(), fit=500, token_counter=words, summarizer=lambda prompt: NOTES, accept="any")
+        self.assertEqual((done.status, done.tokens_before), ("compacted", whole.tokens))
+        self.assertLessEqual(plan(done.messages, token_counter=words).tokens, 500)
+
+    def test_what_a_counter_raises_is_raised(self) -> None:
+        def fails(text: str) -> int:
+            if "Question 3" in text:
+                raise KeyError("no such word")
+            return 5
+
+        with self.assertRaisesRegex(KeyError, "no such word"):
+            compact(chat(), fit=50, token_counter=fails)
+        for wrong, kind in ((1.5, TypeError), ("5", TypeError), (True, TypeError), (None, TypeError), (-1, ValueError)):
+            answer: Any = wrong
+            with self.subTest(wrong=wrong), self.assertRaises(kind):
+                compact(chat(), fit=50, token_counter=lambda _, answer=answer: answer)  # type: ignore[misc]
+
+        def waits(text: str) -> int:
+            time.sleep(1)
+            return 5
+
+        with self.assertRaises(SummarizerError) as caught:
+            compact(chat(), fit=50, token_counter=waits, timeout=0.2)
+        self.assertRegex(str(caught.exception), "^token_counter .* took longer than timeout=0.2 seconds for a text")
+
     def test_on_error_decides_what_a_failure_does(self) -> None:
         def broken(_: str) -> str:
             raise RuntimeError("no luck")

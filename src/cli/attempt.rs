@@ -10,7 +10,7 @@ use crate::plan::size::whole;
 use crate::tokens::models;
 
 /// Values to try for flags without a default and without listed values.
-pub(super) const EXAMPLES: [(&str, &str); 33] = [
+pub(super) const EXAMPLES: [(&str, &str); 35] = [
     ("--prune", "results:5"),
     ("--prune-except", "Read"),
     ("--fit", "tokens:8k"),
@@ -34,6 +34,8 @@ pub(super) const EXAMPLES: [(&str, &str); 33] = [
     ("--limit-tokens", "6000"),
     ("--trigger", "tokens:8k"),
     ("--counter", "o200k_base"),
+    ("--counter-cmd", "python3 count.py"),
+    ("--overhead-tokens", "20k"),
     ("--context-window", "128k"),
     ("--truncate-args", "2000"),
     ("--jobs", "4"),

@@ -20,7 +20,7 @@ Usage: tcompact [OPTIONS] [PATH]...    (files, directories; none or -: stdin)
       --archive FILE.jsonl    keep what is removed; --search and --show find it
       --check                 only look for calls and results out of order
   -v, -q                      report decisions; report only errors
-SIZE: messages:20, tokens:8k, fraction:0.8 (of the context window), turns:3
+SIZE: messages:20, steps:20, turns:3, tokens:8k, bytes:1m, fraction:0.8
 
   tcompact --keep messages:10 chat.json > short.json
   tcompact -m openai:gpt-4o-mini -O compacted/ logs/

@@ -35,11 +35,12 @@ pub(super) const GROUPS: [Group; 12] = [
     Group {
         heading: CUT,
         about: "\
-SIZE is messages:20, tokens:8k, fraction:0.8 (of the context window), turns:3.
---keep also takes none, from:INDEX (that message and all behind it) and
-since:TIME (RFC 3339, or 1d, 6h, 30m before the last message). If --for gives
-the window, and none of --trigger, --keep and --fit is there, tcompact takes
---trigger fraction:0.85 --fit fraction:0.5.",
+SIZE is messages:20, tokens:8k, fraction:0.8 (of the context window), steps:20
+(answers with their calls), turns:3 or bytes:1m. A number alone is tokens for
+--fit and messages for --keep. --keep also takes none, from:INDEX (that one
+and all behind it) and since:TIME (RFC 3339, or 1d, 6h, 30m before the last
+message). If --for gives the window, and none of --trigger, --keep and --fit
+is there, tcompact takes --trigger fraction:0.85 --fit fraction:0.5.",
         example: "tcompact --trigger tokens:8k --keep messages:10 chat.json > short.json",
     },
     Group {

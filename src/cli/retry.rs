@@ -238,7 +238,8 @@ fn holds_a_secret(words: &[String]) -> bool {
 
 /// Whether words hold a key, or free text that can contain one.
 pub(super) fn may_hold_a_secret(words: &[String]) -> bool {
-    let is_free_text = |at| ["--request-json", "--summarizer-cmd"].iter().find_map(|flag| value_at(words, at, flag));
+    let is_free_text =
+        |at| ["--request-json", "--summarizer-cmd", "--counter-cmd"].iter().find_map(|flag| value_at(words, at, flag));
     holds_a_secret(words)
         || (0..words.len()).filter_map(is_free_text).any(looks_like_a_key)
         || words.iter().any(|word| has_a_known_key(word))

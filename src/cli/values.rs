@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::compact::{Accept, ArchiveNote, Emit, OnError, Redaction};
 use crate::diagnostic::{Diagnostic, nearest, typed_pattern};
-use crate::plan::size::{Size, whole};
+use crate::plan::size::{self, Size, whole};
 use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Thinking;
 use crate::transcript::formats::SummaryRole;
@@ -22,12 +22,12 @@ impl std::str::FromStr for Clause {
 
     fn from_str(text: &str) -> Result<Self, Diagnostic> {
         if !text.contains(',') {
-            return Ok(Clause(vec![text.parse()?]));
+            return Ok(Clause(vec![size::trigger(text)?]));
         }
         let mut start = 0;
         let mut sizes = Vec::new();
         for part in text.split(',') {
-            sizes.push(part.parse().map_err(|diagnostic: Diagnostic| diagnostic.in_part(start, part.len()))?);
+            sizes.push(size::trigger(part).map_err(|diagnostic| diagnostic.in_part(start, part.len()))?);
             start += part.len() + 1;
         }
         Ok(Clause(sizes))
@@ -90,20 +90,6 @@ impl std::str::FromStr for Facts {
             _ => whole_or_none(text).map(Facts::Within).map_err(|_| {
                 Diagnostic::new("expected on, off or a number of tokens").meant(nearest(text, ["on", "off"]))
             }),
-        }
-    }
-}
-
-/// Parses a size in tokens: a number of them, or a fraction of the context window.
-pub(super) fn size_in_tokens(text: &str) -> Result<Size, Diagnostic> {
-    let expected = || Diagnostic::new("expected tokens:N or fraction:F");
-    match text.parse::<Size>() {
-        Ok(size @ (Size::Tokens(_) | Size::Fraction(_))) => Ok(size),
-        Ok(_) => Err(expected().example("tokens:8k")),
-        Err(diagnostic) if text.starts_with("tokens:") || text.starts_with("fraction:") => Err(diagnostic),
-        Err(diagnostic) => {
-            let meant = diagnostic.corrected(text).filter(|meant| size_in_tokens(meant).is_ok());
-            Err(expected().meant(meant).meant_whole("tokens:8k"))
         }
     }
 }

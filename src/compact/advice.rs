@@ -7,6 +7,7 @@ use crate::compact::decide::decide;
 use crate::compact::fit::fit;
 use crate::compact::policy::CompactionPolicy;
 use crate::plan::size::Size;
+use crate::plan::steps::answers;
 use crate::prune::{Choice, chosen};
 use crate::transcript::view::Arena;
 
@@ -33,7 +34,7 @@ fn attempts(planned: &Planned<'_>, policy: &CompactionPolicy) -> Vec<(String, Co
         return attempts;
     }
     if !planned.plan.triggered && !policy.is_by_window {
-        let size = Size::Tokens(rounded(tokens));
+        let size = Size::Tokens(rounded(planned.recorded(policy).unwrap_or(tokens)));
         let mut lower = policy.clone();
         lower.cut.triggers = vec![vec![size]];
         attempts.push((format!("--trigger {}", shown(size)), lower));
@@ -55,10 +56,14 @@ fn attempts(planned: &Planned<'_>, policy: &CompactionPolicy) -> Vec<(String, Co
     let messages = planned.view.messages.len() as u64 / 2;
     let fewer = match policy.cut.keep {
         Size::Tokens(_) | Size::Fraction(_) => Size::Tokens(half),
+        // An agent's work can be a single turn.
+        Size::Turns(_) | Size::Steps(_) => {
+            Size::Steps(answers(planned.view, &policy.cut.summary_prefix).len() as u64 / 2)
+        }
         _ => Size::Messages(messages),
     };
     let mut sizes = vec![fewer, Size::Messages(messages), Size::Messages(1)];
-    sizes.retain(|keep| *keep != Size::Messages(0));
+    sizes.retain(|keep| ![Size::Messages(0), Size::Steps(0)].contains(keep));
     sizes.dedup();
     for keep in sizes {
         let mut less = unforced.clone();
@@ -100,6 +105,18 @@ mod tests {
             let flags: Vec<String> = attempts(&planned, &policy).into_iter().map(|(flag, _)| flag).collect();
             assert_eq!(flags, expected, "{messages}");
         }
+    }
+
+    #[test]
+    fn where_turns_keep_everything_steps_are_offered() {
+        let step = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},
+            {"role":"tool","tool_call_id":"c","content":"a result of some words"}"#;
+        let source = format!(r#"[{{"role":"user","content":"go"}},{}]"#, [step; 9].join(","));
+        let document = read(&source, None, None).expect("a transcript");
+        let policy = CompactionPolicy::keeping(Size::Turns(3));
+        let arena = Arena::default();
+        let planned = fit(decide(&document.transcripts[0], &policy, &arena).expect("a decision"), &policy);
+        assert_eq!(attempts(&planned, &policy).first().map(|(flag, _)| flag.as_str()), Some("--keep steps:4"));
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub(crate) struct Planned<'t> {
     pub(crate) thinking: Removal,
     /// How the conversation fits `--fit`, where that is given.
     pub(crate) fit: Option<Fit>,
+    /// The fewest bytes that its messages can have, where `--fit bytes:N` cannot be met.
+    pub(crate) least_bytes: Option<u64>,
     /// The embedded summarizer's text for this plan, where it was written to find the cut.
     pub(crate) draft: Option<String>,
     /// The plan without a cut and its pruning, where pruning alone meets the limit and a summary only saves more.
@@ -71,7 +73,7 @@ pub(crate) fn decide<'t>(
     let masked = masked_before_cuts(transcript, policy, arena)?;
     let edits = early_edits(transcript, masked.as_ref(), policy);
     let view = edited(transcript, &edits, arena)?;
-    let tally = Tally::new(policy.message_counter(view), &view.messages);
+    let tally = policy.tally(view);
     let plan = match policy.disabled.clone() {
         None => {
             uncut_without_gain(plan(view, &tally, &policy.cut, moved_cut), &tally, || smallest_summary(view, policy))
@@ -90,6 +92,7 @@ pub(crate) fn decide<'t>(
         pruned: Pruned::default(),
         thinking: Removal::default(),
         fit: None,
+        least_bytes: None,
         draft: None,
         pruned_alone: None,
         thinking_sizes: OnceCell::new(),
@@ -127,7 +130,7 @@ impl Planned<'_> {
 fn early_edits(transcript: &Transcript<'_>, masked: Option<&Masked<'_>>, policy: &CompactionPolicy) -> Vec<Edit> {
     let truncation = policy.truncation.as_ref().filter(|_| policy.disabled.is_none());
     let Some(truncation) = truncation else { return Vec::new() };
-    let tally = Tally::new(policy.message_counter(transcript), &transcript.messages);
+    let tally = policy.tally(transcript);
     let before = truncation.old_messages(transcript, &tally, &policy.cut);
     match masked {
         Some(masked) => masked.edits_in_source(truncation.edits(masked.transcript, before)),

@@ -5,6 +5,7 @@
 //! as early as it fits. Where even that is not enough, long results of the kept part lose their middle. A conversation
 //! then has three zones: the summarized messages, the pruned messages behind the summary, and the kept part.
 
+mod bytes;
 mod search;
 mod sizes;
 
@@ -23,10 +24,11 @@ use crate::tokens::Tally;
 use crate::transcript::foreign::{self, Bytes};
 use crate::transcript::formats::read_entry;
 use crate::transcript::view::{Arena, edited};
+use crate::wording::counted;
 
 use crate::compact::archive;
 use crate::compact::decide::{Planned, decide};
-use crate::compact::limit::{Fit, LEFT_FOREIGN, limit_name};
+use crate::compact::limit::{Fit, LEFT_FOREIGN, bytes_failure, limit_name};
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 
 use search::LimitSearch;
@@ -65,6 +67,11 @@ impl<'t> Planned<'t> {
         total(self.view, &self.tally, &policy.cut)
     }
 
+    /// Returns the tokens that triggers compare with, where the session recorded them itself.
+    pub(crate) fn recorded(&self, policy: &CompactionPolicy) -> Option<u64> {
+        plan::recorded(self.view, &self.tally, &policy.cut)
+    }
+
     /// Whether the plan changes anything.
     pub(crate) fn is_change(&self) -> bool {
         self.plan.cutoff > 0 || !self.pruned.is_empty()
@@ -78,7 +85,7 @@ impl<'t> Planned<'t> {
 
     /// Whether the plan meets the limit of `--fit`.
     pub(crate) fn is_met(&self) -> bool {
-        self.fit.is_none_or(|fit| fit.unmet.is_none())
+        self.least_bytes.is_none() && self.fit.is_none_or(|fit| fit.unmet.is_none())
     }
 
     /// Checks that the plan meets the limit of `--fit`.
@@ -86,6 +93,10 @@ impl<'t> Planned<'t> {
     /// # Errors
     /// No plan meets it: why, and a limit that can be met.
     pub(crate) fn check(&self, source: &str, policy: &CompactionPolicy) -> Result<()> {
+        if let Some((least, limit)) = self.least_bytes.zip(policy.fit) {
+            let what = format!("--fit {limit} cannot be met; the least is {}", counted(least, "byte"));
+            return Err(bytes_failure(source, &what, least).into());
+        }
         match self.fit {
             Some(Fit { limit, unmet: Some(unmet), .. }) => {
                 let least = self.least_limit(policy, limit, unmet.least());
@@ -149,9 +160,9 @@ impl<'t> Planned<'t> {
     }
 
     /// Returns the tokens of the result without a summary.
-    pub(crate) fn tokens_without_summary(&self, policy: &CompactionPolicy) -> u64 {
+    pub(crate) fn tokens_without_summary(&self) -> u64 {
         let kept = self.plan.pinned.iter().copied().chain(self.plan.cutoff..self.view.messages.len());
-        policy.cut.overhead_tokens + kept.map(|index| self.size(index)).sum::<u64>()
+        self.tally.overhead() + kept.map(|index| self.size(index)).sum::<u64>()
     }
 
     /// Returns the names in `--prune-except` that no call has.

@@ -25,6 +25,7 @@ pub(crate) fn limit_name(policy: &CompactionPolicy, limit: u64) -> String {
             };
             format!("the limit of {} (half of {of})", counted(limit, "token"))
         }
+        Some(Size::Bytes(bytes)) => format!("--fit bytes:{bytes} (here some {})", counted(limit, "token")),
         Some(Size::Fraction(fraction)) => format!("--fit fraction:{fraction} ({})", counted(limit, "token")),
         _ => format!("--fit tokens:{limit}"),
     }
@@ -86,7 +87,7 @@ impl Unmet {
             (self.kept, "in the kept part, its results cut as far as they can be"),
             (self.pinned, "pinned"),
             (self.before, "at least for the history before it"),
-            (self.overhead, "of --overhead-tokens"),
+            (self.overhead, "sent beside the messages (--overhead-tokens sets it)"),
         ];
         let parts: Vec<String> =
             parts.iter().filter(|(tokens, _)| *tokens > 0).map(|(tokens, what)| format!("{tokens} {what}")).collect();
@@ -99,6 +100,12 @@ impl Unmet {
         let next = if without_pins { Advice::command(["--pin", "none"]) } else { larger() };
         Failure::new(Exit::SummaryRefused, message).try_next(next)
     }
+}
+
+/// Returns the error that a conversation has more bytes than `--fit bytes:N` says, with a number that it can have.
+pub(super) fn bytes_failure(source: &str, what: &str, least: u64) -> Failure {
+    let larger = Advice::command(["--fit", &format!("bytes:{least}")]).note("or keep less with --keep");
+    Failure::new(Exit::SummaryRefused, format!("{}: {what}", readable_source(source))).try_next(larger)
 }
 
 /// Returns the advice to fit so many tokens.

@@ -92,5 +92,5 @@ pub(super) fn note_tokens(policy: &CompactionPolicy, transcript: &Transcript<'_>
 fn tokens_of(policy: &CompactionPolicy, transcript: &Transcript<'_>, text: &str) -> u64 {
     let summary = SummaryMessage { text, role: policy.summary.role, name: None, marked: true };
     let entries = transcript.format.summary(&summary, &InsertionPoint::new(transcript, 0));
-    message_tokens(transcript.format, policy.counter, &entries)
+    message_tokens(transcript.format, policy.message_counter(transcript).counter, &entries)
 }

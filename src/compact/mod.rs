@@ -35,11 +35,13 @@ mod summarize;
 use anyhow::Result;
 
 use crate::plan::economy::Economy;
+use crate::plan::size::Size;
 use crate::redact::Redactor;
 use crate::rewrite::Masked;
 use crate::transcript::Transcript;
 use crate::transcript::reset::ResetCounts;
 use crate::transcript::view::Arena;
+use crate::wording::counted;
 
 pub(crate) use archive::{Archived, ChangedConversation, Section, archive_contents};
 pub(crate) use compaction::Compaction;
@@ -61,6 +63,7 @@ pub(crate) use summarize::{Summary, SummarySource};
 
 use compaction::Edits;
 use earlier::earlier_summaries;
+use limit::bytes_failure;
 use summarize::{SummaryAttempt, summarize};
 
 impl CompactionContext<'_> {
@@ -69,6 +72,9 @@ impl CompactionContext<'_> {
     /// # Errors
     /// The conversation cannot be read with the early edits; or it has no place for the cut that the policy names.
     pub(crate) fn plan<'t>(&self, transcript: &'t Transcript<'t>, arena: &'t Arena<'t>) -> Result<Planned<'t>> {
+        if let Some(Size::Bytes(limit)) = self.policy.fit {
+            return self.plan_within_bytes(transcript, arena, limit);
+        }
         let decided = decide(transcript, self.policy, arena)?;
         decided.check_rules(self.policy)?;
         let mut planned = fit(decided, self.policy);
@@ -151,9 +157,11 @@ impl CompactionContext<'_> {
         if failure.is_none() {
             self.check_window(source, &planned, tokens_after, result_tokens);
         }
-        let resets = placed.filter(|_| failure.is_none() && self.policy.emit == Emit::Messages);
-        let resets =
-            resets.map_or(Vec::new(), |placed| resetting::resets(&planned, &edits.plan, placed, &result_tokens));
+        let resets = if is_change && self.policy.emit == Emit::Messages {
+            resetting::resets(&planned, &edits.plan, placed, &result_tokens)
+        } else {
+            Vec::new()
+        };
         self.report(source, CompactionEvent::Reset(ResetCounts::of(&resets), planned.transcript.format.name()));
         let earlier = summary.as_ref().map_or(Vec::new(), |summary| {
             let is_by_model = summary.by == SummarySource::Summarizer && !self.policy.summary.is_embedded();
@@ -183,6 +191,7 @@ impl CompactionContext<'_> {
             planned,
         };
         let mut done = Compaction { economy: self.economy(source, &done), ..done };
+        self.check_bytes(source, &mut done);
         if self.policy.emit == Emit::Handoff && done.failure.is_none() {
             match handoff::handoff(self.policy, source, &mut done) {
                 Ok(text) => done.handoff = Some(text),
@@ -190,6 +199,21 @@ impl CompactionContext<'_> {
             }
         }
         done
+    }
+
+    /// Checks that the messages have no more bytes than `--fit bytes:N` says: a model's summary can be long.
+    fn check_bytes(&self, source: &str, done: &mut Compaction<'_>) {
+        let Some(Size::Bytes(limit)) = self.policy.fit else { return };
+        if done.failure.is_none()
+            && done.is_change()
+            && self.policy.emit != Emit::Handoff
+            && done.written_bytes() > limit
+        {
+            let bytes = done.written_bytes();
+            let what = format!("the result would have {}, more than --fit bytes:{limit}", counted(bytes, "byte"));
+            let failure = bytes_failure(source, &what, bytes);
+            (done.error, done.failure) = (Some(failure.to_string()), Some(failure.into()));
+        }
     }
 
     /// Counts the secrets that were masked: in the history, and in texts of the result that were cut.

@@ -92,6 +92,7 @@ pub(super) fn result_tokens(
     let read = document.and_then(|document| document.transcripts.into_iter().next());
     // A result that cannot be read fits no limit.
     read.map_or(u64::MAX, |read| {
-        total(&read, &Tally::new(policy.message_counter(transcript), &read.messages), &policy.cut)
+        let counted = policy.tally(transcript);
+        total(&read, &Tally::of(counted.message_counter(), &read, Some(counted.overhead())), &policy.cut)
     })
 }

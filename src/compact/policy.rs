@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::Diagnostic;
-use crate::plan::CutPolicy;
 use crate::plan::economy::{Billed, Prices};
 use crate::plan::size::Size;
+use crate::plan::{CutPolicy, recorded};
 use crate::presets::SystemHabits;
 use crate::presets::recipe::Recipe;
 use crate::prune::{Choice, Rule, chosen};
@@ -15,7 +15,7 @@ use crate::summary::exchange::Usage;
 use crate::summary::prompt::Template;
 use crate::tokens::media::{self, MediaRates};
 use crate::tokens::models::Model;
-use crate::tokens::{Counter, MessageCounter};
+use crate::tokens::{Counter, MessageCounter, ModelFamily, Tally};
 use crate::transcript::formats::SummaryRole;
 use crate::transcript::thoughts::model_of;
 use crate::transcript::{Message, Transcript};
@@ -112,6 +112,14 @@ impl CompactionPolicy {
         self.archive.as_deref().is_some_and(is_lines) && self.emit == Emit::Messages
     }
 
+    /// Returns the sizes of a conversation.
+    pub(crate) fn tally<'m, 'a>(&self, transcript: &'m Transcript<'a>) -> Tally<'m, 'a> {
+        let counter = self.message_counter(transcript);
+        let tally = Tally::of(counter, transcript, self.cut.overhead_tokens);
+        let is_recorded = self.cut.overhead_tokens.is_none() && matches!(counter.counter, Counter::Recorded(_));
+        if is_recorded { recorded::as_recorded(transcript, tally) } else { tally }
+    }
+
     /// Returns how the messages of a conversation are counted: media as the model that will read the result counts them,
     /// or else the conversation's own.
     pub(crate) fn message_counter(&self, transcript: &Transcript<'_>) -> MessageCounter {
@@ -119,7 +127,14 @@ impl CompactionPolicy {
         let own = || if has_media() { model_of(transcript) } else { None };
         let reader = self.reader_name().map(str::to_owned).or_else(own);
         let media = reader.map_or(media::OTHERS, |name| MediaRates::of_model(&name));
-        MessageCounter { counter: self.counter, media }
+        let counter = match self.counter {
+            Counter::Recorded(_) => {
+                let name = self.reader_name().map(str::to_owned).or_else(|| model_of(transcript));
+                Counter::Recorded(name.map_or(ModelFamily::OTHERS, |name| ModelFamily::of_model(&name)))
+            }
+            counter => counter,
+        };
+        MessageCounter { counter, media }
     }
 
     /// Returns the name of the model that will read the result, where it is known.

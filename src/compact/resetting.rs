@@ -2,6 +2,8 @@
 
 use std::cell::OnceCell;
 
+use serde_json::Value;
+
 use crate::plan::Plan;
 use crate::rewrite::thinking::message_at;
 use crate::rewrite::{self, Placed};
@@ -9,9 +11,18 @@ use crate::transcript::reset::Reset;
 
 use crate::compact::decide::Planned;
 
-/// Returns the resets beside a summary, in order. `tokens` counts the result.
-pub(super) fn resets(planned: &Planned<'_>, plan: &Plan, placed: &Placed, tokens: &dyn Fn() -> u64) -> Vec<Reset> {
-    let Placed::Messages(summary) = placed else { return Vec::new() };
+/// Returns the resets beside a summary, or where messages were only pruned, in order. `tokens` counts the result.
+pub(super) fn resets(
+    planned: &Planned<'_>,
+    plan: &Plan,
+    placed: Option<&Placed>,
+    tokens: &dyn Fn() -> u64,
+) -> Vec<Reset> {
+    let summary: &[Value] = match placed {
+        Some(Placed::Messages(summary)) => summary,
+        Some(Placed::Beside(_)) => return Vec::new(),
+        None => &[],
+    };
     let transcript = planned.transcript;
     let counted = OnceCell::new();
     let tokens = || *counted.get_or_init(tokens);

@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use crate::exit::{Exit, Failure};
 use crate::plan::Plan;
+use crate::plan::size::Size;
 use crate::presets::reasoning;
 use crate::rewrite::thinking::{self, Removal};
 use crate::rewrite::{self, Edit, Placed};
@@ -104,7 +105,7 @@ impl CompactionContext<'_> {
     }
 
     /// Edits the messages that stay beside a summary.
-    fn edit_kept(&self, source: &str, planned: &Planned<'_>) -> Edits {
+    pub(super) fn edit_kept(&self, source: &str, planned: &Planned<'_>) -> Edits {
         let Planned { transcript, pruned, thinking, plan, .. } = planned;
         let staying = planned.edits.iter().chain(&pruned.edits).filter(|edit| stays(transcript, plan, edit));
         let mut edits: Vec<Edit> = staying.chain(&pruned.unsent.edits).cloned().collect();
@@ -133,7 +134,9 @@ impl CompactionContext<'_> {
     /// # Errors
     /// The result is larger.
     fn check_fit(&self, source: &str, planned: &Planned<'_>, edits: &Edits, placed: Option<&Placed>) -> Result<()> {
-        let Some(Fit { limit, .. }) = planned.fit else { return Ok(()) };
+        // Bytes are checked once all edits are known.
+        let by_bytes = matches!(self.policy.fit, Some(Size::Bytes(_)));
+        let Some(Fit { limit, .. }) = planned.fit.filter(|_| !by_bytes) else { return Ok(()) };
         let tokens = offload::result_tokens(self.policy, planned.transcript, edits, placed);
         if tokens <= limit {
             return Ok(());

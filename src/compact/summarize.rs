@@ -166,7 +166,7 @@ fn run(
         planned,
         history,
         unmasked,
-        tally: Tally::new(policy.message_counter(history), &history.messages),
+        tally: Tally::new(planned.tally.message_counter(), &history.messages),
         summarized,
         earlier,
         earlier_message: earlier_message.as_ref(),
@@ -308,7 +308,7 @@ impl Summarization<'_, '_> {
         let terms = self.terms(None);
         match self.ask(session, &text, &terms, true)? {
             Err(none) if none.too_long() && policy.recipe.overflow == Overflow::Middle => {
-                match middle::remove_middle(&text, self.policy.counter, policy.window) {
+                match middle::remove_middle(&text, self.tally.counter(), policy.window) {
                     Some(shorter) => Ok(self.ask(session, &shorter, &terms, true)??),
                     None => Err(none.into()),
                 }
@@ -355,7 +355,7 @@ impl Summarization<'_, '_> {
             acceptance::judge(reply, template.instructions().filter(|line| !is_of_focus(line)))?;
             // Notes replace nothing, and a part can be one in which nothing happened.
             let replaced = if for_all { self.replaced_tokens() } else { 0 };
-            acceptance::judge_author(stripped, self.policy.counter, replaced)?;
+            acceptance::judge_author(stripped, self.tally.counter(), replaced)?;
         }
         if !for_all {
             return Ok(());
@@ -399,13 +399,13 @@ impl Summarization<'_, '_> {
     /// Returns the tokens of the messages that the summary replaces, and of an earlier summary that the model was sent
     /// beside them.
     pub(super) fn replaced_tokens(&self) -> u64 {
-        let beside = self.sent_beside().map_or(0, |message| self.policy.counter.count(message));
+        let beside = self.sent_beside().map_or(0, |message| self.tally.counter().count(message));
         self.tally.sum(&self.planned.plan.superseded()).saturating_add(beside)
     }
 
     /// Returns the tokens of the summary's message.
     pub(super) fn message_tokens(&self, text: &str) -> u64 {
-        message_tokens(self.planned.transcript.format, self.policy.counter, &self.message(text))
+        message_tokens(self.planned.transcript.format, self.tally.counter(), &self.message(text))
     }
 
     /// Returns the summary message, as the format writes it.

@@ -2,6 +2,7 @@
 //! with `- `, or the continuation of an item, which begins with two spaces.
 
 use crate::digest::clip::GAP;
+use crate::transcript::fence::USER_HEADING;
 use crate::transcript::speaker::is_interruption;
 use crate::wording::counted;
 
@@ -9,7 +10,7 @@ use crate::wording::counted;
 pub(super) const EARLIER: &str = "## Earlier summary; what follows is later and holds where the two differ";
 pub(super) const EARLIER_AMONG: &str =
     "## Earlier summary; what has a higher index is later and holds where the two differ";
-pub(super) const USER: &str = "## The user, in order; later words hold where two disagree";
+pub(super) const USER: &str = USER_HEADING;
 pub(super) const STATE: &str = "## State";
 pub(super) const RUNS: &str = "## Commands and calls, the last run of each";
 pub(super) const SAID: &str = "## What the assistant said, in order";

@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use crate::compact::decide;
+use crate::plan::recorded::RecordedSize;
 use crate::redact::Redactor;
 use crate::report::json::Count;
 use crate::tokens::Categories;
@@ -40,8 +41,12 @@ impl Task<'_> {
             if self.settings.stderr.explain {
                 counted.categories.join(&Categories::of(decided.view, &decided.tally, decided.plan.start));
             }
+            let recorded = || RecordedSize::of(decided.view, &decided.tally);
+            let one = if counted.conversations == 0 { recorded() } else { None };
+            counted.recorded = one.map(|size| (size.record.tokens, size.beside(decided.view, &decided.tally)));
             counted.conversations += 1;
             counted.tokens += tokens;
+            counted.overhead += decided.tally.overhead();
             if sorted {
                 counted.lines.push((tokens, line));
             } else {

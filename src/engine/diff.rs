@@ -6,7 +6,6 @@ use crate::compact::{Compaction, masked, redactor};
 use crate::files::input::Input;
 use crate::report::diff::{Diff, RepairDiff};
 use crate::report::terminal;
-use crate::tokens::Tally;
 use crate::transcript::framing::Document;
 use crate::transcript::view::Arena;
 
@@ -33,7 +32,7 @@ impl Task<'_> {
             let pruned = &planned.pruned;
             let summary = summary.as_ref().map(|summary| &summary.placed);
             result.note_compacted(summary.is_some() || compaction.is_pruned());
-            let tally = &Tally::new(self.policy.message_counter(transcript), &transcript.messages);
+            let tally = &self.policy.tally(transcript);
             diffs.push_str(
                 &Diff { source: &source, transcript, masked, tally, plan, summary, edits, pruned, masked_secrets }
                     .draw(),

@@ -32,7 +32,7 @@ impl Task<'_> {
             self.note_masks(&source, at, result);
             let masked = self.masked_places(at);
             if planned.is_change() && planned.plan.cutoff == 0 && !json {
-                let saved = planned.tokens(self.policy).saturating_sub(planned.tokens_without_summary(self.policy));
+                let saved = planned.tokens(self.policy).saturating_sub(planned.tokens_without_summary());
                 result.totals.pruned_only.join(&PrunedOnly::one(&source, saved));
             }
             if masked.is_none() {
@@ -89,7 +89,7 @@ impl Task<'_> {
         notify(CompactionEvent::Thinking(&planned.thinking));
         planned.fit.and_then(|fit| fit.cap).into_iter().for_each(|tokens| notify(CompactionEvent::Capped(tokens)));
         if let Some(window) = self.policy.cut.context_window {
-            let tokens = planned.tokens_without_summary(self.policy);
+            let tokens = planned.tokens_without_summary();
             if tokens > window {
                 notify(CompactionEvent::TooLarge { tokens, window });
             }

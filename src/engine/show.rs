@@ -159,7 +159,7 @@ fn listed(names: Vec<String>) -> String {
 pub(super) fn drawn(found: &Found, origin: PlaceOrigin, text: &str, tokens: u64) -> String {
     let text = without_data(text);
     let text = text.trim_end_matches('\n');
-    let all = Counter::DEFAULT.count_text(text);
+    let all = Counter::APPROX.count_text(text);
     let (head, tail) = if all <= tokens { (text, "") } else { ends(text, tokens) };
     let indented = |text: &str| {
         let lines = text.split('\n').map(|line| reveal_line(line.strip_suffix('\r').unwrap_or(line)));
@@ -167,7 +167,7 @@ pub(super) fn drawn(found: &Found, origin: PlaceOrigin, text: &str, tokens: u64)
     };
     let mut out = found.header(origin) + "\n" + &indented(head);
     if head.len() < text.len() {
-        let less = all.saturating_sub([head, tail].map(|text| Counter::DEFAULT.count_text(text)).iter().sum());
+        let less = all.saturating_sub([head, tail].map(|text| Counter::APPROX.count_text(text)).iter().sum());
         let (place, enough) = (origin.place(found.index), all.next_multiple_of(1000));
         out += &format!("[{place}] … {}; --limit-tokens {enough} shows them\n", grouped_and_counted(less, "token"));
         out += &indented(tail);

@@ -108,7 +108,10 @@ impl Task<'_> {
         }
         // What was found out while summarizing names its own remedy.
         let advice = if is_of_plan { self.context(&|_, _| ()).advice(planned) } else { None };
-        let has_tokens = || format!("it has {}, and ", counted(planned.tokens(self.policy), "token"));
+        let has_tokens = || match planned.recorded(self.policy) {
+            Some(recorded) => format!("it has {} by what it recorded itself, and ", counted(recorded, "token")),
+            None => format!("it has {}, and ", counted(planned.tokens(self.policy), "token")),
+        };
         let size = if planned.plan.triggered { String::new() } else { has_tokens() };
         reasons.add(source, &format!("{size}{reason}"), advice);
     }

@@ -43,7 +43,7 @@ pub(crate) enum Event<'e> {
     CallsRemoved { source: &'e str, calls: usize, is_planned: bool },
     /// A dry run would prune conversations of which it would summarize nothing.
     PrunedOnly(&'e PrunedOnly),
-    /// `--count` has counted several conversations.
+    /// `--count` has counted several conversations, or more than messages.
     Counted(&'e Counted),
     /// `--explain` draws what the tokens of counted conversations are spent on; the window, if there is one conversation.
     Categories { counted: &'e Counted, context_window: Option<u64> },

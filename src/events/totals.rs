@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::tokens::Categories;
-use crate::wording::counted;
+use crate::wording::{counted, self_recorded};
 
 use crate::events::{Ending, ReportRow, Saving, Status, UnchangedReasons};
 
@@ -83,6 +83,11 @@ pub(crate) struct Counted {
     pub(crate) conversations: u64,
     /// Their tokens.
     pub(crate) tokens: u64,
+    /// Those of them that are sent beside the messages.
+    pub(crate) overhead: u64,
+    /// What the session itself recorded, where only one conversation was counted: the tokens, and how many of them are
+    /// those of no message.
+    pub(crate) recorded: Option<(u64, u64)>,
     /// What the tokens are spent on, for `--explain`.
     pub(crate) categories: Categories,
     /// The tokens and the line of each, where `--sort` decides about their order.
@@ -92,10 +97,27 @@ pub(crate) struct Counted {
 impl Counted {
     /// Adds what was counted elsewhere.
     pub(crate) fn join(&mut self, other: &Counted) {
+        self.recorded = match (self.conversations, other.conversations) {
+            (0, _) => other.recorded,
+            (_, 0) => self.recorded,
+            _ => None,
+        };
         self.conversations += other.conversations;
         self.tokens += other.tokens;
+        self.overhead += other.overhead;
         self.categories.join(&other.categories);
         self.lines.extend_from_slice(&other.lines);
+    }
+
+    /// Says what was counted.
+    pub(crate) fn sentence(&self) -> String {
+        let all = format!("{} in {}", counted(self.tokens, "token"), counted(self.conversations, "conversation"));
+        let beside = match self.overhead {
+            0 => String::new(),
+            overhead => format!(", {overhead} of them beside the messages"),
+        };
+        let recorded = self.recorded.map(|(tokens, beside)| format!("; {}", self_recorded(tokens, beside)));
+        all + &beside + &recorded.unwrap_or_default()
     }
 
     /// Returns the lines, the largest conversation first; equal ones stay in their order.

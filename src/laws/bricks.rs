@@ -77,6 +77,8 @@ pub(crate) fn size() -> impl Strategy<Value = Size> {
         (1u64..20).prop_map(Size::Messages),
         (1u64..200).prop_map(Size::Tokens),
         (1u64..6).prop_map(Size::Turns),
+        (1u64..8).prop_map(Size::Steps),
+        (1u64..2_000).prop_map(Size::Bytes),
     ]
 }
 
@@ -90,7 +92,17 @@ pub(crate) fn keep() -> impl Strategy<Value = Size> {
 }
 
 pub(crate) fn pin() -> impl Strategy<Value = Pin> {
-    let rules = vec!["system", "none", "first:1", "first:3", "match:e", "match:^r$", "user", "user:tokens:30"];
+    let rules = vec![
+        "system",
+        "none",
+        "first:1",
+        "first:3",
+        "match:e",
+        "match:^r$",
+        "user",
+        "user:tokens:30",
+        "user:bytes:200",
+    ];
     prop::sample::select(rules).prop_map(|rule| rule.parse().expect("a rule"))
 }
 

@@ -35,17 +35,29 @@ impl Choices<'_> {
 
     pub(crate) fn keep(&mut self) -> Size {
         let count = 1 + self.below(24) as u64;
-        match self.below(5) {
+        match self.below(7) {
             0 => Size::Messages(count),
             1 => Size::Tokens(count * 9),
             2 => Size::Turns(1 + count / 4),
             3 => Size::From(count as usize),
+            4 => Size::Steps(1 + count / 3),
+            5 => Size::Bytes(count * 70),
             _ => Size::Last(count as i64 * 30),
         }
     }
 
     pub(crate) fn pin(&mut self) -> &'static str {
-        self.of(&["system", "none", "first:1", "first:3", "match:e", "match:^r$", "user", "user:tokens:30"])
+        self.of(&[
+            "system",
+            "none",
+            "first:1",
+            "first:3",
+            "match:e",
+            "match:^r$",
+            "user",
+            "user:tokens:30",
+            "user:bytes:200",
+        ])
     }
 
     pub(crate) fn pinned(&mut self) -> Pin {

@@ -103,7 +103,7 @@ fn thinking_compacted(
             let mut transcript = transcript.clone();
             thinking::release(&mut transcript, thinking.mode, thinking.reader);
             let transcript = &transcript;
-            let mut decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy, moved_cut);
+            let mut decided = plan(transcript, &Tally::new(Counter::APPROX, &transcript.messages), policy, moved_cut);
             let text = format!("{PREFIX}What was — said.");
             let summary = SummaryMessage { text: &text, role: SummaryRole::User, name: None, marked: true };
             let summary = transcript.format.summary(&summary, &summary_place(transcript, &decided));
@@ -168,7 +168,7 @@ pub(crate) fn assert_thinking_law(
             |at: usize| with_document(source, from, |document| document.transcripts[0].pairing.orphaned[at]);
         front.is_some_and(|front| front > plan.cutoff && is_orphan(front))
     };
-    let counts_differently = matches!(policy.keep, Size::Tokens(_)) && says_more;
+    let counts_differently = matches!(policy.keep, Size::Tokens(_) | Size::Bytes(_)) && says_more;
     if !counts_differently && !matches!(policy.keep, Size::From(_)) && !exposes_orphan() {
         let again = thinking_compacted(&out, from, policy, thinking, false).1;
         assert_eq!(again, out, "compacting twice changes nothing that once did not");
@@ -362,6 +362,8 @@ pub(crate) fn larger(keep: Size) -> Size {
         Size::Messages(n) => Size::Messages(n + 1),
         Size::Tokens(n) => Size::Tokens(n + 1),
         Size::Turns(n) => Size::Turns(n + 1),
+        Size::Steps(n) => Size::Steps(n + 1),
+        Size::Bytes(n) => Size::Bytes(n + 1),
         Size::Since(time) => Size::Since(time - 1),
         Size::Last(seconds) => Size::Last(seconds + 1),
         // A place keeps what is behind it, whatever that is.

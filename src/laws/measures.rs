@@ -48,7 +48,7 @@ pub fn compacted(source: &str, keep: &str, clock: fn() -> f64) -> Took {
 /// Does what the program does between reading and writing, except writing a summary. What stays is not copied.
 fn edits(transcript: &mut Transcript<'_>, policy: &CutPolicy) -> Vec<Edit> {
     mark_summaries(transcript, policy, SummaryRole::User);
-    let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+    let tally = Tally::new(Counter::APPROX, &transcript.messages);
     let plan = plan(transcript, &tally, policy, moved_cut).uncut_if_no_larger_than(1, &tally);
     let summary = SummaryMessage { text: SUMMARY, role: SummaryRole::User, name: None, marked: false };
     let summary = Placed::Messages(transcript.format.summary(&summary, &rewrite::summary_place(transcript, &plan)));
@@ -71,7 +71,7 @@ pub fn tokens(source: &str) -> u64 {
     let json = Source::of(source).expect("JSON");
     let document = framing::read(&json, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
-    total(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &policy(Size::Messages(20)))
+    total(transcript, &Tally::new(Counter::APPROX, &transcript.messages), &policy(Size::Messages(20)))
 }
 
 /// Masks the secrets in a text; `None` if it has none.

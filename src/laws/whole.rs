@@ -86,7 +86,7 @@ fn choose_arguments(choices: &mut Choices<'_>) -> Vec<String> {
     for _ in 0..2 {
         arguments.extend(choices.of(&more).iter().map(|word| (*word).to_owned()));
     }
-    let triggers = ["messages:2", "tokens:40", "turns:2", "messages:9999999"];
+    let triggers = ["messages:2", "tokens:40", "turns:2", "steps:2", "bytes:90", "messages:9999999"];
     let trigger = choices.below(1 + triggers.len()).checked_sub(1);
     arguments.extend(trigger.map(|trigger| format!("--trigger={}", triggers[trigger])));
     arguments.dedup();

@@ -11,17 +11,17 @@ use crate::llm::chunks::chunks;
 use crate::wording::counted;
 
 /// The longest name of a command in an error message, in characters.
-const NAMED: usize = 80;
+pub(super) const NAMED: usize = 80;
 /// The longest end of its standard error in an error message, in characters.
 const SHOWN: usize = 300;
 
 /// How long its standard error is still read after its end. Processes that it started can keep it open.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+pub(super) const LAST_WORDS: Duration = Duration::from_millis(200);
 /// How long its standard output is still read after its end. Processes that it started can keep it open, and write the
 /// end of the answer.
-const GRACE: Duration = Duration::from_secs(1);
+pub(super) const GRACE: Duration = Duration::from_secs(1);
 /// The pause between two looks at a running command.
-const PAUSE: Duration = Duration::from_millis(5);
+pub(super) const PAUSE: Duration = Duration::from_millis(5);
 
 /// The most bytes that are read of its output. A summary has a few thousand.
 const MOST_OUTPUT: u64 = 16 << 20;
@@ -131,7 +131,7 @@ fn wait(child: &mut Child, stdout: &mut Output, deadline: Instant) -> Result<Exi
 /// Returns the shell that runs a command. It gets its own process group, so that the timeout also ends the processes that
 /// it started.
 #[cfg(not(windows))]
-fn shell(command: &str) -> Command {
+pub(super) fn shell(command: &str) -> Command {
     // Not the first on the path: there can be others in the working directory.
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", command]);
@@ -143,14 +143,14 @@ fn shell(command: &str) -> Command {
 /// Returns the shell that runs a command. `/D` leaves out what the registry has each shell run first. `cmd` does not take
 /// arguments apart as other programs do: with `/S` it removes the outer quotes, and the rest is the command as it is.
 #[cfg(windows)]
-fn shell(command: &str) -> Command {
+pub(super) fn shell(command: &str) -> Command {
     use std::os::windows::process::CommandExt;
     let mut shell = Command::new("cmd");
     shell.args(["/D", "/S", "/C"]).raw_arg(format!("\"{command}\""));
     shell
 }
 
-fn kill(child: &mut Child) {
+pub(super) fn kill(child: &mut Child) {
     kill_group(child.id());
     let _ = child.kill();
     let _ = child.wait();
@@ -158,7 +158,12 @@ fn kill(child: &mut Child) {
 
 fn last_words(stderr: &mut Output) -> String {
     stderr.ends_within(LAST_WORDS);
-    let text = String::from_utf8_lossy(&stderr.bytes);
+    ending(&stderr.bytes)
+}
+
+/// Returns the end of what a command wrote to its standard error, behind a colon.
+pub(super) fn ending(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
     let clean = crate::summary::exchange::shown(text.trim(), usize::MAX);
     let start = clean.char_indices().rev().nth(SHOWN).map_or(0, |(at, _)| at);
     if clean.is_empty() { String::new() } else { format!(": {}", &clean[start..]) }

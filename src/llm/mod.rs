@@ -1,4 +1,4 @@
-//! The other summarizers: a model behind an API, or a command.
+//! The other summarizers: a model behind an API, or a command. And a command that counts.
 
 pub(crate) mod adapt;
 mod body;
@@ -6,6 +6,7 @@ pub(crate) mod cache;
 pub(crate) mod change;
 mod chunks;
 pub(crate) mod command;
+pub(crate) mod counting;
 mod encodings;
 mod error_response;
 pub(crate) mod http;

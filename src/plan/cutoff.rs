@@ -7,6 +7,7 @@ use crate::transcript::{Message, Transcript, time};
 use crate::plan::MoveCut;
 use crate::plan::pairs::Pairs;
 use crate::plan::size::Size;
+use crate::plan::steps;
 use crate::plan::weight::{Weight, is_turn};
 
 /// Returns where `--keep` alone would cut: the first index of the kept part; nothing where all messages are kept.
@@ -27,6 +28,8 @@ pub(super) fn wanted(weight: &Weight<'_, '_>) -> Option<usize> {
             let mut starts = (0..messages.len()).rev().filter(|&index| is_turn(&messages[index], policy));
             starts.nth(keep.saturating_sub(1)).unwrap_or(0)
         }
+        Size::Steps(keep) => steps::last(weight.transcript, &policy.summary_prefix, keep),
+        Size::Bytes(limit) => last_bytes(messages, limit).min(most),
         Size::Tokens(_) | Size::Fraction(_) => {
             let limit = policy.keep.in_tokens(policy.context_window).unwrap_or(u64::MAX);
             let fitting = tally.suffix_within(limit).max(first);
@@ -40,6 +43,17 @@ pub(super) fn wanted(weight: &Weight<'_, '_>) -> Option<usize> {
         }
     };
     Some(wanted).filter(|wanted| *wanted > first)
+}
+
+/// Returns the first index from which on the messages have at most so many bytes together; the number of messages where
+/// even the last one has more.
+pub(crate) fn last_bytes(messages: &[Message<'_>], limit: u64) -> usize {
+    let mut left = Some(limit);
+    let fits = |index: &usize| {
+        left = left.and_then(|left| left.checked_sub(messages[*index].span().len() as u64));
+        left.is_some()
+    };
+    (0..messages.len()).rev().take_while(fits).last().unwrap_or(messages.len())
 }
 
 /// Returns the time from which on messages are kept, where they say any.

@@ -10,8 +10,10 @@ pub(crate) mod economy;
 pub(crate) mod pairs;
 pub(crate) mod pins;
 pub(crate) mod reasoning;
+pub(crate) mod recorded;
 pub(crate) mod removal_note;
 pub(crate) mod size;
+pub(crate) mod steps;
 pub(crate) mod summaries;
 mod weight;
 
@@ -24,7 +26,7 @@ use crate::transcript::order::Turn;
 use crate::transcript::{Message, Note, Retention, Transcript};
 use crate::wording::counted;
 
-pub(crate) use cutoff::{legal_cuts, no_such_place};
+pub(crate) use cutoff::{last_bytes, legal_cuts, no_such_place};
 
 use carried::carried;
 use pairs::Pairs;
@@ -50,8 +52,11 @@ pub struct CutPolicy {
     pub pairs: Pairs,
     /// The context window, in tokens, where it is known.
     pub context_window: Option<u64>,
-    /// Tokens that every request sends beside the messages.
-    pub overhead_tokens: u64,
+    /// Tokens that every request sends beside the messages, where they are not those that the transcript has itself: its
+    /// tools, system text and format of the answer.
+    pub overhead_tokens: Option<u64>,
+    /// Whether triggers compare with the size that the session itself recorded, where that still holds.
+    pub(crate) recorded: bool,
     /// The beginning of a summary message. Earlier summaries are recognized by it.
     pub summary_prefix: String,
     /// Rules without a flag.
@@ -71,7 +76,8 @@ impl CutPolicy {
             pins: vec![Pin::System],
             pairs: Pairs::Strict,
             context_window: None,
-            overhead_tokens: 0,
+            overhead_tokens: None,
+            recorded: true,
             summary_prefix: format!("{SUMMARY_PREFIX}\n\n"),
             rules: Rules::OWN,
             provider: None,
@@ -273,8 +279,7 @@ pub(crate) fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &
     }
     let first = weight.first();
     let Some(wanted) = cutoff::wanted(&weight) else {
-        let all = weight.compactions.summarizable_part().unwrap_or_else(|| "the whole conversation".to_owned());
-        return plan.nothing(format!("{all} is within --keep {}", policy.keep));
+        return plan.nothing(weight.kept_whole());
     };
     (plan.wanted, plan.kept_from) = (wanted, wanted);
     let pairing = &transcript.pairing;
@@ -408,6 +413,12 @@ pub(crate) fn old_messages(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, p
 pub(crate) fn total(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &CutPolicy) -> u64 {
     let earlier = carried(transcript, policy);
     Weight::new(transcript, earlier.as_ref(), tally, policy).total()
+}
+
+/// Returns the tokens that triggers compare with where they are not those: what the session recorded itself, with what
+/// follows that.
+pub(crate) fn recorded(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &CutPolicy) -> Option<u64> {
+    Weight::new(transcript, None, tally, policy).recorded()
 }
 
 /// Why a policy without any trigger changes nothing.

@@ -27,7 +27,8 @@ pub enum Pin {
     First(usize),
     /// Messages whose text matches.
     Match(Regex),
-    /// What the user said, the newest messages first, up to a size. `messages:N` and `turns:N` count these messages.
+    /// What the user said, the newest messages first, up to a size. `messages:N`, `turns:N` and `bytes:N` count these
+    /// messages; `steps:N` are not the user's.
     User(Option<Size>),
     /// No message, and none that the rules before it pin.
     None,
@@ -65,8 +66,14 @@ impl FromStr for Pin {
             None if text == "none" => Ok(Pin::None),
             None if text == "user" => Ok(Pin::User(None)),
             Some(("user", size)) => {
-                let size = size.parse().map_err(|error: Diagnostic| error.in_part("user:".len(), size.len()));
-                size.map(|size| Pin::User(Some(size)))
+                let parsed = size.parse().map_err(|error: Diagnostic| error.in_part("user:".len(), size.len()));
+                match parsed? {
+                    Size::Steps(number) => {
+                        Err(of_value("steps are the assistant's: count the user's messages".to_owned())
+                            .meant(Some(format!("messages:{number}"))))
+                    }
+                    size => Ok(Pin::User(Some(size))),
+                }
             }
             Some(("first", count)) => count.parse().ok().filter(|count| *count > 0).map(Pin::First).ok_or_else(|| {
                 of_value(format!("`{count}` is not a number of messages from 1 up, as in first:2")).example("first:2")
@@ -179,12 +186,16 @@ impl PinRules<'_, '_> {
         let said = (0..cutoff).rev().filter(said);
         let Some((size, tally)) = size.zip(self.tally) else { return said.collect() };
         let mut left = match size {
-            Size::Messages(number) | Size::Turns(number) => number,
+            Size::Messages(number) | Size::Turns(number) | Size::Bytes(number) => number,
             size => size.in_tokens(self.policy.context_window).unwrap_or(u64::MAX),
         };
-        let is_number = matches!(size, Size::Messages(_) | Size::Turns(_));
+        let own = |index: usize| match size {
+            Size::Messages(_) | Size::Turns(_) => 1,
+            Size::Bytes(_) => messages[index].span().len() as u64,
+            _ => tally.message(index),
+        };
         let fits = |index: &usize| {
-            let next = left.checked_sub(if is_number { 1 } else { tally.message(*index) });
+            let next = left.checked_sub(own(*index));
             left = next.unwrap_or_default();
             next.is_some()
         };
@@ -193,7 +204,7 @@ impl PinRules<'_, '_> {
 }
 
 /// Whether a person says something in a message, beside what programs insert and what tools answer.
-fn is_said_by_user(messages: &[Message<'_>], index: usize) -> bool {
+pub(super) fn is_said_by_user(messages: &[Message<'_>], index: usize) -> bool {
     let message = &messages[index];
     if !message.is_user_turn() || message.is_marked_as_inserted() || is_hidden(message) || is_named(message) {
         return false;

@@ -5,7 +5,9 @@ use std::fmt;
 use crate::transcript::{Content, Message};
 use crate::wording::counted;
 
-const OPENING: &str = "[tcompact: ";
+pub(super) const OPENING: &str = "[tcompact: ";
+/// The end of an argument that was cut.
+pub(crate) const TRUNCATED: &str = "...(argument truncated)";
 const REMOVED: &str = " removed";
 const ROUNDS: (&str, &str) = (" in ", " rounds");
 const ARCHIVE: &str = "; ";

@@ -1,4 +1,4 @@
-//! The grammar of sizes: `messages:N`, `tokens:N`, `fraction:F`, `turns:N`.
+//! The grammar of sizes: `messages:N`, `tokens:N`, `fraction:F`, `steps:N`, `turns:N`, `bytes:N`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,9 @@ use crate::diagnostic::{Diagnostic, abbreviated, nearest};
 use crate::transcript::time;
 
 /// The units of sizes.
-const KINDS: [&str; 4] = ["messages", "tokens", "fraction", "turns"];
+const KINDS: [&str; 6] = ["messages", "tokens", "fraction", "steps", "turns", "bytes"];
+/// The same, as sentences name them.
+pub(crate) const SIZES: &str = "messages:N, tokens:N, fraction:F, steps:N, turns:N or bytes:N";
 /// A number without a unit that is at least this is suggested as a number of tokens.
 const TOKENS: u64 = 500;
 
@@ -33,6 +35,13 @@ pub enum Size {
     Fraction(f64),
     /// A number of turns, each from a user message to before the next.
     Turns(u64),
+    /// A number of steps: answers of the assistant, each with its calls and their results.
+    ///
+    /// Messages of the assistant that follow each other are one answer, and so are parallel calls. What the user says
+    /// directly before an answer belongs to its step.
+    Steps(u64),
+    /// A number of bytes of the messages, as they stand in the file.
+    Bytes(u64),
     /// Nothing. Only `--keep` takes this and the next ones; the grammar of sizes does not have them.
     Nothing,
     /// All from the message with this index on.
@@ -63,6 +72,8 @@ impl fmt::Display for Size {
             Size::Tokens(n) => write!(out, "tokens:{n}"),
             Size::Fraction(fraction) => write!(out, "fraction:{fraction}"),
             Size::Turns(n) => write!(out, "turns:{n}"),
+            Size::Steps(n) => write!(out, "steps:{n}"),
+            Size::Bytes(n) => write!(out, "bytes:{n}"),
             Size::From(index) => write!(out, "from:{index}"),
             Size::Since(time) => write!(out, "since:{}", time::shown(time)),
             Size::Last(seconds) => {
@@ -80,7 +91,7 @@ impl FromStr for Size {
         let Some((kind, value)) = text.split_once(':') else {
             let meant = of_number(text).or_else(|| of_words(text));
             let meant = meant.or(nearest(text, KINDS).map(|kind| format!("{kind}:{}", example(kind))));
-            return Err(Diagnostic::new("a size is messages:N, tokens:N, fraction:F or turns:N").meant(meant));
+            return Err(Diagnostic::new(format!("a size is {SIZES}")).meant(meant));
         };
         let of_value = |diagnostic: Diagnostic| {
             diagnostic.at(kind.len() + 1..text.len()).example(format!("{kind}:{}", example(kind)))
@@ -90,6 +101,8 @@ impl FromStr for Size {
             "messages" => whole(value).map(Size::Messages),
             "tokens" => whole(value).map(Size::Tokens),
             "turns" => whole(value).map(Size::Turns),
+            "steps" => whole(value).map(Size::Steps),
+            "bytes" => whole(value).map(Size::Bytes),
             "fraction" => match value.parse::<f64>() {
                 Ok(fraction) if fraction > 0.0 && fraction <= 1.0 => Ok(Size::Fraction(fraction)),
                 _ => {
@@ -100,7 +113,7 @@ impl FromStr for Size {
                 }
             },
             _ => {
-                let what = format!("`{kind}` is not one of messages, tokens, fraction, turns");
+                let what = format!("`{kind}` is not one of {}", KINDS.join(", "));
                 Err(Diagnostic::new(what)
                     .at(0..kind.len())
                     .meant(nearest(kind, KINDS).or_else(|| abbreviated(kind, KINDS))))
@@ -109,7 +122,7 @@ impl FromStr for Size {
     }
 }
 
-/// Parses the value of `--keep`: a size, `none`, `from:INDEX` or `since:TIME`.
+/// Parses the value of `--keep`: a size, a number of messages, `none`, `from:INDEX` or `since:TIME`.
 ///
 /// # Errors
 /// It is none of these.
@@ -129,7 +142,41 @@ pub(crate) fn keep(text: &str) -> Result<Size, Diagnostic> {
                 of_value("since", why)
             })
         }
+        None => whole(text).map(Size::Messages).or_else(|_| text.parse()),
         _ => text.parse(),
+    }
+}
+
+/// Parses the value of `--fit`: a size that the result can be measured by, or a number of tokens.
+///
+/// # Errors
+/// It is neither.
+pub(crate) fn fit(text: &str) -> Result<Size, Diagnostic> {
+    let expected = || Diagnostic::new("expected tokens:N, fraction:F or bytes:N");
+    match whole(text).map(Size::Tokens).or_else(|_| text.parse::<Size>()) {
+        Ok(size @ (Size::Tokens(_) | Size::Fraction(_) | Size::Bytes(_))) => Ok(size),
+        Ok(_) => Err(expected().example("tokens:8k")),
+        Err(diagnostic) if ["tokens:", "fraction:", "bytes:"].iter().any(|kind| text.starts_with(kind)) => {
+            Err(diagnostic)
+        }
+        Err(diagnostic) => {
+            let meant = diagnostic.corrected(text).filter(|meant| fit(meant).is_ok());
+            Err(expected().meant(meant).meant_whole("tokens:8k"))
+        }
+    }
+}
+
+/// Parses a size of `--trigger`. A number alone could be one of messages or of tokens.
+///
+/// # Errors
+/// It is not a size.
+pub(crate) fn trigger(text: &str) -> Result<Size, Diagnostic> {
+    match whole(text) {
+        Ok(_) => {
+            let why = format!("a number alone is ambiguous here: messages:{text} or tokens:{text}");
+            Err(Diagnostic::new(why).meant(of_number(text)))
+        }
+        Err(_) => text.parse(),
     }
 }
 
@@ -146,6 +193,7 @@ fn example(kind: &str) -> &'static str {
         "tokens" => "8k",
         "fraction" => "0.8",
         "turns" => "3",
+        "bytes" => "1m",
         _ => "20",
     }
 }
@@ -212,6 +260,8 @@ mod tests {
             ("fraction:0.85", Size::Fraction(0.85), "fraction:0.85"),
             ("fraction:1", Size::Fraction(1.0), "fraction:1"),
             ("turns:3", Size::Turns(3), "turns:3"),
+            ("steps:20", Size::Steps(20), "steps:20"),
+            ("bytes:200k", Size::Bytes(200_000), "bytes:200000"),
         ] {
             assert_eq!(text.parse(), Ok(size));
             assert_eq!(size.to_string(), printed);
@@ -259,12 +309,35 @@ mod tests {
             ("tokens=x", Some("tokens:8k")),
             ("-20", None),
             ("turn", Some("turns:3")),
+            ("step", Some("steps:20")),
+            ("step:4", Some("steps:4")),
+            ("byte:4k", Some("bytes:4k")),
+            ("20 steps", Some("steps:20")),
             ("bogus:3", None),
             ("msgs:10", Some("messages:10")),
             ("fraction:1.5", Some("fraction:0.8")),
             ("tokens:-1", Some("tokens:8k")),
         ] {
             assert_eq!(text.parse::<Size>().expect_err(text).corrected(text).as_deref(), meant);
+        }
+    }
+
+    #[test]
+    fn a_number_alone_is_of_what_the_flag_mostly_takes() {
+        for (text, kept, fits) in [
+            ("20", Size::Messages(20), Size::Tokens(20)),
+            ("50k", Size::Messages(50_000), Size::Tokens(50_000)),
+            ("2M", Size::Messages(2_000_000), Size::Tokens(2_000_000)),
+        ] {
+            assert_eq!((keep(text), fit(text)), (Ok(kept), Ok(fits)), "{text}");
+            let error = trigger(text).expect_err(text).to_string();
+            assert!(error.contains(&format!("messages:{text} or tokens:{text}")), "{error}");
+        }
+        for text in ["0", "-20", "+5", "1.5", "", "20 ", "99999999999999m"] {
+            assert!(keep(text).is_err() && fit(text).is_err() && trigger(text).is_err(), "{text}");
+        }
+        for text in ["messages:20", "steps:20", "turns:3", "none", "from:3"] {
+            assert!(fit(text).is_err(), "{text}");
         }
     }
 

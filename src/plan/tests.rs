@@ -17,7 +17,8 @@ pub(crate) fn policy() -> CutPolicy {
         pins: vec![Pin::System],
         pairs: Pairs::Strict,
         context_window: None,
-        overhead_tokens: 0,
+        overhead_tokens: None,
+        recorded: true,
         summary_prefix: "Summary:\n\n".to_owned(),
         rules: Rules::OWN,
         provider: None,
@@ -51,12 +52,12 @@ fn conversation(letters: &str) -> String {
     format!("[{}]", messages.join(","))
 }
 
-fn planned(letters: &str, policy: &CutPolicy) -> Plan {
+pub(super) fn planned(letters: &str, policy: &CutPolicy) -> Plan {
     let source = conversation(letters);
     let mut document = read(&source, None, None).expect("a transcript");
     mark_summaries(&mut document.transcripts[0], policy, SummaryRole::User);
     let transcript = &document.transcripts[0];
-    plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy, moved_cut)
+    plan(transcript, &Tally::of(Counter::APPROX, transcript, policy.overhead_tokens), policy, moved_cut)
 }
 
 #[test]
@@ -67,7 +68,7 @@ fn what_a_format_refuses_is_not_cut() {
         let source = format!("{{\"sessionId\":\"s\",\"projectHash\":\"h\",\"startTime\":\"t\"}}\n{records}");
         let document = read(&source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
-        let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+        let tally = Tally::new(Counter::APPROX, &transcript.messages);
         plan(transcript, &tally, &CutPolicy { keep: Size::Messages(1), ..policy() }, moved_cut)
     };
     let refused = planned(&["1", "2", "1"]);
@@ -75,7 +76,7 @@ fn what_a_format_refuses_is_not_cut() {
     assert!(planned(&["1", "2", "3"]).cutoff > 0);
 }
 
-fn cut(letters: &str, keep: Size) -> (usize, usize) {
+pub(super) fn cut(letters: &str, keep: Size) -> (usize, usize) {
     let plan = planned(letters, &CutPolicy { keep, ..policy() });
     (plan.wanted, plan.cutoff)
 }
@@ -110,6 +111,17 @@ fn keep_turns() {
     assert_eq!(cut("uacrauaua", Size::Turns(3)), (0, 0));
     assert_eq!(cut("aauacrauaua", Size::Turns(3)), (2, 2));
     assert_eq!(cut("aauacra", Size::Turns(9)), (0, 0));
+}
+
+#[test]
+fn keep_bytes_keeps_the_last_message_at_least() {
+    // Each of these messages has 36 bytes.
+    for (bytes, wanted) in [(72, 2), (107, 2), (1, 3), (143, 1), (144, 0)] {
+        assert_eq!(cut("uuuu", Size::Bytes(bytes)).0, wanted, "{bytes}");
+    }
+    let fires = |size| planned("uuuu", &CutPolicy { triggers: vec![vec![size]], ..policy() }).triggered;
+    assert!(fires(Size::Bytes(144)) && !fires(Size::Bytes(145)));
+    assert!(!fires(Size::Steps(1)));
 }
 
 #[test]
@@ -150,7 +162,7 @@ fn a_users_words_are_not_lost_with_an_orphaned_result() {
     let document = read(mixed, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
     let rules = CutPolicy { keep: Size::Messages(2), ..policy() };
-    let plan = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &rules, moved_cut);
+    let plan = plan(transcript, &Tally::new(Counter::APPROX, &transcript.messages), &rules, moved_cut);
     assert_eq!((plan.wanted, plan.cutoff), (2, 1));
 }
 
@@ -168,7 +180,7 @@ fn an_earlier_summary_is_not_pinned() {
     mark_summaries(&mut document.transcripts[0], &rules, SummaryRole::System);
     let transcript = &document.transcripts[0];
     assert_eq!(
-        plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &rules, moved_cut).pinned,
+        plan(transcript, &Tally::new(Counter::APPROX, &transcript.messages), &rules, moved_cut).pinned,
         [0usize; 0]
     );
 }
@@ -263,7 +275,7 @@ fn what_others_write_like_a_summary_is_pinned() {
     mark_summaries(&mut document.transcripts[0], &rules, SummaryRole::User);
     let transcript = &document.transcripts[0];
     assert_eq!(
-        plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &rules, moved_cut).pinned,
+        plan(transcript, &Tally::new(Counter::APPROX, &transcript.messages), &rules, moved_cut).pinned,
         [1, 2, 3]
     );
 }
@@ -291,10 +303,10 @@ fn triggers_are_or_of_and() {
 fn overhead_counts_for_triggers_and_not_for_what_is_kept() {
     let rules = CutPolicy { triggers: vec![vec![Size::Tokens(50)]], keep: Size::Tokens(12), ..policy() };
     assert!(!planned("uuuu", &rules).triggered);
-    let plan = planned("uuuu", &CutPolicy { overhead_tokens: 26, ..rules.clone() });
+    let plan = planned("uuuu", &CutPolicy { overhead_tokens: Some(26), ..rules.clone() });
     assert!(plan.triggered, "24 and 26 are 50");
     assert_eq!(plan.cutoff, 2);
-    assert!(!planned("uuuu", &CutPolicy { overhead_tokens: 25, ..rules }).triggered);
+    assert!(!planned("uuuu", &CutPolicy { overhead_tokens: Some(25), ..rules }).triggered);
 }
 
 #[test]
@@ -331,7 +343,7 @@ fn a_history_must_be_larger_than_the_smallest_summary() {
         let source = conversation(letters);
         let document = read(&source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
-        let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+        let tally = Tally::new(Counter::APPROX, &transcript.messages);
         plan(transcript, &tally, &one, moved_cut).uncut_if_no_larger_than(13, &tally)
     };
     let small = with("uau");
@@ -356,7 +368,7 @@ fn pinned(rules: &[&str], source: &str, format: Option<&str>) -> Vec<usize> {
     let mut document = read(source, format.map(|name| by_name(name).expect("a format")), None).expect("a transcript");
     mark_summaries(&mut document.transcripts[0], &policy, SummaryRole::User);
     let transcript = &document.transcripts[0];
-    plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &policy, moved_cut).pinned
+    plan(transcript, &Tally::new(Counter::APPROX, &transcript.messages), &policy, moved_cut).pinned
 }
 
 #[test]

@@ -7,10 +7,13 @@ use crate::transcript::{Message, Transcript};
 use crate::plan::CutPolicy;
 use crate::plan::carried::Carried;
 use crate::plan::compactions::Compactions;
+use crate::plan::recorded::RecordedSize;
 use crate::plan::size::Size;
+use crate::plan::steps;
 
 /// A conversation as triggers see it.
 pub(super) struct Weight<'w, 'a> {
+    pub(super) transcript: &'w Transcript<'a>,
     pub(super) messages: &'w [Message<'a>],
     /// The earlier summary that the next one carries on.
     earlier: Option<&'w Carried<'a>>,
@@ -28,7 +31,7 @@ impl<'w, 'a> Weight<'w, 'a> {
         policy: &'w CutPolicy,
     ) -> Self {
         let compactions = Compactions::of(transcript, policy);
-        Weight { messages: &transcript.messages, earlier, compactions, tally, policy }
+        Weight { transcript, messages: &transcript.messages, earlier, compactions, tally, policy }
     }
 
     /// Returns the messages that the provider reads: all but those that its own compaction replaces.
@@ -66,13 +69,41 @@ impl<'w, 'a> Weight<'w, 'a> {
                 let count = if is_whole { self.messages.len() } else { self.read().count() };
                 (count + beside) as u64 >= least
             }
-            Size::Turns(least) => self.read().filter(|(_, message)| is_turn(message, policy)).count() as u64 >= least,
+            Size::Turns(least) => self.turns() >= least,
+            Size::Steps(least) => self.steps() >= least,
+            Size::Bytes(least) => self.read().map(|(_, message)| message.span().len() as u64).sum::<u64>() >= least,
             Size::Tokens(_) | Size::Fraction(_) => size.in_tokens(policy.context_window).is_some_and(|threshold| {
+                if let Some(recorded) = self.recorded() {
+                    return recorded >= threshold;
+                }
                 self.tokens_reach(threshold.saturating_add(u64::from(policy.rules.exceed)))
                     || policy.rules.reported_triggers
                         && reported_reaches(self.messages, threshold, |provider| policy.is_served_by(provider))
             }),
         }
+    }
+
+    fn turns(&self) -> u64 {
+        self.read().filter(|(_, message)| is_turn(message, self.policy)).count() as u64
+    }
+
+    fn steps(&self) -> u64 {
+        let answers = steps::answers(self.transcript, &self.policy.summary_prefix);
+        answers.into_iter().filter(|index| *index >= self.compactions.start).count() as u64
+    }
+
+    /// Says why all of the conversation is kept. An agent's work can be a single turn.
+    pub(super) fn kept_whole(&self) -> String {
+        let all = self.compactions.summarizable_part().unwrap_or_else(|| "the whole conversation".to_owned());
+        let keep = self.policy.keep;
+        let is = if matches!(keep, Size::Turns(_)) && self.turns() == 1 { "is one turn, " } else { "is " };
+        format!("{all} {is}within --keep {keep}")
+    }
+
+    /// Returns the size that the session itself recorded, with what follows that, where the policy asks for it.
+    pub(super) fn recorded(&self) -> Option<u64> {
+        let size = self.policy.recorded.then(|| RecordedSize::of(self.transcript, self.tally)).flatten();
+        size.map(|size| size.tokens())
     }
 
     /// Whether the conversation has so many tokens. Where the total is a plain sum, counting stops as soon as the
@@ -82,14 +113,14 @@ impl<'w, 'a> Weight<'w, 'a> {
             return self.total() >= least;
         }
         let all: Vec<usize> = self.read().map(|(index, _)| index).collect();
-        self.tally.reaches(&all, least.saturating_sub(self.policy.overhead_tokens))
+        self.tally.reaches(&all, least.saturating_sub(self.tally.overhead()))
     }
 
     /// Returns the tokens of the conversation with the overhead. A carried summary is counted after all messages, as in
     /// the systems that carry one on.
     pub(super) fn total(&self) -> u64 {
         let earlier = self.earlier.map(|earlier| earlier.tokens(self.tally.counter()));
-        self.scaled(earlier).saturating_add(self.policy.overhead_tokens)
+        self.scaled(earlier).saturating_add(self.tally.overhead())
     }
 
     /// Returns the tokens of the messages alone.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::diagnostic::Diagnostic;
-use crate::plan::size::{Size, whole};
+use crate::plan::size::{SIZES, Size, whole};
 use crate::rewrite::media::OffloadedFile;
 use crate::transcript::edit::Edit;
 
@@ -96,9 +96,9 @@ impl RuleKind {
             Amount::Age(_) if value == "0" => Ok(Amount::Age(Age::NotLast(0))),
             Amount::Age(_) => match whole(value) {
                 Ok(number) => Ok(Amount::Age(Age::NotLast(number))),
-                Err(_) if !value.contains(':') => Err(Diagnostic::new(format!(
-                    "`{value}` is neither a number nor a size: messages:N, tokens:N, fraction:F or turns:N"
-                ))),
+                Err(_) if !value.contains(':') => {
+                    Err(Diagnostic::new(format!("`{value}` is neither a number nor a size: {SIZES}")))
+                }
                 Err(_) => value.parse().map(|size| Amount::Age(Age::Before(size))),
             },
         }

@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use crate::plan::size::Size;
+use crate::plan::{last_bytes, steps};
 use crate::redact::beginning;
 use crate::rewrite::Masked;
 use crate::rewrite::elements;
@@ -168,6 +169,8 @@ impl<'s, 'a> Scene<'s, 'a> {
             Size::Nothing | Size::From(_) | Size::Since(_) | Size::Last(_) => messages.len(),
             Size::Messages(number) => messages.len().saturating_sub(usize::try_from(number).unwrap_or(usize::MAX)),
             Size::Tokens(_) | Size::Fraction(_) => within(size.in_tokens(self.context_window)),
+            Size::Bytes(bytes) => last_bytes(messages, bytes),
+            Size::Steps(number) => steps::last(self.transcript, "", number),
             Size::Turns(number) => {
                 let turns = messages.iter().enumerate().rev();
                 let mut turns = turns.filter(|(_, message)| message.is_user_turn() && !message.earlier);

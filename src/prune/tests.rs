@@ -23,7 +23,7 @@ impl Pruned {
 fn pruned_but(source: &str, rules: &[&str], last: usize, except: &[String]) -> (String, Vec<RuleSavings>) {
     let document = read(source, None, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
     let transcript = &document.transcripts[0];
-    let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+    let tally = Tally::new(Counter::APPROX, &transcript.messages);
     let count = transcript.messages.len();
     let touchable = (0..count).map(|index| index + last < count).collect();
     let choices: Vec<Choice> = rules.iter().map(|rule| rule.parse().expect("a rule")).collect();
@@ -233,12 +233,12 @@ fn long_results_keep_their_ends() {
     assert!(text.starts_with("line 1\nline 2\n") && text.ends_with("line 199\nline 200\n"), "{text}");
     let left_out = 200 - text.matches("\nline").count() - 1;
     assert!(text.contains(&format!("\n[tcompact: {left_out} lines left out]\n")), "{text}");
-    assert!(Counter::DEFAULT.count_text(&text) <= 60);
+    assert!(Counter::APPROX.count_text(&text) <= 60);
     // A second cut counts what is left out of the first text.
-    let again = cap::cut(&text, 30, Counter::DEFAULT);
+    let again = cap::cut(&text, 30, Counter::APPROX);
     let left_out = 200 - again.matches("line ").count();
     assert!(again.contains(&format!("[tcompact: {left_out} lines left out]")), "{again}");
-    let line = cap::cut(&"é".repeat(1_000), 60, Counter::DEFAULT);
+    let line = cap::cut(&"é".repeat(1_000), 60, Counter::APPROX);
     assert!(line.starts_with("éé") && line.ends_with("éé") && line.contains(" characters left out]"), "{line}");
 }
 
@@ -297,7 +297,7 @@ fn the_cheapest_goes_first_and_no_more_than_is_needed() {
     let source = format!("[{},{END}]", calls.join(","));
     let document = read(&source, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
-    let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+    let tally = Tally::new(Counter::APPROX, &transcript.messages);
     let scene = Scene::new(transcript, &tally, vec![true; transcript.messages.len()]);
     let rules = chosen(&["results:0".parse().expect("a rule"), "cap:50".parse().expect("a rule")]);
     let by_goal = |goal| {
@@ -319,7 +319,7 @@ fn what_the_goal_does_not_need_stays() {
     let source = format!("[{},{END}]", calls.join(","));
     let document = read(&source, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
-    let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+    let tally = Tally::new(Counter::APPROX, &transcript.messages);
     let scene = Scene::new(transcript, &tally, vec![true; transcript.messages.len()]);
     let by_goal = |goal, rules: &[&str]| {
         let rules: Vec<Choice> = rules.iter().map(|rule| rule.parse().expect("a rule")).collect();
@@ -344,7 +344,7 @@ fn an_argument_is_cut_only_as_far_as_the_goal_needs() {
     for source in [format!("[{one},{END}]"), format!("[{two},{END}]")] {
         let document = read(&source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
-        let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+        let tally = Tally::new(Counter::APPROX, &transcript.messages);
         let scene = Scene::new(transcript, &tally, vec![true; transcript.messages.len()]);
         for goal in [1_000, 3_000, 5_000] {
             let pruned = prune(&scene, &chosen(&[Choice::All]), Some(goal));
@@ -380,7 +380,7 @@ fn reasoning_without_an_id_goes_from_an_open_loop_last() {
         let source = [user.clone(), reasoning(None), called("a"), reasoning(id), called("b")].concat();
         let document = read(&source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
-        let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+        let tally = Tally::new(Counter::APPROX, &transcript.messages);
         let scene = Scene::new(transcript, &tally, vec![true; transcript.messages.len()]);
         assert!(prune(&scene, &rules, Some(u64::MAX)).is_empty());
         assert_eq!(prune(&scene, &for_fit(&rules), Some(u64::MAX)).emptied, emptied, "{id:?}");

@@ -342,7 +342,7 @@ mod tests {
         };
         let edits: Vec<Edit> = shortened.map(edit).into_iter().collect();
         let (edits, pruned) = (edits.as_slice(), &Pruned::default());
-        let tally = &Tally::new(Counter::DEFAULT, &transcript.messages);
+        let tally = &Tally::new(Counter::APPROX, &transcript.messages);
         Diff { source: "a.json", transcript, masked: None, tally, plan, summary, edits, pruned, masked_secrets: None }
             .draw()
     }

@@ -16,6 +16,7 @@ use crate::events::{Event, Listener, ReportRow};
 use crate::exit::Failure;
 use crate::plan::Plan;
 use crate::plan::economy::Economy;
+use crate::plan::recorded::RecordedSize;
 use crate::prune::RuleSavings;
 use crate::sanitize::sanitize_json;
 use crate::sync::lock;
@@ -37,6 +38,10 @@ pub(crate) struct DryRun<'r> {
     pub(super) counter: String,
     pub(super) messages: usize,
     pub(super) tokens: u64,
+    /// Those of them that are sent beside the messages.
+    overhead: u64,
+    /// The size that the session itself recorded, with the estimate of what follows that.
+    recorded: Option<u64>,
     context_window: Option<u64>,
     triggered: bool,
     pub(super) fired: Option<String>,
@@ -156,6 +161,8 @@ impl<'r> DryRun<'r> {
             counter: tally.counter().to_string(),
             messages,
             tokens: planned.tokens(policy),
+            overhead: tally.overhead(),
+            recorded: RecordedSize::of(transcript, tally).map(RecordedSize::tokens),
             context_window: policy.cut.context_window,
             triggered: plan.triggered,
             fired: plan.fired.as_deref().map(clause),
@@ -232,6 +239,8 @@ pub(crate) struct Count<'r> {
     media_kinds: BTreeMap<&'static str, MediaKindCount>,
     /// Tokens that are sent beside the messages.
     overhead: u64,
+    /// The size that the session itself recorded, with the estimate of what follows that.
+    recorded: Option<u64>,
 }
 
 /// The media of a kind in a conversation.
@@ -253,7 +262,9 @@ impl<'r> Count<'r> {
             messages: view.messages.len(),
             tokens,
             context_window: policy.cut.context_window,
-            overhead: tokens.saturating_sub(spent.total()),
+            // A carried summary counts there, too.
+            overhead: (tokens + spent.overhead).saturating_sub(spent.total()),
+            recorded: RecordedSize::of(view, tally).map(RecordedSize::tokens),
             roles: spent.roles.iter().map(|(role, tokens)| (role.openai_name(), *tokens)).collect(),
             thinking: spent.thinking,
             media: spent.media_tokens(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::compact::{CompactionEvent, CompactionPolicy, EarlierSummary, OnError, Planned, masked, redactor};
-use crate::events::{Counted, Event, Listener, PrunedOnly, RestoredRounds};
+use crate::events::{Event, Listener, PrunedOnly, RestoredRounds};
 use crate::llm::http::Between;
 use crate::llm::limiter::MOST_IN_A_ROW;
 use crate::plan::economy::{Billed, Economy};
@@ -113,9 +113,7 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             let several = || format!("of {} {what}", counted(*conversations, "conversation"));
             (Usual, only.as_ref().map_or_else(several, |source| of(source, what.clone())))
         }
-        Event::Counted(Counted { conversations, tokens, .. }) => {
-            (Usual, format!("{} in {}", counted(*tokens, "token"), counted(*conversations, "conversation")))
-        }
+        Event::Counted(counted) => (Usual, counted.sentence()),
         Event::StillBroken { source, violations } => {
             let violations = counted(violations as u64, "violation");
             let what = format!("the result still has {violations} of its provider's rules, which --check prints");
@@ -306,7 +304,9 @@ fn planned(source: &str, planned: &Planned<'_>, policy: &CompactionPolicy) -> St
         counted(dry_run.tokens, "token"),
         dry_run.counter
     );
-    let fired = dry_run.fired.map(|fired| format!("; {fired} was reached")).unwrap_or_default();
+    let by = planned.recorded(policy).map(|tokens| format!(" by the {} that it recorded", counted(tokens, "token")));
+    let fired =
+        dry_run.fired.map(|fired| format!("; {fired} was reached{}", by.unwrap_or_default())).unwrap_or_default();
     let decision = match &plan.reason {
         Some(reason) => format!("unchanged: {reason}"),
         None if plan.cutoff == 0 => {

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use crate::plan::removal_note::TRUNCATED;
 use crate::plan::size::Size;
 use crate::plan::{CutPolicy, old_messages};
 use crate::tokens::Tally;
@@ -17,7 +18,7 @@ use crate::rewrite::Edit;
 /// The characters that stay of a cut argument.
 const KEPT: usize = 20;
 /// The mark that replaces the rest.
-pub(crate) const MARK: &str = "...(argument truncated)";
+pub(crate) const MARK: &str = TRUNCATED;
 
 /// Which arguments are cut, and when.
 #[derive(Debug, Clone)]
@@ -133,7 +134,7 @@ mod tests {
     fn truncated(source: &str, truncation: &Truncation) -> String {
         let document = read(source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
-        let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+        let tally = Tally::new(Counter::APPROX, &transcript.messages);
         let early = truncation.edits(transcript, truncation.old_messages(transcript, &tally, &policy()));
         let late = truncation.edits(transcript, 1);
         crate::rewrite::apply(source, if truncation.sizes.is_some() { &early } else { &late })

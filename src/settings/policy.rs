@@ -2,13 +2,18 @@
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
 
 use crate::advice::Advice;
 use crate::cli::CliArguments;
-use crate::compact::{ArchiveNote, CompactionPolicy, Pruning, Redaction, SummarizerKind, SummaryPolicy, is_lines};
-use crate::exit::Failure;
+use crate::compact::{
+    ArchiveNote, CompactionPolicy, Emit, Pruning, Redaction, SummarizerKind, SummaryPolicy, is_lines,
+};
+use crate::exit::{Exit, Failure};
+use crate::interrupt;
+use crate::llm::counting::CountingCommand;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
 use crate::plan::{self, CutPolicy};
@@ -48,8 +53,10 @@ pub(super) fn policy(
     }
     check_fractions(&triggers, arguments, fit, context_window)?;
     let pruning = pruning(arguments, fit, context_window)?;
-    let unlisted_counter = models.unlisted.map(|(_, counter)| counter);
-    let counter = counter(arguments.counter.or(unlisted_counter), models.known, preset);
+    let counter = match &arguments.counter_cmd {
+        Some(command) => counted_by(command, arguments.timeout),
+        None => counter(arguments.counter, &models, preset),
+    };
     let summary = summary_policy(arguments, preset, &models, ResultReader { counter, context_window }, summary_prompt)?;
     let archive = arguments.archive.clone();
     let archive_note = archive_note(arguments, preset)?;
@@ -61,7 +68,14 @@ pub(super) fn policy(
             pins: [Pin::System].into_iter().chain(arguments.pins.clone()).collect(),
             pairs: arguments.pairs,
             context_window,
-            overhead_tokens: arguments.overhead_tokens,
+            // The systems of the presets count only messages, and a text for a paste is sent without the rest.
+            overhead_tokens: arguments
+                .overhead_tokens
+                .or((!preset.name.is_empty() || arguments.emit == Emit::Handoff).then_some(0)),
+            // Who names a counter counts by it, and the systems of the presets compare by their own rules.
+            recorded: preset.name.is_empty()
+                && arguments.counter_cmd.is_none()
+                && matches!(arguments.counter, None | Some(Counter::Recorded(_))),
             summary_prefix: prefix(arguments.summary_prefix.clone()),
             rules: preset.rules,
             provider: models.provider().or_else(|| writer_provider(arguments)),
@@ -166,18 +180,38 @@ fn summary_policy(
     })
 }
 
-/// Returns the counter: the user's, or that of the model that reads the result.
-fn counter(given: Option<Counter>, model: Option<Model>, preset: &Preset) -> Counter {
-    let estimate = || match preset.habits.characters {
+/// Returns the counter: the user's, or that of the model that reads the result. The systems of the presets estimate by
+/// characters where they do not count exactly.
+fn counter(given: Option<Counter>, models: &Models, preset: &Preset) -> Counter {
+    let of_listed = models.known.map(|model| model.counter());
+    let of_model = models.unlisted.map(|(_, counter)| counter).or(of_listed);
+    let is_own = preset.name.is_empty();
+    let approx = || match preset.habits.characters {
         Some(characters) => Counter::Approx(characters),
-        None => model.map_or(Counter::DEFAULT, |model| model.estimate()),
+        None => models.known.map_or(Counter::APPROX, |model| model.approx()),
     };
-    let exact = || model.map_or(Counter::DEFAULT, |model| model.counter());
-    match given.unwrap_or_else(|| if preset.habits.langchain { estimate() } else { exact() }) {
+    let counter = match (given, of_model) {
+        // The factor is that of the model, wherever it is known.
+        (Some(Counter::Estimate(_)), Some(estimate @ Counter::Estimate(_))) => estimate,
+        (Some(given), _) => given,
+        (None, Some(exact @ Counter::Exact(_))) if !preset.habits.langchain || models.unlisted.is_some() => exact,
+        (None, of_model) if is_own => of_model.unwrap_or(Counter::DEFAULT),
+        (None, _) => approx(),
+    };
+    match counter {
         Counter::Approx(characters) if preset.habits.repr_lists => Counter::ApproxRepr(characters),
         Counter::Approx(characters) if preset.habits.langchain => Counter::ApproxContent(characters),
         counter => counter,
     }
+}
+
+/// Returns the counter of a command. Where it fails, the program ends at once: nothing that was counted wrong is shown,
+/// asked or written anywhere.
+fn counted_by(command: &str, timeout: f64) -> Counter {
+    let command = CountingCommand::new(command.to_owned(), Duration::from_secs_f64(timeout));
+    Counter::own(move |text| {
+        command.count(text).unwrap_or_else(|why| interrupt::fail_now(Exit::SummarizerFailed, &why))
+    })
 }
 
 /// Returns the rules of pruning.

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use crate::transcript::framing::tests::read;
 
-    const MEASURE: Measure = Measure { counter: Counter::DEFAULT, is_small: false };
+    const MEASURE: Measure = Measure { counter: Counter::APPROX, is_small: false };
 
     #[test]
     fn calls_stay_with_their_results() {

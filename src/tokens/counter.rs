@@ -2,22 +2,34 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Mutex;
+
+use serde_json::Value;
 
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::sync::lock;
 use crate::tokens::approx::{self, Lists, MEDIA_TOKENS};
 use crate::tokens::bpe::Encoding;
+use crate::tokens::family::ModelFamily;
 use crate::tokens::media::{self, MediaRates};
+use crate::tokens::memo::{self, Memo};
 
+use crate::transcript::beside::{Beside, beside};
+use crate::transcript::json::Json;
 use crate::transcript::pieces::Piece;
-use crate::transcript::{Arguments, Message};
+use crate::transcript::{Arguments, Message, Transcript};
 
 /// Tokens around the text of a message when it is sent: three for the frame and one for the role, as OpenAI documents
 /// for Chat Completions.
-const EXACT_OVERHEAD: u64 = 4;
+const FRAME_TOKENS: u64 = 4;
 
 /// How the tokens of a message are counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Counter {
+    /// The tokens of `o200k_base`, times the factor of the family of the model that will read the result.
+    Estimate(ModelFamily),
+    /// The same for the messages. What requests send beside them is told by what the session itself recorded, where it did.
+    Recorded(ModelFamily),
     /// `LangChain`'s estimate of text and calls, with so many characters per token, of every piece of a message: of what
     /// `LangChain` leaves out, too, and in all formats alike.
     Approx(f64),
@@ -29,11 +41,58 @@ pub enum Counter {
     Exact(Encoding),
     /// Bytes of the content's text divided by this, rounded down; calls, names and roles are not counted.
     Bytes(u64),
+    /// A count of the caller's own: [`Counter::own`].
+    Own(&'static OwnCounter),
+}
+
+/// A function that counts the tokens of a text.
+pub struct OwnCounter {
+    count: Box<dyn Fn(&str) -> u64 + Send + Sync>,
+    known: Mutex<Memo>,
+}
+
+impl OwnCounter {
+    fn count(&self, text: &str) -> u64 {
+        let key = memo::key(text);
+        if let Some(tokens) = lock(&self.known).get(key) {
+            return tokens;
+        }
+        let tokens = (self.count)(text);
+        lock(&self.known).insert(key, tokens);
+        tokens
+    }
+}
+
+impl fmt::Debug for OwnCounter {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("OwnCounter")
+    }
+}
+
+impl PartialEq for OwnCounter {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
 }
 
 impl Counter {
+    /// The counter where nothing is known of the model.
+    pub const DEFAULT: Counter = Counter::Estimate(ModelFamily::OTHERS);
     /// `LangChain`'s estimate with its default.
-    pub const DEFAULT: Counter = Counter::Approx(4.0);
+    pub const APPROX: Counter = Counter::Approx(4.0);
+
+    /// Returns a counter that counts with a function, as the exact ones count: each piece of a message, and 4 more a
+    /// message. It stays in memory: make it once, and copy it.
+    ///
+    /// ```
+    /// use tcompact::Counter;
+    ///
+    /// let words = Counter::own(|text| text.split_whitespace().count() as u64);
+    /// assert_eq!(words.count_text("two words"), 2);
+    /// ```
+    pub fn own(count: impl Fn(&str) -> u64 + Send + Sync + 'static) -> Counter {
+        Counter::Own(Box::leak(Box::new(OwnCounter { count: Box::new(count), known: Mutex::default() })))
+    }
 
     /// Returns the tokens of a message without media.
     pub(crate) fn count(self, message: &Message<'_>) -> u64 {
@@ -45,7 +104,8 @@ impl Counter {
     /// ```
     /// use tcompact::{Counter, Encoding};
     ///
-    /// assert_eq!(Counter::DEFAULT.count_text("Twelve bytes"), 3);
+    /// assert_eq!(Counter::APPROX.count_text("Twelve bytes"), 3);
+    /// assert_eq!(Counter::DEFAULT.count_text("hello world"), 2);
     /// assert_eq!(Counter::Exact(Encoding::O200kBase).count_text("hello world"), 2);
     /// ```
     pub fn count_text(self, text: &str) -> u64 {
@@ -54,7 +114,17 @@ impl Counter {
             | Counter::ApproxContent(chars_per_token)
             | Counter::ApproxRepr(chars_per_token) => approx::tokens(text.chars().count(), chars_per_token),
             Counter::Exact(encoding) => encoding.count(text),
+            Counter::Estimate(family) | Counter::Recorded(family) => family.tokens(text).round() as u64,
             Counter::Bytes(per_token) => text.len() as u64 / per_token,
+            Counter::Own(own) => own.count(text),
+        }
+    }
+
+    /// Returns the tokens of a text before they are rounded.
+    fn text_size(self, text: &str) -> f64 {
+        match self {
+            Counter::Estimate(family) | Counter::Recorded(family) => family.tokens(text),
+            counter => counter.count_text(text) as f64,
         }
     }
 
@@ -64,8 +134,8 @@ impl Counter {
             Counter::Approx(chars_per_token)
             | Counter::ApproxContent(chars_per_token)
             | Counter::ApproxRepr(chars_per_token) => approx::text_message(text.chars().count(), chars_per_token),
-            Counter::Exact(_) => self.count_text(text) + EXACT_OVERHEAD,
             Counter::Bytes(_) => self.count_text(text),
+            _ => self.count_text(text) + FRAME_TOKENS,
         }
     }
 }
@@ -103,18 +173,52 @@ impl MessageCounter {
                 });
                 approx::tokens(chars, chars_per_token) + approx::MESSAGE_TOKENS + media
             }
-            Counter::Exact(encoding) => {
-                let name = message.rare_fields().name.map_or(0, |name| encoding.count(&name.decode()) + 1);
-                let mut sum = EXACT_OVERHEAD + name;
-                message.pieces(&mut |_, piece| {
-                    sum += match piece {
-                        Piece::Media(kind, json) => self.media.tokens(kind, json),
-                        piece => exact_size(&piece, encoding),
-                    }
-                });
-                sum
-            }
+            _ => self.sum(message, |text| self.counter.text_size(text)).round() as u64,
         }
+    }
+
+    /// Returns the sizes of a message's texts together, with its frame and its media.
+    fn sum(self, message: &Message<'_>, size: impl Fn(&str) -> f64) -> f64 {
+        let name = message.rare_fields().name.map_or(0.0, |name| size(&name.decode()) + 1.0);
+        let mut sum = FRAME_TOKENS as f64 + name;
+        message.pieces(&mut |_, piece| {
+            sum += match piece {
+                Piece::Media(kind, json) => self.media.tokens(kind, json) as f64,
+                piece => texts_of(&piece, &size),
+            }
+        });
+        sum
+    }
+
+    /// Returns the most tokens that a message can have, where its length tells: no token is shorter than a byte, and none
+    /// is counted more than twice.
+    pub(crate) fn most(self, message: &Message<'_>) -> Option<u64> {
+        let factor = match self.counter {
+            Counter::Exact(_) => 1.0,
+            Counter::Estimate(family) | Counter::Recorded(family) => family.range().1,
+            _ => return None,
+        };
+        let bytes = (2 * message.span().len()) as f64;
+        (!message.has_media()).then(|| (bytes * factor) as u64 + FRAME_TOKENS + 2)
+    }
+
+    /// Returns a number of tokens that a message has at least, where that is faster to find than how many it has.
+    pub(crate) fn least(self, message: &Message<'_>) -> Option<u64> {
+        let factor = match self.counter {
+            Counter::Exact(_) => 1.0,
+            Counter::Estimate(family) | Counter::Recorded(family) => family.range().0,
+            _ => return None,
+        };
+        Some(self.sum(message, |text| Encoding::least(text) as f64 * factor) as u64)
+    }
+
+    /// Returns the tokens of what a conversation's requests send beside its messages.
+    pub(crate) fn beside(self, transcript: &Transcript<'_>) -> u64 {
+        let size = |value| match value {
+            Beside::Text(text) => self.counter.text_size(&text.decode()),
+            Beside::Json(json) => self.counter.text_size(&compact(json)),
+        };
+        beside(transcript).into_iter().map(size).sum::<f64>().round() as u64
     }
 
     /// Returns the size of a piece in tokens, before a message rounds its sum.
@@ -123,34 +227,45 @@ impl MessageCounter {
             (Counter::Bytes(bytes), piece) => text_bytes(piece) as f64 / bytes as f64,
             (Counter::ApproxContent(_) | Counter::ApproxRepr(_), Piece::Media(..)) => MEDIA_TOKENS as f64,
             (_, Piece::Media(kind, json)) => self.media.tokens(*kind, *json) as f64,
-            (Counter::Exact(encoding), piece) => exact_size(piece, encoding) as f64,
             (Counter::Approx(chars) | Counter::ApproxContent(chars) | Counter::ApproxRepr(chars), piece) => {
                 chars_of(piece) as f64 / chars
             }
+            (_, piece) => texts_of(piece, &|text: &str| self.counter.text_size(text)),
         }
     }
 }
 
 /// Every counter for tables: its name, and what it counts.
-pub(crate) const COUNTERS: [(&str, &str); 4] = [
+pub(crate) const COUNTERS: [(&str, &str); 6] = [
+    (
+        "estimate",
+        "tokens of o200k_base times a factor for the family of the --for model, 4 more a message; media as their reader counts them",
+    ),
     (
         "approx[:CHARS]",
         "an estimate: characters divided by CHARS (4), 3 more a message; media as their reader counts them",
     ),
     ("o200k_base", "exact tokens of GPT-4o and later, 4 more a message; media as their reader counts them"),
     ("cl100k_base", "exact tokens of GPT-4 and GPT-3.5, likewise"),
+    (
+        "recorded",
+        "the last size that the session itself recorded, and the estimate of what follows it; without one, the estimate",
+    ),
     ("bytes:N", "bytes of the content's text divided by N, rounded down; calls and names are not counted"),
 ];
 
 impl fmt::Display for Counter {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Counter::Estimate(_) => write!(out, "estimate"),
+            Counter::Recorded(_) => write!(out, "recorded"),
             Counter::Approx(4.0) | Counter::ApproxContent(4.0) | Counter::ApproxRepr(4.0) => write!(out, "approx"),
             Counter::Approx(chars) | Counter::ApproxContent(chars) | Counter::ApproxRepr(chars) => {
                 write!(out, "approx:{chars}")
             }
             Counter::Exact(encoding) => write!(out, "{}", encoding.name()),
             Counter::Bytes(per_token) => write!(out, "bytes:{per_token}"),
+            Counter::Own(_) => write!(out, "command"),
         }
     }
 }
@@ -165,7 +280,9 @@ impl FromStr for Counter {
         };
         let (name, value) = text.split_once(':').map_or((text, None), |(name, value)| (name, Some(value)));
         match (name, value) {
-            ("approx", None) => Ok(Counter::DEFAULT),
+            ("estimate", None) => Ok(Counter::DEFAULT),
+            ("recorded", None) => Ok(Counter::Recorded(ModelFamily::OTHERS)),
+            ("approx", None) => Ok(Counter::APPROX),
             ("approx", Some(value)) => match value.parse() {
                 Ok(chars) if (0.1..=1000.0).contains(&chars) => Ok(Counter::Approx(chars)),
                 _ => Err(of_value(format!(
@@ -188,13 +305,18 @@ impl FromStr for Counter {
             _ => {
                 let meant = match value {
                     Some(_) => nearest(name, ["approx", "bytes"]),
-                    None => nearest(name, ["approx", "o200k_base", "cl100k_base"]),
+                    None => nearest(name, ["estimate", "approx", "o200k_base", "cl100k_base", "recorded"]),
                 };
-                let what = "expected approx, approx:CHARS, o200k_base, cl100k_base or bytes:N";
+                let what = "expected estimate, approx, approx:CHARS, o200k_base, cl100k_base, bytes:N or recorded";
                 Err(Diagnostic::new(what).at(0..name.len()).meant(meant))
             }
         }
     }
+}
+
+/// Returns a value without the white space that only people read.
+fn compact(json: Json<'_>) -> String {
+    serde_json::from_str::<Value>(json.raw()).map_or_else(|_| json.raw().to_owned(), |value| value.to_string())
 }
 
 /// Returns the bytes of a piece that is text of the content.
@@ -215,19 +337,19 @@ fn chars_of(piece: &Piece<'_, '_>) -> usize {
     }
 }
 
-/// Returns the tokens of a piece; those of a medium are not counted.
-fn exact_size(piece: &Piece<'_, '_>, encoding: Encoding) -> u64 {
+/// Returns the sizes of a piece's texts together; those of a medium are not counted.
+fn texts_of(piece: &Piece<'_, '_>, size: &impl Fn(&str) -> f64) -> f64 {
     match piece {
-        Piece::Reasoning(text) => encoding.count(&text.decode()),
+        Piece::Reasoning(text) => size(&text.decode()),
         Piece::Call(call) => {
             let arguments = match call.arguments {
-                Arguments::Text(text) => encoding.count(&text.decode()),
-                Arguments::Value(value) => encoding.count(value.raw()),
-                Arguments::Absent => 0,
+                Arguments::Text(text) => size(&text.decode()),
+                Arguments::Value(value) => size(value.raw()),
+                Arguments::Absent => 0.0,
             };
-            call.name.map_or(0, |name| encoding.count(&name.decode())) + arguments
+            call.name.map_or(0.0, |name| size(&name.decode())) + arguments
         }
-        Piece::Opaque(json) => encoding.count(json.raw()),
-        piece => piece.text().map_or(0, |text| encoding.count(&text.decode())),
+        Piece::Opaque(json) => size(json.raw()),
+        piece => piece.text().map_or(0.0, |text| size(&text.decode())),
     }
 }

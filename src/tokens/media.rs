@@ -6,6 +6,7 @@
 
 use memchr::memmem;
 
+use crate::tokens::family::claude_version;
 use crate::transcript::json::Json;
 use crate::transcript::media::{MediaKind, Medium};
 use crate::transcript::text::Text;
@@ -109,12 +110,7 @@ impl MediaRates {
 
 /// Claude's rates. Its models from Opus 4.7 on see larger pictures.
 fn claude(name: &str) -> MediaRates {
-    let behind = &name[name.find("claude").unwrap_or_default()..];
-    let mut numbers = behind.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse::<u32>().ok());
-    let major = numbers.next().unwrap_or_default();
-    // A date can follow.
-    let minor = numbers.next().filter(|minor| *minor < 100).unwrap_or_default();
-    let is_older = (major, minor) < (4, 7);
+    let is_older = claude_version(name) < (4, 7);
     let (longest, shrunk_to, most, flat) =
         // Pictures with an edge longer than 2,576 were measured as if it were 2,000.
         if is_older { (1_568, 1_568, 1_568, 1_500) } else { (2_576, 2_000, UNLIMITED, 2_700) };

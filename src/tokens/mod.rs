@@ -8,7 +8,9 @@ pub(crate) mod binding;
 pub(crate) mod bpe;
 mod categories;
 mod counter;
+mod family;
 pub(crate) mod media;
+mod memo;
 pub(crate) mod models;
 pub(crate) mod near;
 pub(crate) mod python;
@@ -17,6 +19,7 @@ pub(crate) mod scaling;
 mod tally;
 
 pub(crate) use categories::Categories;
-pub use counter::Counter;
 pub(crate) use counter::{COUNTERS, MessageCounter};
+pub use counter::{Counter, OwnCounter};
+pub use family::ModelFamily;
 pub(crate) use tally::Tally;

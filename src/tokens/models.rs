@@ -8,6 +8,7 @@
 
 use crate::tokens::bpe::Encoding;
 use crate::tokens::counter::Counter;
+use crate::tokens::family::ModelFamily;
 
 const TABLE: &str = include_str!("models.tsv");
 
@@ -59,8 +60,8 @@ impl Model {
     }
 
     /// Returns `LangChain`'s estimate for the model.
-    pub(crate) fn estimate(&self) -> Counter {
-        if self.provider == "anthropic" { Counter::Approx(ANTHROPIC_CHARS) } else { Counter::DEFAULT }
+    pub(crate) fn approx(&self) -> Counter {
+        if self.provider == "anthropic" { Counter::Approx(ANTHROPIC_CHARS) } else { Counter::APPROX }
     }
 
     fn parse(line: &'static str) -> Option<Model> {
@@ -112,8 +113,7 @@ pub(crate) fn counter_of(provider: &str, name: &str) -> Counter {
     match provider {
         "openai" if older_gpt => Counter::Exact(Encoding::Cl100kBase),
         "openai" => Counter::Exact(Encoding::O200kBase),
-        "anthropic" => Counter::Approx(ANTHROPIC_CHARS),
-        _ => Counter::DEFAULT,
+        _ => Counter::Estimate(ModelFamily::of_model(name)),
     }
 }
 
@@ -151,7 +151,10 @@ mod tests {
         assert_eq!(find("openai/gpt-4o"), Some(model));
         assert_eq!(find("gpt-4").expect("known").counter(), Counter::Exact(Encoding::Cl100kBase));
         assert_eq!(find("gpt-4.1").expect("known").counter(), Counter::Exact(Encoding::O200kBase));
-        assert_eq!(find("claude-haiku-4-5").expect("known").counter(), Counter::Approx(3.3));
+        assert_eq!(
+            find("claude-haiku-4-5").expect("known").counter(),
+            Counter::Estimate(ModelFamily::of_model("claude-haiku-4-5"))
+        );
         assert_eq!(find("openai/gpt-oss-20b").map(|model| model.provider), Some("openai"));
         assert_eq!(find("groq:openai/gpt-oss-20b").expect("known").context_window, 131_072);
     }

@@ -2,10 +2,10 @@
 
 use std::cell::{Cell, OnceCell};
 
-use crate::transcript::Message;
 use crate::transcript::pieces::Piece;
 use crate::transcript::sealed::sealed;
 use crate::transcript::text::Text;
+use crate::transcript::{Message, Transcript};
 
 use crate::tokens::counter::{Counter, MessageCounter};
 
@@ -17,6 +17,9 @@ pub(crate) struct Tally<'m, 'a> {
     known: Vec<Cell<u64>>,
     /// The first message behind the last one of the user.
     last_turn: OnceCell<usize>,
+    /// The conversation whose requests send more than these messages, where that counts.
+    conversation: Option<&'m Transcript<'a>>,
+    overhead: OnceCell<u64>,
 }
 
 /// More tokens than any message has.
@@ -26,7 +29,30 @@ impl<'m, 'a> Tally<'m, 'a> {
     /// Returns a tally of messages that are not counted yet.
     pub(crate) fn new(counter: impl Into<MessageCounter>, messages: &'m [Message<'a>]) -> Self {
         let counter = counter.into();
-        Tally { counter, messages, known: vec![Cell::new(UNKNOWN); messages.len()], last_turn: OnceCell::new() }
+        Tally {
+            counter,
+            messages,
+            known: vec![Cell::new(UNKNOWN); messages.len()],
+            last_turn: OnceCell::new(),
+            conversation: None,
+            overhead: OnceCell::new(),
+        }
+    }
+
+    /// Returns a tally of a conversation's messages and of what its requests send beside them: `overhead`, or else what
+    /// its source has.
+    pub(crate) fn of(
+        counter: impl Into<MessageCounter>,
+        transcript: &'m Transcript<'a>,
+        overhead: Option<u64>,
+    ) -> Self {
+        let known = overhead.map_or_else(OnceCell::new, OnceCell::from);
+        Tally { conversation: Some(transcript), overhead: known, ..Tally::new(counter, &transcript.messages) }
+    }
+
+    /// Returns the tokens that every request sends beside the messages.
+    pub(crate) fn overhead(&self) -> u64 {
+        *self.overhead.get_or_init(|| self.conversation.map_or(0, |transcript| self.counter.beside(transcript)))
     }
 
     /// Returns the counter of texts.
@@ -58,8 +84,8 @@ impl<'m, 'a> Tally<'m, 'a> {
     /// program leave it out.
     pub(crate) fn sealed_thinking(&self, index: usize, message: &Message<'_>) -> u64 {
         let behind_user = || self.messages.iter().rposition(Message::is_user_turn).map_or(0, |last| last + 1);
-        let is_read = matches!(self.counter(), Counter::Approx(_) | Counter::Exact(_))
-            && index >= *self.last_turn.get_or_init(behind_user);
+        let imitates = matches!(self.counter(), Counter::ApproxContent(_) | Counter::ApproxRepr(_) | Counter::Bytes(_));
+        let is_read = !imitates && index >= *self.last_turn.get_or_init(behind_user);
         let sealed: u64 = if is_read { sealed(message).into_iter().map(sealed_tokens).sum() } else { 0 };
         if sealed == 0 {
             return 0;
@@ -79,14 +105,23 @@ impl<'m, 'a> Tally<'m, 'a> {
     }
 
     /// Whether some messages together have at least `limit` tokens. It counts from the last message, as the cutoff
-    /// needs those counts again, and stops as soon as the answer is certain.
+    /// needs those counts again, and stops as soon as the answer is certain. Nothing is counted where the lengths of the
+    /// messages or their words tell the answer.
     pub(crate) fn reaches(&self, indices: &[usize], limit: u64) -> bool {
-        let mut sum = 0;
-        let reached = |&index: &usize| {
-            sum += self.message(index);
-            sum >= limit
+        let reaches = |size: &dyn Fn(usize) -> Option<u64>| {
+            let mut sum: u64 = 0;
+            for &index in indices.iter().rev() {
+                if sum >= limit {
+                    break;
+                }
+                sum = sum.saturating_add(size(index)?);
+            }
+            Some(sum >= limit)
         };
-        limit == 0 || indices.iter().rev().any(reached)
+        let message = |index: usize| &self.messages[index];
+        reaches(&|index| self.counter.most(message(index))) != Some(false)
+            && (reaches(&|index| self.counter.least(message(index))) == Some(true)
+                || reaches(&|index| Some(self.message(index))) == Some(true))
     }
 
     /// Returns the first index from which on the messages have at most `limit` tokens together; the number of messages
@@ -110,6 +145,11 @@ impl<'m, 'a> Tally<'m, 'a> {
 /// Returns the tokens of thinking that only the provider can read, estimated from its length. The factors are those of
 /// five sessions with gpt-5-codex, compared with the tokens of reasoning that each response reported.
 fn sealed_tokens(sealed: Text<'_>) -> u64 {
+    const CHARS_PER_SIGNED_TOKEN: usize = 4;
+    // Claude signs its thinking. What it signs is encoded from the same bytes on.
+    if sealed.starts_with("E") {
+        return (sealed.spelled_len() / CHARS_PER_SIGNED_TOKEN) as u64;
+    }
     const FRAME_CHARS: usize = 1_000;
     const CHARS_PER_TEN_TOKENS: usize = 63;
     (sealed.spelled_len().saturating_sub(FRAME_CHARS) * 10 / CHARS_PER_TEN_TOKENS) as u64
@@ -138,7 +178,7 @@ mod tests {
         let source = format!("[{user},{thinking},{call},{user},{thinking},{call}]");
         let document = read(&source, None, None).expect("items");
         let messages = &document.transcripts[0].messages;
-        for counter in [Counter::DEFAULT, Counter::Exact(Encoding::O200kBase)] {
+        for counter in [Counter::APPROX, Counter::Exact(Encoding::O200kBase)] {
             let tally = Tally::new(counter, messages);
             let frame = counter.count(&messages[1]);
             assert!(tally.reaches(&[4], 1_000) && !tally.reaches(&[1], 1_000), "{counter}");
@@ -153,11 +193,16 @@ mod tests {
             let all = tally.sum(&[0, 1, 2]);
             assert_eq!(all, 7 + 6 + 5);
         });
-        with_exact_tally(THREE, |tally| {
-            assert!(tally.reaches(&[0, 1, 2], 11));
-            assert_eq!(tally.counted(), 2, "the last message has 5, and the one before 6");
-            assert!(tally.reaches(&[0, 1, 2], 18));
-            assert!(!tally.reaches(&[0, 1, 2], 19));
+        // A word of 13 tokens is one piece.
+        let word = "qzxjkvwpfmqzxjkvwpfmqzxjkv";
+        let source = THREE.replace("four", word);
+        with_exact_tally(&source, |tally| {
+            assert!(tally.reaches(&[0, 1, 2], 9) && tally.reaches(&[0, 1, 2], 15), "there are so many words");
+            assert!(!tally.reaches(&[0, 1, 2], 1_000), "the messages have fewer bytes");
+            assert_eq!(tally.counted(), 0);
+            let tokens = Counter::Exact(Encoding::O200kBase).count_text(word);
+            assert!(tally.reaches(&[0, 1, 2], 10 + tokens) && tally.counted() == 2, "the first is not needed");
+            assert!(!tally.reaches(&[0, 1, 2], 7 + 6 + 5 + tokens));
         });
     }
 
@@ -182,7 +227,7 @@ mod tests {
         let document = read(&source, None, None).expect("a transcript");
         let messages = &document.transcripts[0].messages;
         for counter in
-            [Counter::DEFAULT, Counter::ApproxRepr(3.3), Counter::Bytes(3), Counter::Exact(Encoding::O200kBase)]
+            [Counter::APPROX, Counter::ApproxRepr(3.3), Counter::Bytes(3), Counter::Exact(Encoding::O200kBase)]
         {
             let counts: Vec<u64> = messages.iter().map(|message| counter.count(message)).collect();
             for limit in (0..=counts.iter().sum::<u64>() + 1).chain([u64::MAX]) {

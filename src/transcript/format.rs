@@ -26,9 +26,10 @@ pub(crate) use crate::transcript::outputs::CallMembers;
 use crate::transcript::outputs::CallOutput;
 use crate::transcript::pairing::Pairing;
 use crate::transcript::reset::Reset;
+use crate::transcript::usage::UsageReader;
 
 /// A transcript format.
-pub(crate) trait Format: MessageReader + MessageWriter + OrderRules + Sync + Debug {
+pub(crate) trait Format: MessageReader + MessageWriter + OrderRules + UsageReader + Sync + Debug {
     /// Returns the name for `--from` and reports.
     fn name(&self) -> &'static str;
 

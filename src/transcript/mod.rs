@@ -3,6 +3,7 @@
 //! Sizes are in [`crate::tokens`], decisions in [`crate::plan`], edits in [`crate::rewrite`]. This file only re-exports
 //! names: the files of this module import each other and never this file.
 
+pub(crate) mod beside;
 pub(crate) mod compaction;
 pub(crate) mod denial;
 pub(crate) mod detect;
@@ -28,6 +29,7 @@ pub(crate) mod pairing;
 pub(crate) mod pieces;
 pub(crate) mod provider_texts;
 mod read_error;
+pub(crate) mod recorded;
 pub(crate) mod reset;
 pub(crate) mod sealed;
 pub(crate) mod source;
@@ -42,6 +44,7 @@ pub(crate) mod time;
 pub(crate) mod tool_data;
 pub(crate) mod tools;
 mod unsent;
+pub(crate) mod usage;
 pub(crate) mod view;
 
 pub(crate) use format::{Note, Retention, Transcript};

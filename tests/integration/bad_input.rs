@@ -196,13 +196,13 @@ fn formats_and_sizes_that_do_not_parse() {
     for (size, words) in [
         ("tokens:-1", "not a whole number from 1 up"),
         ("fraction:1.5", "above 0 and at most 1"),
-        ("bogus:3", "not one of messages, tokens, fraction, turns"),
+        ("bogus:3", "not one of messages, tokens, fraction, steps, turns, bytes"),
         ("message:3", "did you mean 'messages'?"),
         ("tokens:4000,", "a size is messages:N"),
     ] {
         assert_fails(&piped(&["--trigger", size], GOOD), 2, &["--trigger", size, words]);
     }
-    assert_fails(&piped(&["--keep", "20"], GOOD), 2, &["--keep", "a size is messages:N"]);
+    assert_fails(&piped(&["--trigger", "20"], GOOD), 2, &["--trigger", "messages:20 or tokens:20"]);
     assert_fails(&piped(&["--pin", "match:("], GOOD), 2, &["--pin", "not a regular expression"]);
     assert_fails(&piped(&["--pin", "user:20"], GOOD), 2, &["--pin", "a size is"]);
     assert_fails(&piped(&["--keep", "from:99"], GOOD), 2, &["--keep from:99", "there is no message 99"]);

@@ -42,6 +42,8 @@ fn the_plan_as_json_has_the_keys_of_the_contract() {
             "counter",
             "messages",
             "tokens",
+            "overhead",
+            "recorded",
             "context_window",
             "triggered",
             "fired",

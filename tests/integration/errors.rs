@@ -19,19 +19,24 @@ tcompact --trigger token:4k chat.json
 tcompact --trigger messages:9,token:4k chat.json
 tcompact --trigger tokens:-1 chat.json
 tcompact --trigger tokens:1.5k chat.json
-tcompact --keep 20 chat.json
-tcompact --keep 20k chat.json
+tcompact --trigger 20 chat.json
+tcompact --trigger 20k chat.json
+tcompact --keep 0 chat.json
 tcompact --keep -20 chat.json
 tcompact --keep 0.8 chat.json
 tcompact --keep tokens=4k chat.json
 tcompact --keep '20 messages' chat.json
 tcompact --keep turn chat.json
+tcompact --keep step:9 chat.json
 tcompact --keep bogus:3 chat.json
 tcompact --keep fraction:80 chat.json
 tcompact --keep fraction:80 --for gpt-4.1 chat.json
 tcompact --keep fraction:0.5 chat.json
-tcompact --fit 8000 chat.json
+tcompact --fit 0 chat.json
 tcompact --fit messages:5 chat.json
+tcompact --fit steps:5 chat.json
+tcompact --fit bytes:x chat.json
+tcompact --fit bytes:20 chat.json
 tcompact --fit 80% chat.json
 tcompact --fit token:8k chat.json
 tcompact --fit tokens:many chat.json
@@ -43,6 +48,7 @@ tcompact --pin first:0 chat.json
 tcompact --pin 'match:(a' chat.json
 tcompact --pin usr:tokens:20k chat.json
 tcompact --pin user:20k chat.json
+tcompact --pin user:steps:3 chat.json
 tcompact --keep from:x chat.json
 tcompact --keep from:99 chat.json
 tcompact --keep since:tomorrow chat.json
@@ -94,7 +100,7 @@ tcompact --prune args chat.json
 tcompact --prune all:3 chat.json
 tcompact --in-place= chat.json
 tcompact --from anthropic --keep messages:2 calls.json
-tcompact -keep 20 chat.json
+tcompact -keep messages:20 chat.json
 tcompact --jsn chat.json
 tcompact --in-plce chat.json
 tcompact --frobnicate chat.json
@@ -171,14 +177,14 @@ tcompact -o out.json chat.json other.json
 tcompact -eo out.json --keep=messages:2 chat.json other.json --pin 'match:a b' --pin=first:2
 tcompact -e --output=out.json folder --prune-except Read -j2
 tcompact -oout.json chat.json other.json -q
-tcompact -keep 20 -v --jsn -n chat.json
-tcompact -e --keep 20 --trigger token:4k -q chat.json
+tcompact -keep messages:20 -v --jsn -n chat.json
+tcompact -e --keep mesages:20 --trigger token:4k -q chat.json
 tcompact compact -e --keep=messages:2 chat.json
 tcompact -eo chat.json --keep messages:2 chat.json
-tcompact --keep 20 -i=.bak -- chat.json
+tcompact --keep mesages:20 -i=.bak -- chat.json
 tcompact -n --focus 'it'\''s "here"' --trigger messages:4 --trigger turn chat.json
-tcompact --keep 20 --focus "$(printf 'two\nlines')" chat.json
-tcompact --keep 20 --request-json '{"user": "a1b2c3d4e5f6a7b8"}' -m openai:m chat.json
+tcompact --keep mesages:20 --focus "$(printf 'two\nlines')" chat.json
+tcompact --keep mesages:20 --request-json '{"user": "a1b2c3d4e5f6a7b8"}' -m openai:m chat.json
 tcompact -e -m gpt-4o-mni --keep messages:2 chat.json
 TCOMPACT_OUTPUT=out.json tcompact -e chat.json other.json
 
@@ -225,6 +231,10 @@ tcompact --keep messages:2 -m openai:m --base-url $PROSE --retries 0 chat.json
 tcompact --keep messages:2 -m openai:m --base-url http://127.0.0.1:1/v1 --retries 0 chat.json
 tcompact --keep messages:2 --summarizer-cmd 'echo no >&2; exit 3' chat.json
 tcompact --keep messages:2 --summarizer-cmd 'sleep 9' --timeout 0.2 chat.json
+tcompact --count --counter-cmd 'echo no >&2; exit 3' chat.json
+tcompact --count --counter-cmd 'sleep 9' --timeout 0.2 chat.json
+tcompact --count --counter-cmd 'echo five; cat' chat.json
+tcompact --count --counter-cmd wc --counter approx chat.json
 tcompact --keep messages:2 --summarizer-cmd true chat.json
 tcompact --keep messages:2 --summarizer-cmd 'echo null' chat.json
 tcompact --keep messages:2 --summarizer-cmd 'cat page.html' chat.json

@@ -15,7 +15,7 @@ const FORGETFUL: &str = "cat > /dev/null; for n in $(seq 80); do echo 'The sessi
 
 /// Compacts with a command as the summarizer.
 fn compact_by(command: &str, messages: &[Value], more: &[&str]) -> Run {
-    let arguments = ["-q", "--keep", "messages:2", "--summarizer-cmd", command];
+    let arguments = ["-q", "--counter", "approx", "--keep", "messages:2", "--summarizer-cmd", command];
     run(tcompact().args(arguments).args(more), Value::from(messages).to_string().as_bytes())
 }
 
@@ -321,7 +321,7 @@ fn a_failure_after_the_change_is_not_told_as_before_it() {
 #[test]
 fn five_rounds_with_the_embedded_summarizer_keep_all_of_the_users_words() {
     for more in [&[][..], &["--redact"]] {
-        let rules = ["-q", "--keep", "messages:2"];
+        let rules = ["-q", "--counter", "approx", "--keep", "messages:2"];
         let summaries = five_rounds(|messages| {
             run(tcompact().args(rules).args(more), Value::from(messages).to_string().as_bytes())
         });

@@ -24,7 +24,8 @@ pub(crate) fn all() -> Vec<PathBuf> {
 fn goldens() {
     for file in all() {
         let name = file.strip_prefix(FIXTURES).expect("in the folder").to_str().expect("UTF-8");
-        let run = run(tcompact().args(["-q", "--keep", "messages:3", "--accept", "any", name]), b"");
+        let run =
+            run(tcompact().args(["-q", "--counter", "approx", "--keep", "messages:3", "--accept", "any", name]), b"");
         assert_eq!(run.code, 0, "{name}: {run:?}");
         let golden = path(Path::new(FIXTURES), &format!("expected/{name}"));
         if std::env::var_os("TCOMPACT_REGENERATE").is_some() {

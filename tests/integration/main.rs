@@ -18,6 +18,8 @@ mod clock;
 mod compactions;
 mod completions;
 mod contract;
+#[cfg(unix)]
+mod counting;
 mod deerflow;
 mod endpoint;
 mod errors;

@@ -223,7 +223,10 @@ fn an_archive_has_what_was_cut_away() {
     let source = fs::read_to_string(Path::new(FIXTURES).join("openai-chat/pretty.json")).expect("read");
     let before: Vec<Value> = serde_json::from_str(&source).expect("JSON");
     for round in 1..=2 {
-        let run = piped(&["-q", "--keep", "messages:3", "--accept", "any", "--archive", &lines], &source);
+        let run = piped(
+            &["-q", "--counter", "approx", "--keep", "messages:3", "--accept", "any", "--archive", &lines],
+            &source,
+        );
         assert!(run.stdout.contains(&format!("(Archive: `tcompact --search REGEX {lines}` finds")), "{run:?}");
         let archive = fs::read_to_string(&lines).expect("read");
         let records: Vec<Value> = archive.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();

@@ -260,7 +260,7 @@ fn run_command(command: &str) -> Output {
 /// `TCOMPACT_REGENERATE=1` writes them anew.
 #[test]
 fn a_summary_in_a_document_is_what_its_command_prints() {
-    let short = "tcompact --keep messages:6 --summary-tokens 400 --emit summary -q agent-session.json";
+    let short = "tcompact --keep messages:6 --summary-tokens 500 --emit summary -q agent-session.json";
     let whole = "tcompact --keep messages:6 --emit summary -q fixtures/agent-session.json";
     for (name, command) in [("README.md", short), ("README.zh-CN.md", short), ("docs/summaries.md", whole)] {
         let command_here = command.replace(" agent-session", " fixtures/agent-session");

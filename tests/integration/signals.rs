@@ -13,7 +13,7 @@ use crate::program::{FIXTURES, shell, tcompact, with};
 const WAITS: &str = "sleep 300 & echo $! > started; echo $$ >> started; cat > /dev/null; sleep 300";
 
 /// Waits until `is_so`, and panics if that takes too long.
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < Duration::from_secs(30), "{what}");
@@ -26,7 +26,7 @@ fn send(signal: &str, child: &Child) {
     assert!(sent.expect("kill is there").success());
 }
 
-fn is_running(process: &str) -> bool {
+pub(crate) fn is_running(process: &str) -> bool {
     let is_there = Command::new("kill").args(["-0", process]).stderr(Stdio::null()).status();
     // A process that nobody has waited for yet is there, and does not run.
     let state = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
@@ -44,10 +44,14 @@ fn hears_hangups(folder: &Path) -> Command {
 }
 
 /// Starts a program whose summarizer waits, and returns it with the processes of the summarizer.
-fn waiting(mut command: Command, folder: &Path) -> (Child, Vec<String>) {
+fn waiting(command: Command, folder: &Path) -> (Child, Vec<String>) {
+    waiting_for("--summarizer-cmd", command, folder)
+}
+
+fn waiting_for(flag: &str, mut command: Command, folder: &Path) -> (Child, Vec<String>) {
     let _ = fs::remove_file(folder.join("started"));
     let file = Path::new(FIXTURES).join("openai-chat/plain.json");
-    command.args(["--summarizer-cmd", WAITS, "--keep", "messages:2"]).arg(file);
+    command.args([flag, WAITS, "--keep", "messages:2"]).arg(file);
     command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let child = command.spawn().expect("it starts");
     let started = || fs::read_to_string(folder.join("started")).unwrap_or_default();
@@ -63,7 +67,8 @@ fn a_signal_ends_the_summarizer_and_leaves_nothing_unfinished() {
             let folder = tempfile::tempdir().expect("a folder");
             let mut command = hears_hangups(folder.path());
             command.args(output);
-            let (mut child, started) = waiting(command, folder.path());
+            let flag = if ["INT", "TERM"].contains(&signal) { "--counter-cmd" } else { "--summarizer-cmd" };
+            let (mut child, started) = waiting_for(flag, command, folder.path());
             send(signal, &child);
             assert_eq!(child.wait().expect("it ends").code(), Some(130), "{signal}");
             wait_until(signal, || !started.iter().any(|process| is_running(process)));

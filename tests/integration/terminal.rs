@@ -124,7 +124,7 @@ fn a_terminal_shows_what_is_waited_for_and_what_became_of_a_file() {
             assert_eq!(shown.code, 0, "{shown:?}");
             let ended = ended(&shown, &file);
             let (sizes, told) = ended.split_once("; ").expect("two parts");
-            assert!(sizes.starts_with("62 → 13 messages, 10,655 → ") && sizes.ends_with(" tokens"), "{sizes}");
+            assert!(sizes.starts_with("62 → 13 messages, 11,684 → ") && sizes.ends_with(" tokens"), "{sizes}");
             assert_eq!(told, format!("{from}; {rest}"), "{place:?} {both}");
             let waits = shown.terminal.contains("writes the summary") && shown.terminal.contains(name);
             assert_eq!(waits, !name.is_empty(), "{place:?} {both}: {shown:?}");

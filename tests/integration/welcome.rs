@@ -169,7 +169,9 @@ fn tokens_are_counted_and_told_apart() {
     let count = with(&["--count", "--for", "gpt-4o", SESSION]);
     let plan = with(&["-n", "--json", "--for", "gpt-4o", "--keep", "messages:10", SESSION]);
     let plan: Value = serde_json::from_str(&plan.stdout).expect("JSON");
-    assert_eq!((count.code, count.stdout, count.stderr), (0, format!("{}\n", plan["tokens"]), String::new()));
+    let (tokens, beside) = (&plan["tokens"], &plan["overhead"]);
+    let told = format!("tcompact: {tokens} tokens in 1 conversation, {beside} of them beside the messages\n");
+    assert_eq!((count.code, count.stdout, count.stderr), (0, format!("{tokens}\n"), told));
     let whole = with(&["--count", "--json", "--overhead-tokens", "700", "--for", "gpt-4o", SESSION]);
     let whole: Value = serde_json::from_str(&whole.stdout).expect("JSON");
     let sum = |of: &Value| of.as_object().expect("an object").values().filter_map(Value::as_u64).sum::<u64>();
@@ -179,7 +181,7 @@ fn tokens_are_counted_and_told_apart() {
     assert_eq!(all, number("tokens"));
     assert!(whole["tools"]["run"].as_u64() > whole["tools"]["search"].as_u64(), "{whole}");
     let lines = with(&["--count", "openai-chat/conversations.jsonl"]).stdout;
-    assert!(lines.starts_with("openai-chat/conversations.jsonl:1\t174\n"), "{lines}");
+    assert!(lines.starts_with("openai-chat/conversations.jsonl:1\t153\n"), "{lines}");
     assert_eq!(with(&["--count", "-n", SESSION]).code, 2);
 }
 

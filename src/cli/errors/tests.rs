@@ -325,11 +325,11 @@ fn secrets_are_not_repeated() {
 fn what_is_right_is_repeated_as_it_was_typed() {
     /// What is wrong, and what takes its place.
     const WRONG: [(&[&str], &str); 21] = [
-        (&["--keep", "20"], "--keep messages:20"),
-        (&["--keep=20"], "--keep=messages:20"),
-        (&["--kep", "20"], "--keep messages:20"),
-        (&["--kep=20"], "--keep messages:20"),
-        (&["-keep", "20"], "--keep messages:20"),
+        (&["--trigger", "20"], "--trigger messages:20"),
+        (&["--trigger=20"], "--trigger=messages:20"),
+        (&["--kep", "20"], "--keep 20"),
+        (&["--kep=20"], "--keep 20"),
+        (&["-keep", "20"], "--keep 20"),
         (&["--keep", "turns:1", "--keep=turns:2"], "--keep=turns:2"),
         (&["--trigger", "token:4k"], "--trigger tokens:4k"),
         (&["--trigger", "tokens:9k", "--trigger", "turn"], "--trigger tokens:9k --trigger turns:3"),

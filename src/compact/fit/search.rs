@@ -10,7 +10,7 @@ use crate::prune::{Pruned, Rule, capping, for_fit, last_resort, with_shorter_res
 use crate::compact::decide::Planned;
 use crate::compact::decide::{smallest_summary, uncut_without_gain};
 use crate::compact::fit::SPARE;
-use crate::compact::fit::sizes::Sizes;
+use crate::compact::fit::sizes::{Sizes, largest};
 use crate::compact::limit::{Fit, Unmet};
 use crate::compact::message::{LEAST_SUMMARY, summary_tokens};
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
@@ -63,7 +63,12 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         let total = self.total;
         if total <= self.limit {
             let size = self.policy.fit.map(|size| size.to_string()).unwrap_or_default();
-            return self.planned.leave_unchanged(format!("it has {}, within --fit {size}", counted(total, "token")));
+            let recorded = self.planned.recorded(self.policy).filter(|recorded| *recorded > self.limit);
+            let recorded =
+                recorded.map(|recorded| format!("; it recorded {recorded} itself, by which --counter recorded fits"));
+            let within =
+                format!("it has {}, within --fit {size}{}", counted(total, "token"), recorded.unwrap_or_default());
+            return self.planned.leave_unchanged(within);
         }
         match self.reach_limit_at_last() {
             Err(unmet) => self.settle(self.limit, 0, None, Some(unmet)),
@@ -145,12 +150,12 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         self.settle(target, room, cap, None);
     }
 
-    /// Returns the first message of the longest tail of at most half the limit. The last message is always in it, with
-    /// all messages that belong to it.
+    /// Returns the first message of the longest tail of at most half of what the limit leaves for messages. The last
+    /// message is always in it, with all messages that belong to it.
     fn half_limit_tail(&self) -> usize {
         let Planned { view, tally, .. } = &*self.planned;
         let last = view.messages.len() - 1;
-        let first = tally.suffix_within(self.limit / 2).min(last);
+        let first = tally.suffix_within(self.limit.saturating_sub(tally.overhead()) / 2).min(last);
         let legal = plan::legal_cuts(view);
         let behind = (first..=last).find(|&cut| legal[cut]);
         behind.or_else(|| (0..first).rev().find(|&cut| legal[cut])).unwrap_or(0)
@@ -193,7 +198,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         }
         let kept_from = self.planned.kept_from;
         let sizes = self.sizes();
-        let room = target.checked_sub(self.policy.cut.overhead_tokens + sizes.kept)?;
+        let room = target.checked_sub(self.planned.tally.overhead() + sizes.kept)?;
         let (least, share) = self.summary_range(room.saturating_sub(sizes.pinned_before(kept_from)));
         let most = summary.unwrap_or(share);
         let fits = |cut: usize, summary: u64| sizes.pinned_before(cut) + sizes.between(cut) + summary <= room;
@@ -228,7 +233,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     /// Why that is not enough.
     fn cap(&mut self, target: u64, summary: Option<u64>) -> Result<(), Unmet> {
         let kept_from = self.planned.kept_from;
-        let overhead = self.policy.cut.overhead_tokens;
+        let overhead = self.planned.tally.overhead();
         let plan = (kept_from > 0).then(|| self.plan_at(kept_from)).filter(|plan| plan.cutoff == kept_from);
         let sizes = self.sizes();
         let pinned = match &plan {
@@ -401,7 +406,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     /// Returns the tokens of a result without its summary and before thinking is removed.
     fn size_without_summary(&self, plan: &Plan) -> u64 {
         let kept = plan.pinned.iter().copied().chain(plan.cutoff..self.planned.view.messages.len());
-        self.policy.cut.overhead_tokens + kept.map(|index| self.planned.pruned_size(index)).sum::<u64>()
+        self.planned.tally.overhead() + kept.map(|index| self.planned.pruned_size(index)).sum::<u64>()
     }
 
     fn pruned_in(&self, range: Range<usize>, rules: &[Rule], goal: u64) -> Pruned {
@@ -431,19 +436,4 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     fn may_cut(&self) -> bool {
         self.policy.summary.summarizer != SummarizerKind::Off
     }
-}
-
-/// Returns the largest number up to `most` for which `of` returns something, and that.
-fn largest<T>(most: u64, of: impl Fn(u64) -> Option<T>) -> Option<(u64, T)> {
-    const LEAST: u64 = 1;
-    let mut found = (LEAST, of(LEAST)?);
-    let (mut low, mut high) = (LEAST, most.max(LEAST));
-    while low < high {
-        let middle = low + (high - low).div_ceil(2);
-        match of(middle) {
-            Some(this) => (found, low) = ((middle, this), middle),
-            None => high = middle - 1,
-        }
-    }
-    Some(found)
 }

@@ -37,3 +37,18 @@ impl Sizes {
         self.between[cut]
     }
 }
+
+/// Returns the largest number up to `most` for which `of` returns something, and that.
+pub(super) fn largest<T>(most: u64, of: impl Fn(u64) -> Option<T>) -> Option<(u64, T)> {
+    const LEAST: u64 = 1;
+    let mut found = (LEAST, of(LEAST)?);
+    let (mut low, mut high) = (LEAST, most.max(LEAST));
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        match of(middle) {
+            Some(this) => (found, low) = ((middle, this), middle),
+            None => high = middle - 1,
+        }
+    }
+    Some(found)
+}

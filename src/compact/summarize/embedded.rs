@@ -87,7 +87,7 @@ impl Summarization<'_, '_> {
     /// Writes a digest whose message has at most `most` tokens. The words around it have `around`.
     fn write_within(&self, digest: &Digest<'_>, most: u64, around: u64) -> String {
         let mut limit = most.saturating_sub(around).max(1);
-        let mut text = digest.write(self.policy.counter, limit);
+        let mut text = digest.write(self.tally.counter(), limit);
         // Escapes, and the note behind a longer summary, can cost a few tokens more.
         loop {
             let tokens = self.message_tokens(&text);
@@ -95,7 +95,7 @@ impl Summarization<'_, '_> {
                 break;
             }
             limit = limit.saturating_sub(tokens - most).max(1);
-            text = digest.write(self.policy.counter, limit);
+            text = digest.write(self.tally.counter(), limit);
         }
         if self.message_tokens(&text) > most {
             let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();

@@ -45,7 +45,7 @@ impl Summarization<'_, '_> {
             }
         };
         let messages = self.summarized.iter().map(|&index| (self.tally.message(index), &self.history.messages[index]));
-        let beside = beside.map(|message| (self.policy.counter.count(message), message));
+        let beside = beside.map(|message| (self.tally.counter().count(message), message));
         let counted: Vec<(u64, &Message<'_>)> = beside.into_iter().chain(messages).collect();
         let counting = Counting { counter: self.tally.message_counter(), scales: self.policy.cut.scales(&self.tally) };
         let trimmed = trim_messages(&counted, limit, counting, shorter);
@@ -70,7 +70,7 @@ impl Summarization<'_, '_> {
     /// Writes the messages that are sent as text; nothing where none is left.
     pub(super) fn text(&self, sent: &[&Message<'_>]) -> Option<String> {
         let SummaryPolicy { recipe, trim_tokens, .. } = &self.policy.summary;
-        let counter = self.policy.counter;
+        let counter = self.tally.counter();
         let write = || recipe.buffer.write(sent.iter().copied());
         match (recipe.trim, trim_tokens, self.too_large_last()) {
             // Even the last message is too large. Its end is better than nothing.

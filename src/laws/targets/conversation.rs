@@ -26,7 +26,7 @@ pub(crate) fn read(bytes: &[u8]) {
     let Ok(json) = json else { return };
     let lines = choices.of(&[None, Some(Lines::Messages), Some(Lines::Conversations)]);
     let counter = choices.of(&[
-        Counter::DEFAULT,
+        Counter::APPROX,
         Counter::Bytes(3),
         Counter::Exact(Encoding::O200kBase),
         Counter::Exact(Encoding::Cl100kBase),

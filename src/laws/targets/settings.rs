@@ -73,7 +73,9 @@ fn check_round_trip<T: FromStr + Display + PartialEq + std::fmt::Debug>(text: &s
 pub(crate) fn size(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match check_round_trip::<Size>(&text) {
-        Some(Size::Messages(n) | Size::Tokens(n) | Size::Turns(n)) => assert!(n > 0, "{text:?}"),
+        Some(Size::Messages(n) | Size::Tokens(n) | Size::Turns(n) | Size::Steps(n) | Size::Bytes(n)) => {
+            assert!(n > 0, "{text:?}")
+        }
         Some(Size::Fraction(part)) => {
             assert!(part > 0.0 && part <= 1.0, "{text:?}");
             for window in [0, 1, 200_000, u64::MAX] {
@@ -95,7 +97,9 @@ pub(crate) fn size(bytes: &[u8]) {
     if !text.starts_with("match:") || text.len() < 200 {
         let _ = text.parse::<Pin>();
     }
-    for flag in ["--keep", "--trigger", "--ledger", "--trim-tokens", "--summary-tokens", "--context-window", "--jobs"] {
+    for flag in
+        ["--keep", "--trigger", "--fit", "--ledger", "--trim-tokens", "--summary-tokens", "--context-window", "--jobs"]
+    {
         let _ = resolved(&[&format!("{flag}={text}")], |_| None);
     }
 }

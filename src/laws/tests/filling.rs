@@ -146,6 +146,7 @@ fn item(payload: Value) -> Value {
 
 fn compacted(source: &str, limit: u64, keep: Option<u64>, summarizer: SummarizerKind) -> Option<CompactedText> {
     let mut policy = CompactionPolicy::keeping(Size::Messages(keep.unwrap_or(20)));
+    policy.counter = Counter::APPROX;
     policy.fit = Some(Size::Tokens(limit));
     policy.keep_is_given = keep.is_some();
     policy.pruning = Pruning::new(&["all"]).expect("rules");
@@ -160,7 +161,7 @@ fn sizes(source: &str) -> Vec<(u64, u64)> {
     with_document(source, None, |document| {
         let messages = document.transcripts.iter().flat_map(|transcript| &transcript.messages);
         let size = |message: &crate::transcript::Message<'_>| {
-            let tokens = Counter::DEFAULT.count(message);
+            let tokens = Counter::APPROX.count(message);
             let parts = (message.results.len() + message.calls.len()) as u64;
             (tokens, if parts > 0 { tokens.min(LEAST * parts) } else { tokens })
         };
@@ -173,7 +174,7 @@ fn summary_tokens(source: &str) -> u64 {
     with_document(source, None, |document| {
         let messages = document.transcripts.iter().flat_map(|transcript| &transcript.messages);
         let summaries = messages.filter(|message| message.opens_with(SUMMARY_PREFIX));
-        summaries.map(|message| Counter::DEFAULT.count(message)).sum()
+        summaries.map(|message| Counter::APPROX.count(message)).sum()
     })
 }
 

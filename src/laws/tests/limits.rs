@@ -38,7 +38,7 @@ fn policy(limit: Size, keep: Option<Size>, pin: Pin, summarizer: SummarizerKind)
 /// Returns the limits that an error names.
 fn named(failure: &Failure) -> Vec<u64> {
     let text = format!("{failure}\n{}", failure.shown().join("\n"));
-    let numbers = text.split("tokens:").skip(1).chain(text.split("the least is ").skip(1));
+    let numbers = ["tokens:", "bytes:", "the least is "].into_iter().flat_map(|before| text.split(before).skip(1));
     let number = |text: &str| text.split(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok());
     numbers.filter_map(number).collect()
 }
@@ -97,6 +97,44 @@ proptest! {
             let again = compact(Size::Tokens(size), keep);
             prop_assert!(again.is_ok(), "{}: {:?}\n{}\n{}", size, again.map(|_| ()).map_err(|error| error.to_string()), failure, source);
         }
+    }
+
+    #[test]
+    fn a_result_has_at_most_the_bytes_of_its_limit(generated in generated(), format in prop::sample::select(FORMATS), layout in 0usize..12,
+                                                   limit in 1u64..6_000, keep in prop::option::of(crate::laws::bricks::size()), pin in pin(),
+                                                   summarizes in any::<bool>()) {
+        let source = source(format, &generated, layout);
+        let summarizer = if summarizes { SummarizerKind::Embedded } else { SummarizerKind::Off };
+        let compact = |limit: u64, source: &str| {
+            Compactor::new(policy(Size::Bytes(limit), keep, pin.clone(), summarizer)).compact_as(source, format.name())
+        };
+        let (limit, done) = match compact(limit, &source) {
+            Ok(done) => (limit, done),
+            Err(failure) if failure.exit == Exit::SummaryRefused => {
+                let larger = named(&failure).into_iter().filter(|size| *size > limit).max();
+                let Some(larger) = larger else { return Err(TestCaseError::fail(format!("{failure}\n{source}"))) };
+                match compact(larger, &source) {
+                    Ok(done) => (larger, done),
+                    Err(again) => return Err(TestCaseError::fail(format!("{failure}\n{again}\n{source}"))),
+                }
+            }
+            Err(failure) => {
+                prop_assert!([Exit::Unreadable, Exit::Usage].contains(&failure.exit), "{}", failure);
+                return Ok(());
+            }
+        };
+        // What cannot be cut at all stays as it is, at any limit.
+        if done.plans.iter().any(|plan| plan.refused) {
+            return Ok(());
+        }
+        let bytes = |text: &str| with_document(text, Some(format), |document| {
+            let sizes = document.transcripts.iter().map(|transcript| transcript.messages.iter().map(|message| message.span().len() as u64).sum());
+            sizes.collect::<Vec<u64>>()
+        });
+        let is_refused = done.plans.iter().any(|plan| plan.refused);
+        prop_assert!(is_refused || bytes(&done.text).iter().all(|bytes| *bytes <= limit), "{:?} {}\n{}\n{}", bytes(&done.text), limit, done.text, source);
+        let again = compact(limit, &done.text).map(|again| again.text);
+        prop_assert_eq!(again.ok(), Some(done.text));
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod presets;
 mod pruning;
 mod reading_again;
 mod reasoning;
+mod recorded;
 mod renamed;
 mod resets;
 mod restoring;

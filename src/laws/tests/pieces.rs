@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::laws::fixtures;
 use crate::tokens::bpe::Encoding;
-use crate::tokens::{Categories, Counter, Tally};
+use crate::tokens::{Categories, Counter, MessageCounter, ModelFamily, Tally};
 use crate::transcript::formats::by_name;
 use crate::transcript::framing::{self, Document};
 use crate::transcript::json::named_strings;
@@ -32,11 +32,25 @@ fn pieces_lie_apart_and_in_order_of_the_source() {
     });
 }
 
+/// Whether a size is reached may be told by them, and the answer must not depend on that.
+#[test]
+fn the_most_and_the_least_tokens_of_a_message_hold() {
+    let family = ModelFamily::of_model("qwen3-max");
+    each_fixture(|name, _, document| {
+        for message in document.transcripts.iter().flat_map(|transcript| &transcript.messages) {
+            for counter in [Counter::Exact(Encoding::Cl100kBase), Counter::Estimate(family)].map(MessageCounter::from) {
+                let (least, tokens, most) = (counter.least(message), counter.count(message), counter.most(message));
+                assert!(least <= Some(tokens) && most.is_none_or(|most| tokens <= most), "{name}: {message:?}");
+            }
+        }
+    });
+}
+
 #[test]
 fn categories_sum_to_the_count() {
     each_fixture(|name, _, document| {
         for transcript in &document.transcripts {
-            for counter in [Counter::DEFAULT, Counter::Exact(Encoding::O200kBase), Counter::Bytes(4)] {
+            for counter in [Counter::APPROX, Counter::Exact(Encoding::O200kBase), Counter::Bytes(4)] {
                 let tally = Tally::new(counter, &transcript.messages);
                 assert_eq!(Categories::of(transcript, &tally, 0).total(), total(transcript, counter), "{name}");
             }
@@ -140,7 +154,7 @@ fn lengthened(source: &str, inside: &Range<usize>, name: &str, before: &Document
 }
 
 fn sum(document: &Document<'_>) -> u64 {
-    document.transcripts.iter().map(|transcript| total(transcript, Counter::DEFAULT)).sum()
+    document.transcripts.iter().map(|transcript| total(transcript, Counter::APPROX)).sum()
 }
 
 fn total(transcript: &Transcript<'_>, counter: Counter) -> u64 {

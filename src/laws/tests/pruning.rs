@@ -30,7 +30,7 @@ fn pruned(
         let mut edits = Vec::new();
         let mut gone = Vec::new();
         for transcript in &document.transcripts {
-            let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+            let tally = Tally::new(Counter::APPROX, &transcript.messages);
             let count = transcript.messages.len();
             let touchable = (0..count).map(|index| index + last < count).collect();
             let scene = Scene::new(transcript, &tally, touchable);

@@ -25,7 +25,7 @@ proptest! {
         let document = read(&source, Some(format), None).expect("a transcript");
         let transcript = &document.transcripts[0];
         let policy = policy(&VaryingRules { keep, pin });
-        let decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &policy, moved_cut);
+        let decided = plan(transcript, &Tally::new(Counter::APPROX, &transcript.messages), &policy, moved_cut);
         let edits = splice(transcript, &decided, &[json!({"role": "user", "content": "é"})]);
         let result = apply(&source, &edits);
         let cut: Vec<_> = decided.summarized().iter().map(|&index| &transcript.messages[index]).collect();

@@ -143,7 +143,7 @@ fn read(source: &str, from: &'static dyn Format) -> Vec<String> {
         let told = |message: &crate::transcript::Message<'_>| {
             let texts: Vec<_> = message.content.texts().iter().map(|text| text.decode().into_owned()).collect();
             let (calls, results) = (message.calls.len(), message.results.len());
-            format!("{:?} {texts:?} {calls} {results} {}", message.role, Counter::DEFAULT.count(message))
+            format!("{:?} {texts:?} {calls} {results} {}", message.role, Counter::APPROX.count(message))
         };
         document.transcripts[0].messages.iter().map(told).collect()
     })

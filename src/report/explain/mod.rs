@@ -14,12 +14,13 @@ use std::path::Path;
 use clap::builder::styling::{AnsiColor, Style};
 
 use crate::compact::EarlierSummary;
+use crate::plan::recorded::RecordedSize;
 use crate::plan::{CutPolicy, Plan, total};
 use crate::sanitize::sanitize;
 use crate::tokens::{Categories, Tally};
 use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::{Message, Transcript};
-use crate::wording::{counted, readable_source};
+use crate::wording::{counted, readable_source, self_recorded};
 
 use crate::report::brief;
 use crate::report::columns::{StyledLine, fitted, fitted_end, width, wrapped};
@@ -181,6 +182,9 @@ impl Picture<'_, '_> {
         } else {
             first.end(columns, out);
             wrapped(&size, columns, out);
+        }
+        if let Some(size) = RecordedSize::of(transcript, tally) {
+            wrapped(&self_recorded(size.record.tokens, size.beside(transcript, tally)), columns, out);
         }
         wrapped(&sanitize(&self.decision()), columns, out);
         self.earlier.iter().for_each(|earlier| wrapped(&earlier.sentence(), columns, out));

@@ -33,7 +33,7 @@ fn coloured(messages: &[String], policy: &CutPolicy, columns: usize) -> String {
     let source = format!("[{}]", messages.join(","));
     let document = read(&source, by_name("openai-chat"), None).expect("a transcript");
     let transcript = &document.transcripts[0];
-    let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+    let tally = Tally::new(Counter::APPROX, &transcript.messages);
     let plan = plan(transcript, &tally, policy, moved_cut);
     let (archive, economy) = (None, None);
     Picture {

@@ -169,9 +169,9 @@ fn what_flags_do_not_take_is_refused_with_its_place() {
     for (text, error) in [
         (
             "keep = 'mesages:3'",
-            "c.toml: keep = \"mesages:3\": `mesages` is not one of messages, tokens, fraction, turns",
+            "c.toml: keep = \"mesages:3\": `mesages` is not one of messages, tokens, fraction, steps, turns, bytes",
         ),
-        ("keep = 20", "c.toml: keep = \"20\": a size is messages:N, tokens:N, fraction:F or turns:N"),
+        ("trigger = 20", "c.toml: trigger = \"20\": a number alone is ambiguous here: messages:20 or tokens:20"),
         ("keep = true", "c.toml: keep = true: expected a string or a number"),
         ("keep = ['messages:3']", "c.toml: keep = a list: expected a string or a number"),
         ("keep = {messages = 3}", "c.toml: keep = a table: expected a string or a number"),

@@ -7,7 +7,7 @@ const FEW: u64 = 300;
 const MANY: u64 = 9_000;
 
 fn judged(answer: &str, replaced: u64) -> Option<MachineAnswer> {
-    recognize(answer, Counter::DEFAULT, replaced)
+    recognize(answer, Counter::APPROX, replaced)
 }
 
 /// Asserts that answers are refused, for any history and in what programs put around them.
@@ -290,7 +290,7 @@ fn no_honest_summary_is_refused() {
     honest.push((format!("```markdown\n{}\n```", written(&SESSIONS[0], 0)), FEW));
     honest.push((format!("Summary: {}", written(&SESSIONS[1], 3)), FEW));
     assert!(honest.len() >= 200);
-    let counters = [Counter::DEFAULT, Counter::Exact(Encoding::O200kBase)];
+    let counters = [Counter::APPROX, Counter::Exact(Encoding::O200kBase)];
     let judged =
         honest.iter().flat_map(|(text, replaced)| counters.map(|counter| (text, recognize(text, counter, *replaced))));
     let refused: Vec<_> = judged.filter(|(_, judged)| judged.is_some()).collect();

@@ -19,6 +19,8 @@ use std::cell::RefCell;
 use merge::Merger;
 use table::TokenTable;
 
+use crate::tokens::memo::{self, Memo};
+
 /// A vocabulary of OpenAI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
@@ -37,18 +39,41 @@ impl Encoding {
         }
     }
 
+    /// Returns a number of tokens that `text` has at least: a piece of either pattern has a visible character behind a space
+    /// only at its start, but for slashes, which may follow the end of a line.
+    pub(crate) fn least(text: &str) -> u64 {
+        let begins = |pair: &&[u8]| pair[0].is_ascii_whitespace() && pair[1].is_ascii_graphic() && pair[1] != b'/';
+        text.as_bytes().windows(2).filter(begins).count() as u64
+    }
+
     /// Returns the number of tokens in `text`.
     pub fn count(self, text: &str) -> u64 {
         // The mergers keep their memory between texts, as a conversation is many short ones.
         thread_local! {
-            static O200K_BASE: RefCell<Merger> = RefCell::new(Merger::new(TokenTable::o200k_base()));
-            static CL100K_BASE: RefCell<Merger> = RefCell::new(Merger::new(TokenTable::cl100k_base()));
+            static O200K_BASE: RefCell<(Merger, Memo)> = RefCell::new((Merger::new(TokenTable::o200k_base()), Memo::default()));
+            static CL100K_BASE: RefCell<(Merger, Memo)> = RefCell::new((Merger::new(TokenTable::cl100k_base()), Memo::default()));
         }
         match self {
-            Encoding::O200kBase => O200K_BASE.with_borrow_mut(|merger| count(merger, text.as_bytes(), split::o200k)),
-            Encoding::Cl100kBase => CL100K_BASE.with_borrow_mut(|merger| count(merger, text.as_bytes(), split::cl100k)),
+            Encoding::O200kBase => O200K_BASE.with_borrow_mut(|known| counted(known, text, split::o200k)),
+            Encoding::Cl100kBase => CL100K_BASE.with_borrow_mut(|known| counted(known, text, split::cl100k)),
         }
     }
+}
+
+/// Returns the number of tokens in `text`.
+fn counted((merger, known): &mut (Merger, Memo), text: &str, next: impl Fn(&[u8]) -> usize) -> u64 {
+    /// Shorter texts are counted about as fast as they are looked up, in bytes.
+    const SHORT: usize = 200;
+    if text.len() < SHORT {
+        return count(merger, text.as_bytes(), next);
+    }
+    let key = memo::key(text);
+    if let Some(tokens) = known.get(key) {
+        return tokens;
+    }
+    let tokens = count(merger, text.as_bytes(), next);
+    known.insert(key, tokens);
+    tokens
 }
 
 /// Returns the number of tokens in `text`. `next` returns the length of the first piece of a text.

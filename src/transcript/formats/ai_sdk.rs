@@ -34,6 +34,7 @@ use crate::transcript::message::{
 };
 use crate::transcript::outputs::{CallOutput, OutputShape};
 use crate::transcript::text::Text;
+use crate::transcript::usage::{Usage, UsageReader};
 
 use outputs::{only_picture, output_in, tool_output, value_of};
 
@@ -220,6 +221,17 @@ impl MessageWriter for AiSdk {
 
     fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<(usize, Json<'a>)> {
         legacy::copies_of_calls(message, calls)
+    }
+}
+
+impl UsageReader for AiSdk {
+    /// Programs put it into the metadata, which have no fixed form. That of several steps is a sum over their requests, as
+    /// `totalUsage` is.
+    fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
+        let parts = message.json.get("parts").into_iter().flat_map(|parts| parts.items());
+        let is_step = |part: &Json<'_>| part.get_text("type").is_some_and(|kind| kind.is("step-start"));
+        let usage = message.json.at(&["metadata", "usage"])?;
+        if parts.filter(is_step).nth(1).is_some() { None } else { Usage::of(usage) }
     }
 }
 

@@ -19,6 +19,7 @@ use crate::transcript::message::{Call, Message, ResultRef};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::transcript::outputs::CallOutput;
 use crate::transcript::text::Text;
+use crate::transcript::usage::UsageReader;
 
 /// The format's row.
 #[derive(Debug)]
@@ -120,6 +121,8 @@ impl MessageWriter for Anthropic {
         Some(json!({"role": "remove", "content": "", "id": REMOVE_ALL}))
     }
 }
+
+impl UsageReader for Anthropic {}
 
 impl OrderRules for Anthropic {
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {

@@ -21,6 +21,7 @@ use crate::transcript::message::{
 };
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::transcript::outputs::CallOutput;
+use crate::transcript::usage::UsageReader;
 
 /// The format's row.
 #[derive(Debug)]
@@ -110,6 +111,8 @@ impl MessageWriter for Bedrock {
         Some(json!({"role": "user", "content": [PARTS]}))
     }
 }
+
+impl UsageReader for Bedrock {}
 
 impl OrderRules for Bedrock {
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {

@@ -9,6 +9,7 @@ mod attached;
 mod chain;
 mod preserved;
 mod refused;
+mod usage;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};

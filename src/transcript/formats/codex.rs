@@ -27,6 +27,7 @@ use crate::transcript::pieces::Piece;
 use crate::transcript::reset::{Reset, ResetKind};
 use crate::transcript::speaker::words_of_person;
 use crate::transcript::text::Text;
+use crate::transcript::usage::{SizeNote, Usage, UsageReader};
 
 /// The format's row.
 #[derive(Debug)]
@@ -163,6 +164,33 @@ impl MessageWriter for Codex {
         };
         let Some(timestamp) = calling.json.get_text("timestamp") else { return Some(item) };
         Some(serde_json::json!({"timestamp": timestamp.decode(), "type": "response_item", "payload": item}))
+    }
+}
+
+impl UsageReader for Codex {
+    fn usage<'a>(&self, _message: &Message<'a>) -> Option<Usage<'a>> {
+        None
+    }
+
+    /// Reads an event with the size of the context. The input contains what was cached, and `total_token_usage` is a sum
+    /// over all requests. After a compaction, Codex writes an estimate of what it now sends, as `resets` does: only the
+    /// total is not 0.
+    fn size_note<'a>(&self, note: Json<'a>) -> Option<SizeNote<'a>> {
+        let event = payload(note);
+        match event.get_text("type")?.decode().as_ref() {
+            "context_compacted" | "thread_rolled_back" => Some(SizeNote::Smaller),
+            "token_count" => {
+                let usage = event.at(&["info", "last_token_usage"])?;
+                let is_estimate = usage.get("input_tokens").is_some_and(|input| input.is_falsy());
+                if is_estimate { Some(SizeNote::Smaller) } else { Usage::of(usage).map(SizeNote::Usage) }
+            }
+            _ => None,
+        }
+    }
+
+    /// A compaction of Codex stands behind what it keeps, and ours resets what was recorded before it.
+    fn is_newer(&self, _entry: Json<'_>, _summary: &Message<'_>) -> Option<bool> {
+        Some(true)
     }
 }
 

@@ -18,6 +18,7 @@ use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, RareFields, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::transcript::outputs::CallOutput;
+use crate::transcript::usage::UsageReader;
 
 /// The format's row.
 #[derive(Debug)]
@@ -110,6 +111,8 @@ impl MessageWriter for Gemini {
         Some(json!({"role": "user", "parts": [PARTS]}))
     }
 }
+
+impl UsageReader for Gemini {}
 
 impl OrderRules for Gemini {
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {

@@ -24,6 +24,7 @@ use crate::transcript::message::{Call, Content, Message, Part, PartKind, RareFie
 use crate::transcript::order::{MessageOrder, ResultPlacement};
 use crate::transcript::outputs::{CallOutput, OutputShape};
 use crate::transcript::text::Text;
+use crate::transcript::usage::{Names, Usage, UsageReader};
 
 /// The format's row.
 #[derive(Debug)]
@@ -208,6 +209,14 @@ impl MessageWriter for GeminiCli {
             _ => json!(summary.text),
         };
         vec![message]
+    }
+}
+
+impl UsageReader for GeminiCli {
+    /// The input contains what was cached. Thoughts are counted beside the output, and not read again.
+    fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
+        const NAMES: Names = Names { read: "input", cached: &[], written: "output", total: "total" };
+        Usage::named(&Object::of(message.json.get("tokens")?), &NAMES)
     }
 }
 

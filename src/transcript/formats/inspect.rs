@@ -16,6 +16,7 @@ use crate::transcript::media::MediaKind;
 use crate::transcript::message::{Arguments, Call, CallPlace, Message, PartKind, RareFields, ResultRef, Role};
 use crate::transcript::outputs::{CallOutput, OutputShape};
 use crate::transcript::text::Text;
+use crate::transcript::usage::UsageReader;
 
 /// The format's row.
 #[derive(Debug)]
@@ -147,6 +148,8 @@ impl MessageWriter for Inspect {
         Some(message)
     }
 }
+
+impl UsageReader for Inspect {}
 
 impl OrderRules for Inspect {}
 

@@ -24,6 +24,7 @@ use crate::transcript::message::{
 use crate::transcript::outputs::CallOutput;
 use crate::transcript::provider_texts;
 use crate::transcript::text::Text;
+use crate::transcript::usage::{Usage, UsageReader};
 
 /// The format's row.
 #[derive(Debug)]
@@ -200,6 +201,14 @@ impl MessageWriter for LangChain {
                 Some(format!("{}\"{kind}\"{}", &raw[..span.start - start], &raw[span.end - start..]))
             }
         }
+    }
+}
+
+impl UsageReader for LangChain {
+    /// `LangChain`'s own usage contains what was cached in the input. Where it lacks, the provider's can be there.
+    fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
+        let of_provider = ["token_usage", "usage", "tokenUsage"].iter().filter_map(|key| message.metadata(key));
+        message.field("usage_metadata").into_iter().chain(of_provider).find_map(Usage::of)
     }
 }
 

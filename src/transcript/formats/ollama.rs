@@ -20,6 +20,7 @@ use crate::transcript::media::MediaKind;
 use crate::transcript::message::{Call, Message, Part, PartKind};
 use crate::transcript::order::{MessageOrder, ResultPlacement};
 use crate::transcript::text::Text;
+use crate::transcript::usage::UsageReader;
 
 /// The format's row.
 #[derive(Debug)]
@@ -116,6 +117,8 @@ impl MessageWriter for Ollama {
         Some(message)
     }
 }
+
+impl UsageReader for Ollama {}
 
 impl OrderRules for Ollama {
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {

@@ -21,6 +21,7 @@ use crate::transcript::media::MediaKind;
 use crate::transcript::message::{Call, Content, Message, Part, PartKind, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling, Texts};
 use crate::transcript::text::Text;
+use crate::transcript::usage::{Usage, UsageReader};
 
 /// The format's row.
 #[derive(Debug)]
@@ -147,6 +148,14 @@ impl MessageWriter for OpenAiChat {
     fn in_state(&self, message: &Object<'_>) -> Option<String> {
         // In Chat Completions a message with calls may lack content; langchain-core requires it.
         message.get("content").is_none().then(|| with_first(message.json, "\"content\": null"))
+    }
+}
+
+impl UsageReader for OpenAiChat {
+    fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
+        // mini-SWE-agent keeps the whole response.
+        let holder = message.json.at(&["extra", "response"]).unwrap_or(message.json);
+        Usage::of(holder.get("usage")?)
     }
 }
 

@@ -20,6 +20,7 @@ use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Call, Content, Message, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement, Spelling};
 use crate::transcript::outputs::CallOutput;
+use crate::transcript::usage::UsageReader;
 
 /// The format's row.
 #[derive(Debug)]
@@ -133,6 +134,8 @@ impl MessageWriter for OpenAiResponses {
         items::result(call, text)
     }
 }
+
+impl UsageReader for OpenAiResponses {}
 
 impl OrderRules for OpenAiResponses {
     fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> MessageOrder {

@@ -22,6 +22,7 @@ use crate::transcript::media::MediaKind;
 use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
 use crate::transcript::order::{MessageOrder, ResultPlacement};
 use crate::transcript::outputs::CallOutput;
+use crate::transcript::usage::{Usage, UsageReader};
 
 /// The format's row.
 #[derive(Debug)]
@@ -205,6 +206,19 @@ impl MessageWriter for OpenHands {
         let event = Value::Object(event);
         let nothing = || json!({"message": "No observation", "observation": "null", "content": "", "extras": {}});
         vec![if is_pair { json!([event, nothing()]) } else { event }]
+    }
+}
+
+impl UsageReader for OpenHands {
+    /// Each action of one answer has the whole response beside it, and so has each observation.
+    fn usage<'a>(&self, message: &Message<'a>) -> Option<Usage<'a>> {
+        let response = message.json.at(&["tool_call_metadata", "model_response"])?;
+        Some(Usage::of(response.get("usage")?)?.of_answer(response.get_text("id")))
+    }
+
+    fn is_newer(&self, _entry: Json<'_>, summary: &Message<'_>) -> Option<bool> {
+        // What a condensation keeps stays before it.
+        is_condensation(&Object::of(summary.json)).then_some(true)
     }
 }
 

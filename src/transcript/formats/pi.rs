@@ -5,6 +5,7 @@
 //! ids name their parent; entries that are not ancestors of the last one are abandoned branches.
 
 mod between;
+mod usage;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -21,6 +21,7 @@ use crate::transcript::media::MediaKind;
 use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
 use crate::transcript::outputs::{CallOutput, OutputShape};
 use crate::transcript::text::Text;
+use crate::transcript::usage::UsageReader;
 
 /// The format's row.
 #[derive(Debug)]
@@ -138,6 +139,8 @@ impl MessageWriter for PydanticAi {
         Some(json!({"parts": [PARTS], "kind": "request"}))
     }
 }
+
+impl UsageReader for PydanticAi {}
 
 impl OrderRules for PydanticAi {
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {

@@ -16,6 +16,7 @@ use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, R
 use crate::transcript::order::{MessageOrder, ResultPlacement};
 use crate::transcript::outputs::{CallOutput, OutputShape};
 use crate::transcript::text::Text;
+use crate::transcript::usage::UsageReader;
 
 /// The format's row.
 #[derive(Debug)]
@@ -121,6 +122,8 @@ impl MessageWriter for ShareGpt {
         Some(json!({"from": "observation", "value": text}))
     }
 }
+
+impl UsageReader for ShareGpt {}
 
 impl OrderRules for ShareGpt {
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> MessageOrder {

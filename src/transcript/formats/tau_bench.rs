@@ -16,6 +16,7 @@ use crate::transcript::formats::shared::fields::{id, list, non_null};
 use crate::transcript::json::{Json, JsonKind, Object};
 use crate::transcript::message::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, ResultRef, Role};
 use crate::transcript::outputs::CallOutput;
+use crate::transcript::usage::UsageReader;
 
 /// The format's row.
 #[derive(Debug)]
@@ -96,6 +97,8 @@ impl MessageWriter for TauBench {
         }))
     }
 }
+
+impl UsageReader for TauBench {}
 
 impl OrderRules for TauBench {}
 

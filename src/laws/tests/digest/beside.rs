@@ -14,13 +14,13 @@ fn what_a_summary_has_is_not_added() {
         let source = bricks.conversation(&steps(&mut choices(seed), 0..25), 0);
         with_messages(&source, Some(format), |messages| {
             let digest = read(messages);
-            let all = digest.write(Counter::DEFAULT, 1_000_000);
-            assert_eq!(digest.missing_from(&all, Counter::DEFAULT, 1_000), "", "{all}");
+            let all = digest.write(Counter::APPROX, 1_000_000);
+            assert_eq!(digest.missing_from(&all, Counter::APPROX, 1_000), "", "{all}");
             let raw = messages.iter().flat_map(|message| message.content.texts());
             let raw: String = raw.map(|text| text.decode().into_owned() + "\n").collect();
-            let beside = digest.missing_from(&raw, Counter::DEFAULT, 1_000);
+            let beside = digest.missing_from(&raw, Counter::APPROX, 1_000);
             assert!(!beside.contains("The user: "), "{beside}\nof\n{raw}");
-            let beside = digest.missing_from("", Counter::DEFAULT, 1_000);
+            let beside = digest.missing_from("", Counter::APPROX, 1_000);
             assert_speakers(&beside);
             assert!(!all.is_empty());
         });
@@ -51,7 +51,7 @@ fn a_summary_gets_what_it_lacks() {
     messages.push(json!({"role": "user", "content": "Then write a note on it in the docs."}));
     let source = json!(messages).to_string();
     with_messages(&source, by_name("openai-chat"), |messages| {
-        let missing = |summary: &str| read(messages).missing_from(summary, Counter::DEFAULT, 400);
+        let missing = |summary: &str| read(messages).missing_from(summary, Counter::APPROX, 400);
         let facts = ["Never push to main.", "wombat", "okapi", "Then write a note on it in the docs."];
         let all = missing("The parser was looked at.");
         for fact in facts {
@@ -73,7 +73,7 @@ fn a_summary_gets_what_it_lacks() {
     messages.splice(3..5, []);
     messages.extend(edit);
     with_messages(&json!(messages).to_string(), by_name("openai-chat"), |messages| {
-        let all = read(messages).missing_from("The parser was looked at.", Counter::DEFAULT, 400);
+        let all = read(messages).missing_from("The parser was looked at.", Counter::APPROX, 400);
         let failure = all.lines().find(|line| line.contains("okapi")).expect("a line");
         assert!(failure.ends_with("; files were changed after it"), "{all}");
     });

@@ -126,8 +126,8 @@ fn work(messages: &[Value]) -> Duration {
     let once = |messages: &[&Message<'_>]| {
         let start = clock();
         let digest = read(messages);
-        let text = digest.write(Counter::DEFAULT, 2_000);
-        assert!(!text.is_empty() && digest.missing_from(&text, Counter::DEFAULT, 2_000).len() < 20_000);
+        let text = digest.write(Counter::APPROX, 2_000);
+        assert!(!text.is_empty() && digest.missing_from(&text, Counter::APPROX, 2_000).len() < 20_000);
         let time = clock() - start;
         Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).expect("less than a second"))
     };
@@ -163,14 +163,14 @@ fn odd_histories_have_a_digest_or_none() {
         with_messages(&source, by_name("openai-chat"), |messages| {
             let start = Instant::now();
             for limit in [0, 1, 40, 1_000] {
-                let text = read(messages).write(Counter::DEFAULT, limit);
+                let text = read(messages).write(Counter::APPROX, limit);
                 parse(&text);
                 assert!(limit < 40 || !text.is_empty(), "{name}");
             }
             assert!(start.elapsed() < Duration::from_secs(20), "{name}: {:?}", start.elapsed());
         });
     }
-    assert_eq!(read(&[]).write(Counter::DEFAULT, 1_000), "");
+    assert_eq!(read(&[]).write(Counter::APPROX, 1_000), "");
     for blank in ["", " ", "\n\n\t\r\n", "\u{2028}\u{a0}"] {
         let digest = digest_of_chat(&[said("user", blank), said("assistant", blank)], 1_000);
         assert_eq!(digest, "2 messages without words.", "{blank:?}");

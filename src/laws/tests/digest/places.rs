@@ -154,8 +154,8 @@ fn calls_and_sentences_of_the_focus_come_first() {
     (0..30).for_each(|at| messages.extend([filler(at), said(at, "The bed is fine.")].concat()));
     let source = json!(messages).to_string();
     with_messages(&source, by_name("openai-chat"), |messages| {
-        let plain = read(messages).write(Counter::DEFAULT, 700);
-        let focused = read(messages).focused_on("fencePosts and Refunds").write(Counter::DEFAULT, 700);
+        let plain = read(messages).write(Counter::APPROX, 700);
+        let focused = read(messages).focused_on("fencePosts and Refunds").write(Counter::APPROX, 700);
         let text = "The refund of the old fence was refused";
         assert!(!plain.contains(text) && focused.contains(text), "{plain}\n-- focused --\n{focused}");
     });

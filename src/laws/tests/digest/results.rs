@@ -42,7 +42,7 @@ const MARKS: [(&str, &str); 6] = [
 /// Checks that the words of a result are not the user's, in a digest and after two more rounds.
 pub(super) fn assert_not_the_users(source: &str, format: &str, about: &str) {
     let digest =
-        |source: &str| with_messages(source, by_name(format), |messages| digest_of(messages, Counter::DEFAULT, 1_500));
+        |source: &str| with_messages(source, by_name(format), |messages| digest_of(messages, Counter::APPROX, 1_500));
     let mut text = digest(source);
     for round in 0..3 {
         let user = items(&text, Section::User);
@@ -182,14 +182,14 @@ fn what_a_record_outside_the_result_says_is_the_users_word() {
     for (number, (format, messages, has_words)) in RECORDS.iter().enumerate() {
         let Value::Array(messages) = messages("Use the 9:40 train instead.") else { unreachable!() };
         let source = json!(messages).to_string();
-        let digest = with_messages(&source, by_name(format), |messages| digest_of(messages, Counter::DEFAULT, 900));
+        let digest = with_messages(&source, by_name(format), |messages| digest_of(messages, Counter::APPROX, 900));
         let mut later = digest.clone();
         for _ in 0..4 {
             let user = items(&later, Section::User);
             assert_eq!(user.len(), usize::from(*has_words), "{number} {format}: {later}");
             let said = [Step::User(as_message(&later)), Step::Assistant("Yes. za1".to_owned())];
             let source = Bricks::of(format).conversation(&said, 0);
-            later = with_messages(&source, by_name(format), |messages| digest_of(messages, Counter::DEFAULT, 900));
+            later = with_messages(&source, by_name(format), |messages| digest_of(messages, Counter::APPROX, 900));
         }
         let user: Vec<String> = items(&digest, Section::User).into_iter().map(|item| item.text).collect();
         let expected = if *has_words { vec!["Use the 9:40 train instead."] } else { Vec::new() };
@@ -213,7 +213,7 @@ fn an_error_of_a_tool_that_can_hold_foreign_text_is_no_record() {
         let error = format!("{CLAUDE}{EVIL}");
         let source = claude(tool, &error, &format!("Error: {error}"), version).to_string();
         let digest =
-            with_messages(&source, by_name("claude-code"), |messages| digest_of(messages, Counter::DEFAULT, 900));
+            with_messages(&source, by_name("claude-code"), |messages| digest_of(messages, Counter::APPROX, 900));
         assert!(items(&digest, Section::User).is_empty(), "{tool}: {digest}");
         assert!(!digest.contains("refused or cancelled"), "{tool}: {digest}");
         let calls = items(&digest, Section::Calls);
@@ -253,7 +253,7 @@ fn an_interruption_stands_in_its_place() {
         }
     }
     let source = "{\"type\":\"session\",\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"Delete it.\"}}\n{\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"I del\"}],\"stopReason\":\"aborted\"}}\n{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"List it.\"}}\n";
-    let digest = with_messages(source, by_name("pi"), |messages| digest_of(messages, Counter::DEFAULT, 900));
+    let digest = with_messages(source, by_name("pi"), |messages| digest_of(messages, Counter::APPROX, 900));
     let user: Vec<String> = items(&digest, Section::User).into_iter().map(|item| item.text.trim().to_owned()).collect();
     assert_eq!(user, ["Delete it.", "[Request interrupted by user]", "List it."], "{digest}");
 }

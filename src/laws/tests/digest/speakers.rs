@@ -66,7 +66,7 @@ fn text_of_others_never_becomes_the_users_word() {
             let said: Vec<Step> = before.take().into_iter().chain(said).collect();
             let source = Bricks::of(format.name()).conversation(&said, 0);
             let digest = with_document(&source, Some(format), |document| {
-                assert_digest(&document.transcripts[0], Counter::DEFAULT, 3_000)
+                assert_digest(&document.transcripts[0], Counter::APPROX, 3_000)
             });
             assert_speakers(&digest);
             let user = items(&digest, Section::User);
@@ -81,7 +81,7 @@ fn text_of_others_never_becomes_the_users_word() {
 fn observations_are_no_words_of_the_user() {
     let file = fixtures::of_format("openai-chat").into_iter().find(|file| file.ends_with("swe-agent.json"));
     let text = fs::read_to_string(file.expect("a fixture")).expect("a fixture");
-    let digest = with_messages(&text, by_name("openai-chat"), |messages| digest_of(messages, Counter::DEFAULT, 2_000));
+    let digest = with_messages(&text, by_name("openai-chat"), |messages| digest_of(messages, Counter::APPROX, 2_000));
     let user: Vec<String> = items(&digest, Section::User).into_iter().map(|item| item.text).collect();
     assert_eq!(user, ["ISSUE: wrap() loses the last word."], "{digest}");
     for forged in FORGED {
@@ -163,6 +163,6 @@ fn what_a_person_pastes_is_the_persons() {
     let content = json!([{"type": "tool_result", "tool_use_id": "a", "content": "12 passed"}, {"type": "text", "text": "Stop, use the zebra."}]);
     let call = json!({"type": "tool_use", "id": "a", "name": "bash", "input": {"command": "make check"}});
     let source = json!([said("user", "Check it."), {"role": "assistant", "content": [call]}, {"role": "user", "content": content}]).to_string();
-    let digest = with_messages(&source, by_name("anthropic"), |messages| digest_of(messages, Counter::DEFAULT, 900));
+    let digest = with_messages(&source, by_name("anthropic"), |messages| digest_of(messages, Counter::APPROX, 900));
     assert!(items(&digest, Section::User).iter().any(|item| item.text == "Stop, use the zebra."), "{digest}");
 }

@@ -15,12 +15,21 @@ use crate::transcript::reset::{Reset, ResetKind};
 /// The sizes by which Claude Code decides about a compaction. It sets them to zero in messages that it keeps.
 const SIZES: [&str; 4] = ["input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
 
-/// Returns the edits with which kept lines lead to the summary, and no longer tell the size of what it replaces.
+/// Returns the edits with which kept lines lead to the summary, if there is one, and no longer tell the size of what went.
 pub(super) fn resets(summary: &[Value], at: &InsertionPoint<'_, '_>) -> Vec<Reset> {
-    let id = summary.iter().find(|line| line["isCompactSummary"] == true).and_then(|line| line["uuid"].as_str());
-    let Some(top) = id.filter(|_| at.neighbour().is_some_and(|line| line.get(KEYS.parent).is_some())) else {
+    if at.neighbour().is_none_or(|line| line.get(KEYS.parent).is_none()) {
         return Vec::new();
-    };
+    }
+    let removed = (at.removed)();
+    let is_kept = |message: &&Message<'_>| removed.binary_search(&message.span().start).is_err();
+    let sizes = at.transcript.messages.iter().filter(is_kept).flat_map(|message| sizes(message.json));
+    ties(summary, at).into_iter().chain(sizes).collect()
+}
+
+/// Returns the edits of lines that do not lead to the summary.
+fn ties(summary: &[Value], at: &InsertionPoint<'_, '_>) -> Vec<Reset> {
+    let id = summary.iter().find(|line| line["isCompactSummary"] == true).and_then(|line| line["uuid"].as_str());
+    let Some(top) = id else { return Vec::new() };
     let links = at.links(KEYS);
     let entries = main_chain(at.transcript, links.kept.iter().copied());
     let ends_at = |id: &str| id == top || links.is_removed(id);
@@ -28,11 +37,7 @@ pub(super) fn resets(summary: &[Value], at: &InsertionPoint<'_, '_>) -> Vec<Rese
     let tie = |loose: LooseEntry<'_>| {
         Some(Reset { kind: ResetKind::Parent, entry: loose.entry.span().start, edit: loose.tie(KEYS)? })
     };
-    let ties = chain.loose().into_iter().filter_map(tie);
-    let removed = (at.removed)();
-    let is_kept = |message: &&Message<'_>| removed.binary_search(&message.span().start).is_err();
-    let sizes = at.transcript.messages.iter().filter(is_kept).flat_map(|message| sizes(message.json));
-    ties.chain(sizes).collect()
+    chain.loose().into_iter().filter_map(tie).collect()
 }
 
 /// Returns the edits that set the sizes in a line to zero.

@@ -204,7 +204,7 @@ fn a_copy_goes_with_its_message() {
         pins: Vec::new(),
         ..crate::plan::CutPolicy::keeping(crate::plan::size::Size::Messages(1))
     };
-    let tally = crate::tokens::Tally::new(crate::tokens::Counter::DEFAULT, &transcript.messages);
+    let tally = crate::tokens::Tally::new(crate::tokens::Counter::APPROX, &transcript.messages);
     let plan = crate::plan::plan(transcript, &tally, &policy, crate::presets::pairs::moved_cut);
     assert_eq!(apply(&source, &splice(transcript, &plan, &[json!({})])), format!("{{}}\n{c}"));
 }

@@ -1,0 +1,171 @@
+//! Which of the sizes that a session recorded still holds: the last one, unless a compaction stands between it and the
+//! end. A size from before a compaction is never taken for one from after it; where nothing shows it, there is none.
+//!
+//! Most formats do not show it. Messages that a compaction kept stand behind its summary, as they were, and with the sizes
+//! of a context that held the whole history. Only sizes that fell show a compaction then: each round of compaction makes
+//! the size fall once, from what counts the removed history to what does not. Where the sizes behind the summary fell at
+//! least as often as there were rounds, the last ones are newer than the last round.
+
+use memchr::memmem;
+
+use crate::plan::carried;
+use crate::plan::removal_note::{self, RemovalNote};
+use crate::tokens::{Counter, MessageCounter, ModelFamily, Tally};
+use crate::transcript::recorded::Recorded;
+use crate::transcript::summarization_event::SummarizationEvent;
+use crate::transcript::thoughts::model_of;
+use crate::transcript::{Message, Transcript, fence};
+
+/// What a request sends beside the messages, at most: an agent's instructions and tools.
+const MOST_BESIDE: u64 = 30_000;
+
+/// The size of a conversation by what its session recorded, in tokens of the model that the session names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RecordedSize {
+    /// The first messages with all that a request sends beside them, as the provider counted them.
+    pub(crate) record: Recorded,
+    /// The messages behind these, as they are estimated.
+    pub(crate) behind: u64,
+}
+
+impl RecordedSize {
+    /// Returns the size, if the session recorded one that still holds.
+    pub(crate) fn of(transcript: &Transcript<'_>, tally: &Tally<'_, '_>) -> Option<Self> {
+        let tally = &estimate(transcript, tally);
+        let record = last_valid(transcript, tally)?;
+        let behind = (record.messages..transcript.messages.len()).map(|index| tally.message(index)).sum();
+        Some(RecordedSize { record, behind })
+    }
+
+    /// Returns the tokens of the conversation.
+    pub(crate) fn tokens(self) -> u64 {
+        self.record.tokens.saturating_add(self.behind)
+    }
+
+    /// Returns how many of the recorded tokens are about those of no message: tools, the system text, and what the
+    /// estimate lacks.
+    pub(crate) fn beside(self, transcript: &Transcript<'_>, tally: &Tally<'_, '_>) -> u64 {
+        self.record.tokens.saturating_sub(self.counted(transcript, &estimate(transcript, tally)))
+    }
+
+    /// Returns what the messages count that the record counts.
+    fn counted(self, transcript: &Transcript<'_>, tally: &Tally<'_, '_>) -> u64 {
+        let read = (0..self.record.messages).filter(|index| is_read(transcript, *index));
+        read.map(|index| tally.message(index)).sum()
+    }
+}
+
+/// Returns a tally in which a conversation has the size that its session recorded, where one holds: what is in no message
+/// is sent beside them.
+pub(crate) fn as_recorded<'m, 'a>(transcript: &'m Transcript<'a>, tally: Tally<'m, 'a>) -> Tally<'m, 'a> {
+    /// Leaves some room for the tokens around texts, which no factor makes fewer.
+    const MOST: f64 = 0.98;
+    let Some(size) = RecordedSize::of(transcript, &tally) else { return tally };
+    let (counted, mut counter) = (size.counted(transcript, &tally), tally.message_counter());
+    if let Counter::Recorded(family) = &mut counter.counter
+        && counted > size.record.tokens
+    {
+        *family = family.times(MOST * size.record.tokens as f64 / counted as f64);
+    }
+    let beside =
+        size.record.tokens.saturating_sub(size.counted(transcript, &Tally::new(counter, &transcript.messages)));
+    Tally::of(counter, transcript, Some(beside))
+}
+
+/// Returns the sizes of a conversation's messages as the model that it names counts them.
+fn estimate<'m, 'a>(transcript: &'m Transcript<'a>, tally: &Tally<'_, '_>) -> Tally<'m, 'a> {
+    let family = model_of(transcript).map_or(ModelFamily::OTHERS, |name| ModelFamily::of_model(&name));
+    let counter = MessageCounter { counter: Counter::Estimate(family), ..tally.message_counter() };
+    Tally::new(counter, &transcript.messages)
+}
+
+/// Returns the last size that a session recorded, if it still holds. Where the user wrote after it, reasoning before that
+/// is not in it.
+pub(crate) fn last_valid(transcript: &Transcript<'_>, tally: &Tally<'_, '_>) -> Option<Recorded> {
+    let records = whole_records(transcript, tally);
+    let last = *records.last()?;
+    let behind = &transcript.messages[last.messages..];
+    let again = if behind.iter().any(Message::is_user_turn) { 0 } else { last.reasoning };
+    let valid = Recorded { tokens: last.tokens - last.reasoning + again, reasoning: again, ..last };
+    if is_summarized_beside(transcript) || has_trace(&transcript.messages[..last.messages]) {
+        return None;
+    }
+    let mut summaries = (0..transcript.messages.len()).filter(|&index| hides_age(transcript, index));
+    let Some(summary) = summaries.next() else { return Some(valid) };
+    let rounds = rounds(&transcript.messages[summary]).filter(|_| summaries.next().is_none())?;
+    (falls(&records, tally) >= rounds as usize).then_some(valid)
+}
+
+/// Returns the recorded sizes that are no less than half of what the messages count. Smaller ones are of a sub-agent, or
+/// from a server that leaves out what it had cached.
+fn whole_records(transcript: &Transcript<'_>, tally: &Tally<'_, '_>) -> Vec<Recorded> {
+    let (mut counted, mut sum) = (0, 0);
+    let mut records = transcript.records();
+    records.retain(|record| {
+        let added = (counted..record.messages).filter(|index| is_read(transcript, *index));
+        sum += added.map(|index| tally.message(index)).sum::<u64>();
+        counted = record.messages.max(counted);
+        record.tokens >= sum / 2
+    });
+    records
+}
+
+/// Whether a message is not replaced by a provider's own compaction.
+fn is_read(transcript: &Transcript<'_>, index: usize) -> bool {
+    index >= transcript.compactions.last().copied().unwrap_or(0) || transcript.messages[index].role.is_system()
+}
+
+/// Whether a message is a summary, and nothing tells which of the messages behind it are newer.
+fn hides_age(transcript: &Transcript<'_>, index: usize) -> bool {
+    let message = &transcript.messages[index];
+    let has_order = || transcript.format.is_newer(message.json, message).is_some();
+    message.earlier && !transcript.has_compaction(index) && !has_order()
+}
+
+/// Whether a summary stands beside the messages.
+fn is_summarized_beside(transcript: &Transcript<'_>) -> bool {
+    let has_text = || carried::place(transcript).is_some_and(|place| !place.is_falsy());
+    transcript.state.and_then(SummarizationEvent::of).is_some() || has_text()
+}
+
+/// Whether a run removed something from these messages and left no summary that this one knows: it pruned them, or had
+/// another `--summary-prefix`, or was one of `LangChain`'s. Sizes from before count what is gone. A user who quotes such a
+/// text has an estimate instead.
+fn has_trace(messages: &[Message<'_>]) -> bool {
+    const FENCE: &str = "<summary>";
+    let traces = [removal_note::OPENING.trim_end(), removal_note::TRUNCATED, "\"lc_source\"", fence::USER_HEADING];
+    let (traces, fence) = (traces.map(memmem::Finder::new), memmem::Finder::new(FENCE));
+    let has = |message: &Message<'_>, trace: &memmem::Finder<'_>| trace.find(message.json.raw().as_bytes()).is_some();
+    let is_fenced = |message: &Message<'_>| has(message, &fence) && fence::is_whole(&message.whole_text());
+    let mut unknown = messages.iter().filter(|message| !message.earlier);
+    unknown.any(|message| traces.iter().any(|trace| has(message, trace)) || is_fenced(message))
+}
+
+/// Returns how many rounds of compaction there were, if the summary of the last one surely says so: of tcompact's own
+/// summaries, the first one alone names no round.
+fn rounds(summary: &Message<'_>) -> Option<u32> {
+    let is_sure = || RemovalNote::of(summary).is_some() || fence::is_whole(&summary.whole_text());
+    (summary.is_ours() && is_sure()).then_some(summary.round)
+}
+
+/// Returns how often recorded sizes fell because the messages before them were removed, and did not rise again.
+fn falls(records: &[Recorded], tally: &Tally<'_, '_>) -> usize {
+    let (mut counted, mut sum) = (0, 0);
+    let mut levels: Vec<u64> = Vec::new();
+    let mut before: Option<(u64, u64)> = None;
+    for record in records {
+        sum += (counted..record.messages).map(|index| tally.message(index)).sum::<u64>();
+        counted = record.messages.max(counted);
+        let unseen = record.tokens.saturating_sub(sum);
+        let is_below = |level: u64| level > unseen.saturating_mul(2).saturating_add(2_000);
+        while levels.pop_if(|level| !is_below(*level)).is_some() {}
+        let fell = |(tokens, level): &(u64, u64)| record.tokens < tokens / 4 * 3 && is_below(*level);
+        levels.extend(before.filter(fell).map(|(_, level)| level));
+        before = Some((record.tokens, unseen));
+    }
+    let is_plausible = before.is_some_and(|(_, unseen)| unseen <= MOST_BESIDE + sum / 2);
+    if is_plausible { levels.len() } else { 0 }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! Steps: the answers of the assistant, each with its calls and their results.
+//!
+//! An answer can be several messages: reasoning, texts, and calls that run at once. What a person says directly before an
+//! answer belongs to its step, as the answer means little without it. What a program says there does not.
+
+use crate::transcript::{Message, Role, Transcript};
+
+use crate::plan::pins::is_said_by_user;
+
+/// Returns the first message of each answer, in order.
+pub(crate) fn answers(transcript: &Transcript<'_>, summary_prefix: &str) -> Vec<usize> {
+    let undivided = transcript.pairing.allowed_cuts(&transcript.groups);
+    let mut found = Vec::new();
+    let mut goes_on = false;
+    for (index, message) in transcript.messages.iter().enumerate().filter(|(_, message)| message.role != Role::Other) {
+        let is_answer = message.role == Role::Assistant && !stands_for_others(message, summary_prefix);
+        if is_answer && !goes_on && (undivided[index] || found.is_empty()) {
+            found.push(index);
+        }
+        // Some formats keep results in the message of their calls: the next one is another answer.
+        goes_on = is_answer && message.results.is_empty();
+    }
+    found
+}
+
+/// Returns the first message of the last so many steps; 0 where there are no more. The first step has all that stands
+/// before it, up to a summary: once that stands there, the next compaction finds the same.
+pub(crate) fn last(transcript: &Transcript<'_>, summary_prefix: &str, number: u64) -> usize {
+    let messages = &transcript.messages;
+    let answers = answers(transcript, summary_prefix);
+    let number = usize::try_from(number).unwrap_or(usize::MAX).max(1);
+    let Some((&answer, before)) = answers.len().checked_sub(number).and_then(|at| answers[..=at].split_last()) else {
+        return 0;
+    };
+    let summary = messages[..answer].iter().rposition(|message| stands_for_others(message, summary_prefix));
+    let floor = summary.map_or(0, |summary| summary + 1);
+    if before.last().is_none_or(|before| *before < floor) {
+        return floor;
+    }
+    let is_of_user = |index: &usize| messages[*index].is_user_turn() && messages[*index].results.is_empty();
+    let texts = (floor..answer).rev().take_while(is_of_user);
+    let undivided = transcript.pairing.allowed_cuts(&transcript.groups);
+    texts.filter(|&index| undivided[index] && is_said_by_user(messages, index)).last().unwrap_or(answer)
+}
+
+/// Whether a message stands for messages that are gone, or looks so: once our own summary stands before it, it would be a
+/// step more, and the next compaction would cut again.
+fn stands_for_others(message: &Message<'_>, summary_prefix: &str) -> bool {
+    message.earlier || message.opens_with(summary_prefix) || message.compaction().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::CutPolicy;
+    use crate::plan::size::Size;
+    use crate::plan::tests::{cut, planned, policy};
+    use crate::transcript::framing::tests::read;
+
+    #[test]
+    fn keep_steps() {
+        for (letters, steps, wanted) in [
+            // An answer of several messages, and parallel calls, are one step.
+            ("ucrcrcra", 1, 7),
+            ("ucrcrcra", 2, 5),
+            ("ucrcrcra", 3, 3),
+            ("ucrcrcra", 4, 0),
+            ("ucracrca", 1, 6),
+            ("u2rrac2rrra", 1, 10),
+            ("u2rrac2rrra", 2, 4),
+            // Calls that wait for their results belong to the step that began before them.
+            ("u2rcrra", 1, 6),
+            ("u2rcrra", 2, 0),
+            // What the user says before an answer is of its step; behind the last one, too.
+            ("uauaua", 2, 2),
+            ("uauuauu", 1, 2),
+            ("uacrus", 1, 0),
+            ("suacruacr", 2, 0),
+            ("suacruacr", 1, 5),
+            // Without an answer there is nothing to count.
+            ("uuuu", 1, 0),
+            ("", 1, 0),
+        ] {
+            assert_eq!(cut(letters, Size::Steps(steps)).0, wanted, "{letters} steps:{steps}");
+        }
+    }
+
+    /// Whatever stands between a summary and the first answer behind it belongs to that step.
+    #[test]
+    fn steps_do_not_reach_over_a_summary() {
+        for (letters, steps, wanted) in [("Suaua", 2, 1), ("Sauua", 1, 2), ("sSuuaua", 2, 2), ("Sua", 9, 0)] {
+            let plan = planned(letters, &CutPolicy { keep: Size::Steps(steps), ..policy() });
+            assert_eq!(plan.wanted, wanted, "{letters} steps:{steps}");
+        }
+    }
+
+    #[test]
+    fn a_session_of_one_turn_says_so() {
+        let reason = |letters: &str, keep| planned(letters, &CutPolicy { keep, ..policy() }).reason;
+        let whole = |how: &str| Some(format!("the whole conversation {how}"));
+        assert_eq!(reason("ucrcrcra", Size::Turns(3)), whole("is one turn, within --keep turns:3"));
+        assert_eq!(reason("ucraua", Size::Turns(3)), whole("is within --keep turns:3"));
+        assert_eq!(reason("ucrcrcra", Size::Steps(9)), whole("is within --keep steps:9"));
+    }
+
+    #[test]
+    fn each_step_of_a_format_is_one_whatever_it_is_made_of() {
+        for (source, steps) in [
+            // Items of one response, and those of the next.
+            (
+                r#"[{"type":"message","role":"user","content":"go"},{"type":"reasoning","id":"r1","summary":[]},
+                {"type":"message","role":"assistant","content":[{"type":"output_text","text":"I look."}]},
+                {"type":"function_call","call_id":"1","name":"f","arguments":"{}"},
+                {"type":"function_call","call_id":"2","name":"f","arguments":"{}"},
+                {"type":"function_call_output","call_id":"1","output":"one"},
+                {"type":"function_call_output","call_id":"2","output":"two"},
+                {"type":"reasoning","id":"r2","summary":[]},
+                {"type":"function_call","call_id":"3","name":"f","arguments":"{}"},
+                {"type":"function_call_output","call_id":"3","output":"three"}]"#,
+                2,
+            ),
+            // Lines of one message, with a result between them.
+            (
+                concat!(
+                    r#"{"type":"user","uuid":"1","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"go"}}"#,
+                    "\n",
+                    r#"{"type":"assistant","uuid":"2","parentUuid":"1","sessionId":"s","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}}"#,
+                    "\n",
+                    r#"{"type":"user","uuid":"3","parentUuid":"2","sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"r"}]}}"#,
+                    "\n",
+                    r#"{"type":"assistant","uuid":"4","parentUuid":"3","sessionId":"s","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"b","name":"f","input":{}}]}}"#,
+                    "\n",
+                    r#"{"type":"user","uuid":"5","parentUuid":"4","sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":"r"}]}}"#,
+                    "\n",
+                    r#"{"type":"assistant","uuid":"6","parentUuid":"5","sessionId":"s","message":{"id":"n","role":"assistant","content":[{"type":"text","text":"done"}]}}"#,
+                    "\n",
+                ),
+                2,
+            ),
+            // Answers that hold their results, one behind the other.
+            (
+                r#"{"sessionId":"s","projectHash":"p","startTime":"t","lastUpdated":"t","messages":[
+                {"id":"1","timestamp":"t","type":"user","content":"go"},
+                {"id":"2","timestamp":"t","type":"gemini","content":"","toolCalls":[{"id":"a","name":"f","args":{},"result":[{"functionResponse":{"id":"a","name":"f","response":{"output":"r"}}}],"status":"success"}]},
+                {"id":"3","timestamp":"t","type":"gemini","content":"","toolCalls":[{"id":"b","name":"f","args":{},"result":[{"functionResponse":{"id":"b","name":"f","response":{"output":"r"}}}],"status":"success"}]},
+                {"id":"4","timestamp":"t","type":"gemini","content":"done"}]}"#,
+                3,
+            ),
+            // Observations in the user's place are not the user's words.
+            (
+                r#"[{"role":"user","content":"go"},{"role":"assistant","content":"THOUGHT: look\n\n```bash\nls\n```"},
+                {"role":"user","content":"<returncode>0</returncode>\n<output>\na\n</output>"},
+                {"role":"assistant","content":"THOUGHT: more\n\n```bash\ncat a\n```"},
+                {"role":"user","content":"<returncode>0</returncode>\n<output>\nb\n</output>"}]"#,
+                2,
+            ),
+        ] {
+            let document = read(source, None, None).expect("a transcript");
+            let transcript = &document.transcripts[0];
+            let found = answers(transcript, "");
+            assert_eq!(found.len(), steps, "{} {found:?}", transcript.format.name());
+            for kept in 1..steps as u64 {
+                let from = last(transcript, "", kept);
+                assert_eq!(from, found[steps - kept as usize], "{} steps:{kept}", transcript.format.name());
+            }
+        }
+    }
+}
