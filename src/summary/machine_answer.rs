@@ -63,9 +63,10 @@ pub(crate) fn recognize(answer: &str, counter: Counter, replaced: u64) -> Option
     if tokens < LONGEST_ERROR && is_error(&text) {
         return Some(MachineAnswer::Error);
     }
-    // An estimate by characters is too small for a sentence in Chinese.
-    let is_short = || tokens.max(Counter::Exact(Encoding::O200kBase).count_text(answer)) < SHORTEST;
-    (replaced >= LONG && tokens < SHORTEST && is_short()).then_some(MachineAnswer::TooShort)
+    // An estimate by characters is too small for a sentence in Chinese, and a sentence of frequent words has few tokens.
+    let counters = [Counter::APPROX, Counter::Exact(Encoding::O200kBase)];
+    let is_short = || counters.iter().all(|counter| counter.count_text(answer) < SHORTEST);
+    (replaced >= LONG && is_short()).then_some(MachineAnswer::TooShort)
 }
 
 /// Returns the first words of an answer, for a message.
