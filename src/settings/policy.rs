@@ -54,7 +54,9 @@ pub(super) fn policy(
     check_fractions(&triggers, arguments, fit, context_window)?;
     let pruning = pruning(arguments, fit, context_window)?;
     let counter = match &arguments.counter_cmd {
-        Some(command) => counted_by(command, arguments.timeout),
+        // A text is counted faster than a summary is written.
+        Some(command) if is_chosen("timeout") => counted_by(command, arguments.timeout),
+        Some(command) => counted_by(command, arguments.timeout.min(COUNTING_SECONDS)),
         None => counter(arguments.counter, &models, preset),
     };
     let summary = summary_policy(arguments, preset, &models, ResultReader { counter, context_window }, summary_prompt)?;
@@ -204,6 +206,10 @@ fn counter(given: Option<Counter>, models: &Models, preset: &Preset) -> Counter 
         counter => counter,
     }
 }
+
+/// How long a command may take to count a text, unless the user says, in seconds: one that loads a tokenizer is slow at
+/// first.
+const COUNTING_SECONDS: f64 = 20.0;
 
 /// Returns the counter of a command. Where it fails, the program ends at once: nothing that was counted wrong is shown,
 /// asked or written anywhere.
