@@ -91,19 +91,12 @@ pub(crate) fn keep() -> impl Strategy<Value = Size> {
     ]
 }
 
+/// What `--pin` takes.
+pub(crate) const PINS: [&str; 9] =
+    ["system", "none", "first:1", "first:3", "match:e", "match:^r$", "user", "user:tokens:30", "user:bytes:200"];
+
 pub(crate) fn pin() -> impl Strategy<Value = Pin> {
-    let rules = vec![
-        "system",
-        "none",
-        "first:1",
-        "first:3",
-        "match:e",
-        "match:^r$",
-        "user",
-        "user:tokens:30",
-        "user:bytes:200",
-    ];
-    prop::sample::select(rules).prop_map(|rule| rule.parse().expect("a rule"))
+    prop::sample::select(&PINS[..]).prop_map(|rule| rule.parse().expect("a rule"))
 }
 
 /// The ids of the calls and results in a message.

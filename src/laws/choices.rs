@@ -1,6 +1,7 @@
 //! Chooses the rules for a text. An input is a text, followed by a NUL and a byte for each choice. So a fixture is a
 //! valid input, and mutation changes text and rules alike.
 
+use crate::laws::bricks::PINS;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
 use crate::transcript::formats::{FORMATS, Format};
@@ -47,17 +48,7 @@ impl Choices<'_> {
     }
 
     pub(crate) fn pin(&mut self) -> &'static str {
-        self.of(&[
-            "system",
-            "none",
-            "first:1",
-            "first:3",
-            "match:e",
-            "match:^r$",
-            "user",
-            "user:tokens:30",
-            "user:bytes:200",
-        ])
+        self.of(&PINS)
     }
 
     pub(crate) fn pinned(&mut self) -> Pin {
