@@ -2,11 +2,11 @@
 //! them that begin with two spaces. What is read keeps its section, and so its speaker.
 
 use crate::digest::Digest;
-use crate::digest::files::{FileHistory, FileNote};
+use crate::digest::files::{FailedEdit, FileHistory};
 use crate::digest::grammar::{
-    ARROW, ASKED, CallPlaces, EARLIER, EARLIER_AMONG, FAILED_BEFORE, FAILED_EDIT, FOLDER, HEADINGS, LAST, LAST_EDIT,
-    LEFT_OUT, LOADED, MISSING, Place, RUNS, SAID, STATE, SourcePlace, THE_ASSISTANT, THE_USER, THOUGHT, UNCHECKED,
-    USER, bracketed, is_heading, read_call_places, read_more, split_alike,
+    ARROW, ASKED, AT, CHANGED_AFTER, CallPlaces, EARLIER, EARLIER_AMONG, EDITS, FAILED_EDIT, FOLDER, HEADINGS, LAST,
+    LEFT_OUT, LOADED, MISSING, Place, RUNS, SAID, STATE, SourcePlace, THE_ASSISTANT, THE_USER, THEN, THOUGHT,
+    TRIED_EDIT, USER, bracketed, is_heading, read_call_places, read_more, split_alike,
 };
 use crate::digest::outcome::Ended;
 use crate::digest::plan::TodoItem;
@@ -122,10 +122,13 @@ impl CarriedReader<'_, '_> {
             LAST if text.starts_with(THE_ASSISTANT) => self.add_said(place, &text[THE_ASSISTANT.len()..]),
             MISSING | LAST => match text.strip_prefix(THE_USER) {
                 Some(words) => self.add_user(place, words, None),
-                None if text.starts_with(FAILED_EDIT) => return self.read_state(item),
+                None if [FAILED_EDIT, TRIED_EDIT].iter().any(|label| text.starts_with(label)) => {
+                    return self.read_state(item);
+                }
                 None => return self.add_run(place, text),
             },
             RUNS => return self.add_run(place, text),
+            // It can be read again.
             // What was thought then is not thought now.
             SAID if text.starts_with(THOUGHT) => self.digest.left_out.said += 1,
             SAID => self.add_said(place, text.trim_start_matches('\n')),
@@ -185,30 +188,38 @@ impl CarriedReader<'_, '_> {
             self.digest.loaded.add(place, names.into_iter().map(str::to_owned));
             return Some(());
         }
-        let note = |opening, separator| {
-            let (path, text) = text.strip_prefix(opening)?.split_once(separator)?;
-            Some(FileNote { path: path.to_owned(), place, text: text.to_owned() })
-        };
-        if let Some(failed) = note(FAILED_EDIT, ": ") {
-            self.digest.files.failed.push(failed);
+        if let Some((path, lines)) = text.strip_prefix(EDITS).and_then(|edits| edits.split_once(":\n")) {
+            self.digest.files.edits.add_told(path, place, lines);
             return Some(());
         }
-        self.digest.files.add_edit(note(LAST_EDIT, ":\n")?);
+        let has_failed = text.starts_with(FAILED_EDIT);
+        let (path, text) = text.strip_prefix(if has_failed { FAILED_EDIT } else { TRIED_EDIT })?.split_once(": ")?;
+        let failed = FailedEdit { path: path.to_owned(), place, text: text.to_owned(), has_failed };
+        self.digest.files.failed.push(failed);
         Some(())
     }
 
     /// Reads the line of a call; `None` if it is not one.
     fn add_run(&mut self, place: Place, text: &str) -> Option<()> {
         let (label, outcome) = text.split_once(ARROW)?;
-        // What was not run then may have been run since, and an index was one of that source.
-        let outcome = outcome.split_once(UNCHECKED).map_or(outcome, |(outcome, _)| outcome);
-        let outcome = &self.with_round(outcome);
+        // Of the last check alone a digest tells what changed after it.
+        let outcome = outcome.rsplit_once(CHANGED_AFTER).map_or(outcome, |(outcome, _)| outcome);
         let command = label.strip_prefix('`').and_then(|label| label.strip_suffix('`')).map(str::to_owned);
         let name = label.split('(').next().unwrap_or("").to_owned();
         let purpose = purpose_of(&name, &ToolUse { command, ..ToolUse::default() }, outcome);
-        let ended = if outcome.starts_with("failed") { Ended::Failed(None) } else { Ended::Unknown };
-        let carried = Some((label.to_owned(), outcome.to_owned()));
-        self.digest.runs.push(CallRun { purpose, carried, ..CallRun::new(place, ended) });
+        let run = |place, outcome: &str| {
+            let carried = Some((label.to_owned(), outcome.to_owned()));
+            CallRun { purpose, carried, ..CallRun::new(place, Ended::parse(outcome)) }
+        };
+        let failed = outcome.strip_prefix(AT).and_then(bracketed);
+        let failed =
+            failed.and_then(|(failed, rest)| Some((self.next_place(failed)?, rest.trim_start().rsplit_once(THEN)?)));
+        self.digest.runs.push(match failed {
+            Some((failed, (before, now))) => {
+                CallRun { failed_before: Some(Box::new(run(failed, before))), ..run(place, now) }
+            }
+            None => run(place, outcome),
+        });
         Some(())
     }
 
@@ -223,17 +234,5 @@ impl CarriedReader<'_, '_> {
         let place = SourcePlace::parse(place)?.in_round(self.round);
         self.digest.carried += 1;
         Some(Place::carried(self.digest.carried, place))
-    }
-
-    /// Returns how a run ended, with the place of an earlier failure in its round.
-    fn with_round(&self, outcome: &str) -> String {
-        let failure = outcome.split_once(FAILED_BEFORE).and_then(|(before, rest)| {
-            let (place, rest) = bracketed(rest)?;
-            Some((before, SourcePlace::parse(place)?.in_round(self.round), rest))
-        });
-        match failure {
-            Some((before, place, rest)) => format!("{before}{FAILED_BEFORE}[{place}]{rest}"),
-            None => outcome.to_owned(),
-        }
     }
 }

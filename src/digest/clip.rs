@@ -14,7 +14,7 @@ pub(super) const GAP: char = '…';
 pub(super) enum PieceKind {
     /// A sentence, or a part of a long one.
     Sentence,
-    /// A list item, or a list with the line that announces it.
+    /// A list item, or a row of a table.
     Item,
     /// Lines of code, or an output.
     Code,
@@ -33,121 +33,89 @@ pub(super) struct ClipPiece {
 /// Most bytes of a piece.
 pub(super) const LONGEST: usize = 320;
 
-/// Cuts a text into pieces, in order. The middle of a very long text has none.
-pub(super) fn pieces(text: &str) -> Vec<ClipPiece> {
-    pieces_up_to(text, LONGEST)
-}
-
-/// Cuts a text into pieces of at most `longest` bytes.
+/// Cuts a text into pieces of at most `longest` bytes, in order. The middle of a very long text has none.
 pub(super) fn pieces_up_to(text: &str, longest: usize) -> Vec<ClipPiece> {
     const MOST_BYTES: usize = 1 << 16;
-    let mut found = Vec::new();
-    if text.len() <= MOST_BYTES {
-        add_pieces(text, 0..text.len(), longest, &mut found);
-    } else {
-        add_pieces(text, 0..cut_before(text, MOST_BYTES / 2), longest, &mut found);
-        add_pieces(text, cut_behind(text, text.len() - MOST_BYTES / 2)..text.len(), longest, &mut found);
+    let (mut found, mut middle) = (Vec::new(), text.len()..text.len());
+    if text.len() > MOST_BYTES {
+        let tail = cut_behind(text, text.len() - MOST_BYTES / 2);
+        middle = cut_at(text, MOST_BYTES / 2)..tail + text[tail..].find(char::is_whitespace).unwrap_or(0);
     }
-    found.retain(|piece| !piece.range.is_empty());
+    add_pieces(text, 0..middle.start, longest, &mut found);
+    add_pieces(text, middle.end..text.len(), longest, &mut found);
     found
 }
 
 /// Adds the pieces of a part of a text.
 pub(super) fn add_pieces(text: &str, part: Range<usize>, longest: usize, found: &mut Vec<ClipPiece>) {
-    let add = |range: Range<usize>, kind: PieceKind, found: &mut Vec<ClipPiece>| {
-        found.extend(chunks(text, range, longest).into_iter().map(|range| ClipPiece { range, kind }));
-    };
     let (mut at, mut is_code) = (part.start, false);
     for line in text[part].split_inclusive('\n') {
         let range = trimmed(text, at..at + line.len());
         at += line.len();
         let shown = &text[range.clone()];
         let is_fence = shown.starts_with("```");
-        if is_fence || is_code {
-            // Lines of code that are not a piece of their own belong to the one before.
-            match found.last_mut().filter(|before| is_code && range.end - before.range.start <= longest) {
-                Some(before) => before.range.end = before.range.end.max(range.end),
-                None => found.push(ClipPiece { range, kind: PieceKind::Code }),
-            }
-            is_code ^= is_fence;
-        } else if is_heading(shown) {
-            add(range, PieceKind::Heading, found);
-        } else if is_item(shown) {
-            add(range, PieceKind::Item, found);
-        } else {
-            sentences(text, range).into_iter().for_each(|one| add(one, PieceKind::Sentence, found));
-        }
-    }
-}
-
-/// Cuts a part of a text that is too long between words. Marks of gaps at its ends are not words of it.
-pub(super) fn chunks(text: &str, part: Range<usize>, longest: usize) -> Vec<Range<usize>> {
-    let part = trimmed(text, part);
-    let (mut found, mut start) = (Vec::new(), part.start);
-    while part.end.saturating_sub(start) > longest {
-        let most = cut_before(text, start + longest);
-        let blank = text[start..most].rfind(char::is_whitespace).filter(|cut| *cut > longest / 2);
-        let end = blank.map_or(most, |cut| start + cut).max(start + 1);
-        found.push(trimmed(text, start..text.ceil_char_boundary(end)));
-        start = text.ceil_char_boundary(end);
-    }
-    found.push(trimmed(text, start..part.end));
-    found.retain(|range| !range.is_empty());
-    found
-}
-
-/// Cuts a text into pieces, with a short list and the line that announces it as one.
-pub(super) fn pieces_with_lists(text: &str) -> Vec<ClipPiece> {
-    const LONGEST: usize = 600;
-    let mut joined: Vec<ClipPiece> = Vec::new();
-    for piece in pieces(text) {
-        let goes_on = joined.last().is_some_and(|before| {
-            let announces = before.kind != PieceKind::Code && text[before.range.clone()].ends_with([':', '：']);
-            (before.kind == PieceKind::Item || announces) && piece.range.end - before.range.start <= LONGEST
-        });
-        match joined.last_mut().filter(|_| goes_on && piece.kind == PieceKind::Item) {
-            Some(before) => (before.range.end, before.kind) = (piece.range.end, PieceKind::Item),
-            None => joined.push(piece),
-        }
-    }
-    joined
-}
-
-/// Returns the ranges of the sentences on a line.
-fn sentences(text: &str, line: Range<usize>) -> Vec<Range<usize>> {
-    let (mut found, mut start) = (Vec::new(), line.start);
-    let shown = &text[line.clone()];
-    for (at, c) in shown.char_indices() {
-        let ends = match c {
-            '。' | '！' | '？' => true,
-            '.' | '!' | '?' => ends_sentence(&shown[..at], &shown[at + 1..]),
-            _ => false,
+        let kind = match shown {
+            _ if is_fence || is_code => PieceKind::Code,
+            heading if is_heading(heading) => PieceKind::Heading,
+            item if is_item(item) => PieceKind::Item,
+            _ => PieceKind::Sentence,
         };
-        if ends {
-            let end = line.start + at + c.len_utf8();
-            found.push(trimmed(text, start..end));
-            start = end;
+        // Lines of code that are not a piece of their own belong to the one before.
+        let before = found.last_mut().filter(|before| is_code && range.end - before.range.start <= longest);
+        is_code ^= is_fence;
+        if let Some(before) = before {
+            before.range.end = before.range.end.max(range.end);
+            continue;
         }
+        let parts = if kind == PieceKind::Sentence { sentences(text, range) } else { vec![range] };
+        let chunks = parts.into_iter().flat_map(|part| chunks(text, part, longest));
+        found.extend(chunks.map(|range| ClipPiece { range, kind }));
     }
-    found.push(trimmed(text, start..line.end));
+}
+
+/// Cuts a part of a text that is too long. Marks of gaps at the ends are not words of it.
+pub(super) fn chunks(text: &str, part: Range<usize>, longest: usize) -> Vec<Range<usize>> {
+    let (mut found, mut rest) = (Vec::new(), trimmed(text, part));
+    while rest.len() > longest {
+        let end = text.ceil_char_boundary(rest.start + cut_at(&text[rest.clone()], longest).max(1));
+        found.push(trimmed(text, rest.start..end));
+        rest = trimmed(text, end..rest.end);
+    }
+    found.push(rest);
     found.retain(|range| !range.is_empty());
     found
+}
+
+/// Returns the ranges of the sentences on a line. None ends inside a code span.
+fn sentences(text: &str, line: Range<usize>) -> Vec<Range<usize>> {
+    let shown = &text[line.clone()];
+    let (mut start, mut is_code) = (line.start, false);
+    let ends = shown.char_indices().filter(|&(at, c)| {
+        is_code ^= c == '`';
+        !is_code
+            && (matches!(c, '。' | '！' | '？') || ".!?".contains(c) && ends_sentence(&shown[..at], &shown[at + 1..]))
+    });
+    let ends = ends.map(|(at, c)| line.start + at + c.len_utf8()).chain([line.end]);
+    ends.map(|end| trimmed(text, std::mem::replace(&mut start, end)..end)).filter(|range| !range.is_empty()).collect()
 }
 
 /// Whether a full stop ends a sentence, by what stands before it and behind it. It does not after `e.g` and `3`.
 fn ends_sentence(before: &str, behind: &str) -> bool {
-    const ABBREVIATIONS: [&str; 13] = ["e.g", "i.e", "etc", "vs", "cf", "ca", "no", "No", "Nr", "Dr", "Mr", "Ms", "St"];
-    let word = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or("");
-    let is_number = word.len() <= 2 && word.bytes().all(|byte| byte.is_ascii_digit());
-    let is_abbreviation = word.len() == 1 || is_number || ABBREVIATIONS.contains(&word);
+    const ABBREVIATIONS: [&str; 6] = ["e.g", "i.e", "etc", "approx", "incl", "resp"];
     let opens = |c: char| !c.is_lowercase() && !matches!(c, ',' | ';' | ')');
-    !is_abbreviation && behind.starts_with(char::is_whitespace) && behind.trim_start().starts_with(opens)
+    if !behind.starts_with(char::is_whitespace) || !behind.trim_start().starts_with(opens) {
+        return false;
+    }
+    let word = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or("");
+    let word = word.trim_start_matches(['*', '_']);
+    word.len() > 2 && !ABBREVIATIONS.contains(&word)
 }
 
 /// Whether a line is a list item or a row of a table.
 pub(super) fn is_item(line: &str) -> bool {
     let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let numbered = (1..=3).contains(&digits) && line[digits..].starts_with(['.', ')', '、']);
+    let numbered = (1..=3).contains(&digits) && line[digits..].starts_with(['.', ')', '、'])
+        || line.starts_with(|c: char| c.is_ascii_alphabetic()) && line[1..].starts_with(") ");
     numbered || ["- ", "* ", "+ ", "• ", "|"].iter().any(|bullet| line.starts_with(bullet))
 }
 
@@ -175,16 +143,12 @@ pub(super) fn shown(text: &str, mut ranges: Vec<Range<usize>>) -> String {
     let (mut out, mut end) = (String::new(), 0);
     for range in ranges {
         let between = &text[end..range.start];
-        let (is_gap, is_line) = (!between.trim().is_empty(), between.contains('\n'));
-        out.push_str(match end {
-            0 if is_gap => "… ",
-            0 => "",
-            _ if is_gap && is_line => " …\n",
-            _ if is_gap => " … ",
-            _ if is_line => "\n",
-            _ if between.is_empty() => "",
-            _ => " ",
-        });
+        if !between.trim().is_empty() {
+            out.push_str(if end == 0 { "…" } else { " …" });
+        }
+        if !between.is_empty() && !out.is_empty() {
+            out.push_str(if end > 0 && between.contains('\n') { "\n" } else { " " });
+        }
         out.push_str(&text[range.clone()]);
         end = range.end;
     }
@@ -192,73 +156,100 @@ pub(super) fn shown(text: &str, mut ranges: Vec<Range<usize>>) -> String {
     out
 }
 
-/// Returns as much of a text as `most` bytes allow, in whole pieces: of its beginning and of its end alike, code last. A
-/// text whose pieces are too long is cut between words.
-pub(super) fn clipped(text: &str, most: usize) -> String {
-    if text.trim().len() <= most {
-        return text.trim().to_owned();
-    }
-    let pieces = pieces(text);
-    let mut order: Vec<usize> = (0..pieces.len()).collect();
-    order.sort_by_key(|&at| (pieces[at].kind == PieceKind::Code, at.min(pieces.len() - 1 - at)));
-    let (mut ranges, mut room) = (Vec::new(), most);
-    for at in order {
-        let cost = pieces[at].range.len() + " … ".len();
-        if cost <= room {
-            room -= cost;
-            ranges.push(pieces[at].range.clone());
+/// Returns the ranges but for headings and announcements of which no line is among them.
+pub(super) fn without_lone_headings(text: &str, mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    let (mut next, mut follows_line) = (text.len(), false);
+    ranges.sort_by_key(|range| std::cmp::Reverse(range.start));
+    ranges.retain(|range| {
+        let shown = &text[range.clone()];
+        let is_line = !is_heading(shown) && !shown.ends_with([':', '：']);
+        let is_kept = is_line || follows_line || text[range.end..next].trim().is_empty();
+        if is_kept {
+            (next, follows_line) = (range.start, is_line);
         }
-    }
-    if ranges.is_empty() { cut(text, most) } else { shown(text, ranges) }
+        is_kept
+    });
+    ranges
 }
 
-/// Returns the beginning of a text, cut between words.
+/// Returns as much of a text as `most` bytes allow, in whole pieces: of its beginning, and a third of its end. A text whose
+/// pieces are too long is cut.
+pub(super) fn clipped(text: &str, most: usize) -> String {
+    let pieces = pieces_up_to(text, LONGEST);
+    let fits = |room: &mut usize, piece: &ClipPiece| {
+        let left = room.checked_sub(piece.range.len() + " … ".len());
+        *room = left.unwrap_or(*room);
+        left.is_some()
+    };
+    let mut room = most * 2 / 3;
+    let head = pieces.iter().take_while(|piece| fits(&mut room, piece)).count();
+    room += most / 3;
+    let tail = pieces[head..].iter().rev().take_while(|piece| fits(&mut room, piece)).count();
+    let ends = pieces[..head].iter().chain(&pieces[pieces.len() - tail..]);
+    let ranges = without_lone_headings(text, ends.map(|piece| piece.range.clone()).collect());
+    if ranges.is_empty() || text.trim().len() <= most { cut(text, most) } else { shown(text, ranges) }
+}
+
+/// Returns where a text is cut that has to end within `most` bytes, in the second half of these where it can: behind a line,
+/// a sentence or a command, else between words, else in a code span. Only a word that is longer than all is cut itself.
+fn cut_at(text: &str, most: usize) -> usize {
+    let most = cut_before(text, most);
+    if most == text.len() {
+        return most;
+    }
+    let is_wide = |c: char| c >= '\u{2e80}';
+    let (mut best, mut before, mut is_code, mut is_bold) = ((0, 0), ' ', false, false);
+    for (at, c) in text.char_indices().take_while(|(at, _)| *at <= most) {
+        let is_end = c.is_whitespace() && !before.is_whitespace() || at > 0 && (is_wide(c) || is_wide(before));
+        let quality = match c {
+            _ if at <= most / 2 => 0,
+            _ if is_code || is_bold => 1,
+            '\n' => 3,
+            _ => 2 + usize::from(".!?;|&。".contains(before)),
+        };
+        best = if is_end { best.max((quality, at)) } else { best };
+        is_code = c != '\n' && is_code ^ (c == '`');
+        is_bold = c != '\n' && is_bold ^ (c == '*' && before == '*');
+        before = c;
+    }
+    // A word without an end is best cut behind a mark in it.
+    if best.1 > 0 { best.1 } else { text[..most].rfind([',', ';']).map_or(most, |at| at + 1) }
+}
+
+/// Returns the beginning of a text in at most `most` bytes.
 pub(super) fn cut(text: &str, most: usize) -> String {
     let text = text.trim();
     if text.len() <= most {
         return text.to_owned();
     }
-    let head = &text[..cut_before(text, most.saturating_sub(" …".len()))];
-    let end = head.rfind(char::is_whitespace).filter(|end| *end > head.len() / 2).unwrap_or(head.len());
-    format!("{} {GAP}", head[..end].trim_end())
+    format!("{} {GAP}", text[..cut_at(text, most.saturating_sub(" …".len()))].trim_end_matches([' ', '\n', GAP]))
 }
 
-/// Returns a text if it fits, or the longest beginning that fits with the mark of a gap.
+/// Returns the beginning of a text on one line, in at most `most` bytes where the first word is not longer.
+pub(super) fn line(text: &str, most: usize) -> String {
+    const LONGEST_WORD: usize = 400;
+    const LOOK: usize = 8_000;
+    let line = one_line(&cut(text, LOOK));
+    let first = line.find(' ').unwrap_or(line.len());
+    cut(&line, if first <= LONGEST_WORD { most.max(first + " …".len()) } else { most })
+}
+
+/// Returns both ends of a text on one line, in at most `most` bytes, or some more where the first word is longer.
+pub(super) fn ends(text: &str, most: usize) -> String {
+    const LOOK: usize = 16_000;
+    let whole = if text.len() <= LOOK { one_line(text) } else { line(text, most) };
+    if whole.len() <= most {
+        return whole;
+    }
+    let (_, tail) = whole[cut_behind(&whole, whole.len() - most * 2 / 5)..].split_once(' ').unwrap_or_default();
+    format!("{} {tail}", line(&whole, most * 3 / 5)).trim_end().to_owned()
+}
+
+/// Returns a text if it fits, or some beginning that does.
 pub(super) fn beginning(text: &str, fits: impl Fn(&str) -> bool) -> Option<String> {
-    const LONGEST: usize = 1_000;
-    if fits(text) {
-        return Some(text.to_owned());
-    }
-    let start = |end: usize| format!("{} {GAP}", text[..end].trim_end());
-    let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).take(LONGEST).collect();
-    let fitting = ends.partition_point(|&end| fits(&start(end)));
-    fitting.checked_sub(1).map(|last| start(cut_before(text, ends[last])))
-}
-
-/// Returns a text on one line, with its middle left out where it is longer than `most` bytes.
-pub(super) fn middle_cut(text: &str, most: usize) -> String {
-    /// Bytes of a word that goes rather than being cut.
-    const WORD: usize = 24;
-    // Of a huge text not all is brought on one line.
-    let long = most.saturating_mul(4);
-    let line = if text.len() > 2 * long {
-        let (head, tail) = (cut_before(text, long), cut_behind(text, text.len() - long));
-        one_line(&[&text[..head], " … ", &text[tail..]].concat())
-    } else {
-        one_line(text)
-    };
-    if line.len() <= most {
-        return line;
-    }
-    // Between words, where one ends near: names stand whole.
-    let near = WORD.min(most / 6);
-    let head = cut_before(&line, most * 3 / 5);
-    let end = line[..head].rfind(' ').filter(|end| head - end <= near);
-    let head = end.map_or(head, |end| cut_before(&line, end));
-    let tail = cut_behind(&line, line.len() - most.saturating_sub(most * 3 / 5 + " … ".len()));
-    let start = line[tail..].find(' ').filter(|start| *start <= near);
-    let tail = start.map_or(tail, |start| cut_behind(&line, tail + start));
-    format!("{} {GAP} {}", line[..head].trim_end(), line[tail..].trim_start())
+    const LONGEST: usize = 8_000;
+    let sizes = std::iter::successors(Some(text.len().min(LONGEST)), |most| Some(most * 7 / 8));
+    sizes.take_while(|most| *most > " …".len()).map(|most| cut(text, most)).find(|text| fits(text))
 }
 
 /// Returns a text as an item of a digest: its lines behind the first are indented, so that none of them looks like a line

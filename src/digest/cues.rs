@@ -27,11 +27,13 @@ const WITHOUT_BLANKS: [&str; 3] = [
 static CUE: LazyLock<Regex> = LazyLock::new(|| {
     let word = |word: &str| match word {
         "n't" => r"(?:\w+n['’]t|dont|cant|wont)".to_owned(),
-        word => regex::escape(word).replace(r"\*", r"\w*").replace(' ', r"\s+").replace('\'', "['’]"),
+        word => regex::escape(word.trim_end_matches('*')).replace(' ', r"\s+").replace('\'', "['’]"),
     };
-    let words: Vec<String> = CUES.iter().flat_map(|row| row.split('|')).map(word).collect();
+    let (stems, words): (Vec<&str>, Vec<&str>) =
+        CUES.iter().flat_map(|row| row.split('|')).partition(|word| word.ends_with('*'));
+    let of = |words: Vec<&str>| words.into_iter().map(word).collect::<Vec<_>>().join("|");
     // Without look-around: texts in any script are searched as fast.
-    pattern(&format!(r"(?i)(?:^|[^\w'’])(?:{})(?:$|\W)|{}", words.join("|"), WITHOUT_BLANKS.join("|")))
+    pattern(&format!(r"(?i)(?:^|[^\w'’])(?:(?:{})(?:$|\W)|{})|{}", of(words), of(stems), WITHOUT_BLANKS.join("|")))
 });
 
 /// Whether a text commands, forbids, limits or corrects.

@@ -1,14 +1,18 @@
-//! What calls did to files: changed, created, deleted, renamed or restored, the last edit of each, and edits that failed.
+//! What calls did to files: changed, created, deleted, renamed or restored, and edits that failed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::digest::clip::cut;
-use crate::digest::grammar::{Place, SourcePlace, joined};
-use crate::transcript::tools::actions::{FileAction, file_actions};
-use crate::transcript::tools::scripts::{ScriptWrites, here_document};
-use crate::transcript::tools::{Access, ToolUse, argument};
+use crate::digest::clip::clipped;
+use crate::digest::edits::EditsInForce;
+use crate::digest::grammar::{FAILED_EDIT, Place, SourcePlace, TRIED_EDIT, joined};
+use crate::digest::outcome::reads_as_error;
+use crate::digest::words;
+use crate::transcript::tools::ToolUse;
+use crate::transcript::tools::actions::{EVERYTHING, FileAction, FileChange, RENAMED_TO, file_actions};
+use crate::transcript::tools::edits::{TextEdit, edits_of_call};
+use crate::transcript::tools::scripts::ScriptWrites;
 use crate::wording::one_line;
 
 /// The last use of a file, or its creation.
@@ -34,32 +38,35 @@ impl FileHistory {
     }
 }
 
-/// A text about a file: the last edit of it, or why an edit failed.
+/// An edit that did not succeed, and why.
 #[derive(Debug, Clone)]
-pub(super) struct FileNote {
+pub(super) struct FailedEdit {
     pub(super) path: String,
     pub(super) place: Place,
     pub(super) text: String,
+    /// Whether an error of the edit is recorded.
+    pub(super) has_failed: bool,
+}
+
+impl FailedEdit {
+    /// Returns the label.
+    pub(super) fn label(&self) -> &'static str {
+        if self.has_failed { FAILED_EDIT } else { TRIED_EDIT }
+    }
 }
 
 /// The files of a history.
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    /// In the order in which they were first used.
-    uses: Vec<FileHistory>,
-    by_path: HashMap<(String, bool), usize>,
+    /// By their paths.
+    uses: HashMap<String, FileHistory>,
     /// Edits that failed and were not repeated, in order.
-    pub(super) failed: Vec<FileNote>,
-    /// The last edit of each file, in order.
-    pub(super) edits: Vec<FileNote>,
+    pub(super) failed: Vec<FailedEdit>,
+    pub(super) edits: EditsInForce,
     scripts: ScriptWrites,
     /// How many files of each action earlier digests had left out.
     pub(super) left_out: [usize; FileAction::ALL.len()],
 }
-
-/// Edits whose text is kept, and failures.
-const MOST_EDITS: usize = 6;
-const MOST_FAILURES: usize = 64;
 
 /// A call as it stands in a history.
 #[derive(Clone, Copy)]
@@ -71,120 +78,179 @@ pub(super) struct CallText<'a> {
     pub(super) arguments: &'a str,
     /// The beginning of the result.
     pub(super) result: &'a str,
+    /// Whether it succeeded, and whether its exit code, which can be that of another step, is 0.
+    pub(super) succeeded: bool,
+    pub(super) exited_well: bool,
 }
 
 impl Files {
-    /// Notes what a call that did not fail did to files, by its arguments and the beginning of its result. A change is told
-    /// with the place of its call, what was read with that of the result.
-    pub(super) fn add_call(&mut self, call: CallText<'_>, tool: &ToolUse, place: Place, of_result: Place) {
-        let CallText { name, given, arguments, result } = call;
+    /// Notes what a call did to files, by its arguments and the beginning of its result: as tried, unless it succeeded. A
+    /// change is told with the place of its call, what was read with that of the result.
+    pub(super) fn add_call(&mut self, call: CallText<'_>, tool: &ToolUse, places: (Place, Place)) {
+        /// How a program says that it could not do something with a file, or that it is a folder.
+        const DENIALS: &str = "no such file|cannot|can't|denied|not permitted|is a directory|not a directory|does not exist|doesn't exist|eisdir|enoent|not found|not under version control|did not match|does not apply|hunk #|files and directories up to";
+        let CallText { name, given, arguments, result, succeeded, exited_well } = call;
+        let (place, of_result) = places;
         let command = tool.command.as_deref().unwrap_or("");
-        for (path, action) in file_actions(name, given, arguments, tool, result) {
-            let place = if action == FileAction::Read { of_result } else { place };
+        let denies = |line: &str| words::has(&line.to_lowercase(), DENIALS);
+        let edits = edits_of_call(name, given, arguments, tool);
+        let with_text: HashSet<String> = edits.iter().map(|edit| edit.path.clone()).collect();
+        let mut changed: HashSet<String> = HashSet::new();
+        let undoes = given.get("command").and_then(Value::as_str) == Some("undo_edit");
+        for FileChange { action, path, program, is_sure } in file_actions(name, given, arguments, tool, result) {
+            let (action, place) = match action {
+                FileAction::Read => (action, of_result),
+                action if succeeded || exited_well && is_sure => (action, place),
+                _ => (FileAction::Tried, place),
+            };
+            let name = path.rsplit('/').next().unwrap_or(&path);
+            let is_about =
+                |line: &str| line.contains(name) || !program.is_empty() && line.starts_with(&format!("{program}: "));
+            let is_read = action == FileAction::Read;
+            // Over a recorded success, such words are text of a file.
+            let may_fail = is_read || !(exited_well && is_sure);
+            let is_denied = may_fail
+                && (result.lines().any(|line| is_about(line) && denies(line)) || is_read && reads_as_error(result));
+            if is_denied {
+                continue;
+            }
+            changed.extend(path.split(RENAMED_TO).map(str::to_owned));
+            if undoes {
+                self.edits.remove(&clean(&path));
+            } else if !is_read && !with_text.contains(&path) {
+                self.edits.note_other_change(&clean(&path));
+            }
             self.add(FileHistory::new(path, action, place));
         }
-        let changed = tool.files.iter().find(|file| file.access == Access::Changed && tool.command.is_none());
-        let written = changed.zip(new_text(given, arguments)).map(|(file, text)| (file.path.clone(), text));
-        let written = written.or_else(|| here_document(command).map(|(path, code)| (path.to_owned(), code.to_owned())));
-        if let Some((path, text)) = written {
-            self.scripts.add_script(path.trim_start_matches("./"), &text);
-            self.add_edit(FileNote { path, place, text: edit_text(given, &text) });
+        for edit in edits.into_iter().filter(|edit| changed.contains(&edit.path)) {
+            self.scripts.add_script(edit.path.trim_start_matches("./"), &edit.new);
+            if succeeded {
+                self.edits.add(place, TextEdit { path: clean(&edit.path), ..edit });
+            }
         }
         for (path, action) in self.scripts.of_command(command) {
-            self.add(FileHistory::new(path, action, place));
+            self.edits.note_other_change(&clean(&path));
+            self.add(FileHistory::new(path, if succeeded { action } else { FileAction::Tried }, place));
         }
     }
 
-    /// Notes the last edit of a file.
-    pub(super) fn add_edit(&mut self, edit: FileNote) {
-        let edit = FileNote { path: clean(&edit.path), ..edit };
-        self.edits.retain(|known| known.path != edit.path);
-        self.edits.push(edit);
-        if self.edits.len() > MOST_EDITS {
-            self.edits.remove(0);
-        }
-    }
-
-    /// Notes an edit that failed.
-    pub(super) fn add_failure(&mut self, path: &str, place: Place, result: &str) {
-        const LONGEST: usize = 160;
+    /// Notes an edit that failed, or of which nothing says that it did not.
+    pub(super) fn add_failure(&mut self, path: &str, place: Place, result: &str, has_failed: bool) {
+        const LONGEST: usize = 240;
+        const MOST: usize = 64;
         let path = clean(path);
         self.failed.retain(|failed| failed.path != path);
-        self.failed.push(FileNote { path, place, text: cut(&one_line(result), LONGEST) });
-        if self.failed.len() > MOST_FAILURES {
+        self.failed.push(FailedEdit { path, place, text: one_line(&clipped(result, LONGEST)), has_failed });
+        if self.failed.len() > MOST {
             self.failed.remove(0);
         }
     }
 
-    /// Notes the use of a file. Its creation is told beside a later change.
+    /// Notes the use of a file, and what it does to edits before it.
     pub(super) fn add(&mut self, file: FileHistory) {
-        let FileHistory { action, place, .. } = file;
-        let path = clean(&file.path);
-        // These would not be read again as they are.
-        if path.is_empty() || path.contains([',', '[', '\n']) {
+        use FileAction::{Deleted, Read, Renamed, Restored, Tried};
+        let file = FileHistory { path: clean(&file.path), ..file };
+        if file.action == Restored && file.path == EVERYTHING {
+            self.uses.values_mut().filter(|known| !matches!(known.action, Read | Tried)).for_each(|known| {
+                (known.action, known.place) = (Restored, file.place);
+            });
+            self.edits = EditsInForce::default();
             return;
         }
-        if action != FileAction::Read {
-            self.failed.retain(|failed| failed.path != path);
-        }
-        let key = (path.clone(), action == FileAction::Created);
-        match self.by_path.get(&key) {
-            Some(&at) if action == FileAction::Read && self.uses[at].action != FileAction::Read => {}
-            Some(&at) => {
-                let known = &mut self.uses[at];
-                if known.action == FileAction::Read {
-                    known.places.clear();
-                }
-                (known.action, known.place) = (action, place);
-                known.places.extend(file.places);
+        // An earlier digest tells edits under the path of now, and failures behind these.
+        if !file.place.is_carried() {
+            if let (Renamed, Some((from, to))) = (file.action, file.path.split_once(RENAMED_TO)) {
+                self.edits.rename(from, to.to_owned());
             }
-            None => {
-                self.by_path.insert(key, self.uses.len());
-                self.uses.push(FileHistory { path, ..file });
+            if !matches!(file.action, Read | Tried) {
+                self.failed.retain(|failed| failed.path != file.path);
             }
         }
+        if matches!(file.action, Deleted | Restored) {
+            self.edits.remove(&file.path);
+        }
+        self.merge(file);
     }
 
-    /// Returns the files, those used last first. A file that was read after its creation is a created one.
+    /// Notes what the uses of a file come to: what was made and removed again is gone, and what was made anew is changed.
+    fn merge(&mut self, file: FileHistory) {
+        use FileAction::{Changed, Created, Deleted, Read, Renamed, Restored, Tried};
+        let FileHistory { mut path, mut action, place, mut places } = file;
+        // These would not be read again as they are.
+        if path.is_empty() || path.contains([',', '\n']) || path.contains(" [") {
+            return;
+        }
+        let moved = path.split_once(RENAMED_TO).map(|(from, to)| (from.to_owned(), to.to_owned()));
+        if let (Renamed, Some((from, to))) = (action, moved) {
+            self.uses.remove(&to);
+            let before = self.uses.remove(&from).filter(|before| !matches!(before.action, Read | Tried));
+            if let Some(before) = before {
+                places = [before.places, places].concat();
+                if before.action == Created {
+                    (path, action) = (to, Created);
+                }
+            }
+        }
+        let known = self.uses.get(&path).map(|known| known.action);
+        let action = match (known, action) {
+            (Some(Created), Deleted) => {
+                self.uses.remove(&path);
+                return;
+            }
+            (Some(Changed | Created | Renamed | Restored), Tried) => return,
+            (Some(known), Read) if known != Read => return,
+            (Some(Created), Changed) => Created,
+            (Some(Deleted | Read | Changed | Restored), Created) => Changed,
+            (_, action) => action,
+        };
+        let known = self.uses.entry(path.clone()).or_insert(FileHistory { path, action, place, places: Vec::new() });
+        // Of reads the last counts, and what was only tried before a success is not a change.
+        if known.action == Read || known.action == Tried && action != Tried {
+            known.places.clear();
+        }
+        (known.action, known.place) = (action, place);
+        known.places.extend(places);
+    }
+
+    /// Returns the files, those used last first; not what was read as one and is the folder of others.
     pub(super) fn newest_first(&self) -> Vec<&FileHistory> {
-        let is_known = |file: &FileHistory| file.action == FileAction::Read && self.is_created(&file.path);
-        let mut uses: Vec<&FileHistory> = self.uses.iter().filter(|file| !is_known(file)).collect();
-        uses.sort_by_key(|file| std::cmp::Reverse(file.place));
+        let folders: HashSet<&str> =
+            self.uses.keys().flat_map(|path| path.match_indices('/').map(|(at, _)| &path[..at])).collect();
+        let is_folder = |file: &FileHistory| file.path.ends_with('/') || folders.contains(file.path.as_str());
+        let mut uses: Vec<&FileHistory> =
+            self.uses.values().filter(|file| file.action != FileAction::Read || !is_folder(file)).collect();
+        uses.sort_by(|a, b| b.place.cmp(&a.place).then_with(|| a.path.cmp(&b.path)));
         uses
     }
 
-    /// Whether a call created a file.
-    pub(super) fn is_created(&self, path: &str) -> bool {
-        self.by_path.contains_key(&(path.to_owned(), true))
-    }
-
-    /// Returns the changes of files, not what was only read.
+    /// Returns the changes of files, not what was only read or tried, those used last first.
     pub(super) fn changes(&self) -> impl Iterator<Item = &FileHistory> {
-        self.uses.iter().filter(|file| file.action != FileAction::Read)
-    }
-
-    /// Returns the folder that all absolute paths are in, where there are some.
-    pub(super) fn common_folder(&self) -> Option<String> {
-        const LEAST_FILES: usize = 3;
-        const SHORTEST: usize = 12;
-        let is_path = |path: &&str| path.starts_with('/') && !path.contains(" → ");
-        let paths: Vec<&str> = self.uses.iter().map(|file| file.path.as_str()).filter(is_path).collect();
-        let common = paths.iter().copied().reduce(|common, path| {
-            let same = common.bytes().zip(path.bytes()).take_while(|(a, b)| a == b).count();
-            &common[..common.floor_char_boundary(same)]
-        })?;
-        let folder = &common[..common.rfind('/')?];
-        (paths.len() >= LEAST_FILES && folder.len() >= SHORTEST).then(|| folder.to_owned())
+        self.newest_first().into_iter().filter(|file| !matches!(file.action, FileAction::Read | FileAction::Tried))
     }
 
     /// Tells paths without a folder that they are in.
     pub(super) fn shorten(&mut self, folder: &str) {
-        self.by_path.clear();
-        for file in std::mem::take(&mut self.uses) {
-            self.add(FileHistory { path: without_folder(&file.path, folder), ..file });
+        // A path with the folder and one without it can be the same.
+        let mut uses: Vec<FileHistory> = std::mem::take(&mut self.uses).into_values().collect();
+        uses.sort_by(|a, b| a.place.cmp(&b.place).then_with(|| a.path.cmp(&b.path)));
+        for edit in &mut self.failed {
+            edit.path = without_folder(&edit.path, folder);
         }
-        for note in self.failed.iter_mut().chain(&mut self.edits) {
-            note.path = without_folder(&note.path, folder);
+        self.edits.rename_all(|path| without_folder(path, folder));
+        for file in uses {
+            let file = FileHistory { path: without_folder(&file.path, folder), ..file };
+            // What was told of one spelling holds for the other.
+            match (file.action, file.path.split_once(RENAMED_TO)) {
+                (FileAction::Deleted | FileAction::Restored, _) => self.edits.remove_before(&file.path, file.place),
+                (FileAction::Renamed, Some((from, to))) => self.edits.rename_before(from, to, file.place),
+                _ => {}
+            }
+            let is_known = self.uses.contains_key(&file.path);
+            let path = file.path.clone();
+            self.merge(file);
+            if is_known && !self.uses.contains_key(&path) {
+                self.edits.remove(&path);
+            }
         }
     }
 }
@@ -206,27 +272,4 @@ fn clean(path: &str) -> String {
     const LONGEST: usize = 240;
     let path = one_line(path.trim().trim_start_matches("./"));
     if path.len() > LONGEST { String::new() } else { path }
-}
-
-/// Returns the new text of an edit.
-fn new_text(given: &Value, arguments: &str) -> Option<String> {
-    const TEXTS: &str =
-        "new_string|newString|new_str|newText|content|contents|file_text|code_edit|patch|diff|input|new_source";
-    let patch = || (given.is_null() && arguments.contains("*** Begin Patch")).then(|| arguments.to_owned());
-    TEXTS.split('|').find_map(|name| argument(given, &[name])).or_else(patch)
-}
-
-/// Returns the text that tells an edit: the lines that went and those that came, or the beginning of a new text.
-fn edit_text(given: &Value, new: &str) -> String {
-    const LONGEST: usize = 1_200;
-    let Some(old) = argument(given, &["old_string", "oldString", "old_str", "oldText"]) else {
-        return cut(new, LONGEST);
-    };
-    let lines = |text: &str, other: &str, sign: &str| -> Vec<String> {
-        let others: std::collections::HashSet<&str> = other.lines().map(str::trim).collect();
-        let lines = text.lines().filter(|line| !line.trim().is_empty() && !others.contains(line.trim()));
-        lines.map(|line| format!("{sign} {}", line.trim_end())).collect()
-    };
-    let (went, came) = (lines(&old, new, "-").join("\n"), lines(new, &old, "+").join("\n"));
-    format!("{}\n{}", cut(&went, LONGEST / 3), cut(&came, LONGEST * 2 / 3)).trim().to_owned()
 }

@@ -14,6 +14,7 @@ pub(super) const USER: &str = USER_HEADING;
 pub(super) const STATE: &str = "## State";
 pub(super) const RUNS: &str = "## Commands and calls, the last run of each";
 pub(super) const SAID: &str = "## What the assistant said, in order";
+/// The heading of what is not carried on.
 /// The heading of what stands beside a model's summary, and the label of the user's words there.
 pub(super) const MISSING: &str = "## Not in the summary above";
 pub(super) const THE_USER: &str = "The user: ";
@@ -40,14 +41,16 @@ pub(super) const THOUGHT: &str = "(thought) ";
 
 /// The openings of lines about edits.
 pub(super) const FAILED_EDIT: &str = "Failed edit of ";
-pub(super) const LAST_EDIT: &str = "Last edit of ";
+pub(super) const TRIED_EDIT: &str = "Tried edit of ";
+pub(super) const EDITS: &str = "Edits of ";
 
 /// The sign between the label of a call and how it ended.
 pub(super) const ARROW: &str = " → ";
-/// The words between how a run ended and what happened before or after it.
-pub(super) const FAILED_BEFORE: &str = "; failed before, at ";
-pub(super) const UNCHECKED: &str = "; nothing was run since the change of ";
-pub(super) const CHANGED_AFTER: &str = "; files were changed after it";
+/// The words around an earlier failure of the same call, between its place and how it ended then and now.
+pub(super) const AT: &str = "at ";
+pub(super) const THEN: &str = "; later ";
+/// The words between how the last check ended and the file that changed after it.
+pub(super) const CHANGED_AFTER: &str = "; changed after it: ";
 
 /// The place of a message, by which messages are in order: those of earlier digests come before all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,6 +93,16 @@ impl SourcePlace {
         text.split(',').map(Self::parse).collect()
     }
 
+    /// The order of places: of this round last.
+    fn order(&self) -> (u32, usize, usize) {
+        (self.round.unwrap_or(u32::MAX), self.index, self.end)
+    }
+
+    /// Returns how many messages stand between two places of one round.
+    fn gap(&self, next: &Self) -> Option<usize> {
+        (self.round == next.round).then(|| next.index.saturating_sub(self.end))
+    }
+
     /// Returns the place of the last message.
     pub(super) fn last(self) -> Self {
         SourcePlace { index: self.end - 1, ..self }
@@ -113,24 +126,32 @@ impl std::fmt::Display for SourcePlace {
     }
 }
 
-/// Returns places in brackets, the oldest first, as at most `most` ranges. The narrowest gaps between them are closed. The
-/// oldest rounds are left out where these are more.
-pub(super) fn joined(mut places: Vec<SourcePlace>, most: usize) -> String {
-    /// What stands between two calls that follow each other: a result.
-    const BETWEEN: usize = 1;
-    places.sort_unstable_by_key(|place| (place.round.unwrap_or(u32::MAX), place.index, place.end));
-    let gap = |before: &SourcePlace, next: &SourcePlace| {
-        (before.round == next.round).then(|| next.index.saturating_sub(before.end))
-    };
-    let gaps = places.windows(2).map(|pair| gap(&pair[0], &pair[1]));
+/// What stands between two calls that follow each other: a result.
+const BETWEEN: usize = 1;
+
+/// Returns the last places in brackets, the oldest first, as at most `most` ranges of places that follow each other.
+pub(super) fn joined(places: Vec<SourcePlace>, most: usize) -> String {
+    within(places, most, BETWEEN)
+}
+
+/// Returns all places in brackets as at most `most` ranges: the narrowest gaps between them are closed. The oldest rounds are
+/// left out where these are more.
+fn covered(mut places: Vec<SourcePlace>, most: usize) -> String {
+    places.sort_unstable_by_key(SourcePlace::order);
+    let gaps = places.windows(2).map(|pair| pair[0].gap(&pair[1]));
     let (mut gaps, changes): (Vec<_>, Vec<_>) = gaps.partition(Option::is_some);
     gaps.sort_unstable();
     let closed = gaps.iter().rev().nth(most.saturating_sub(changes.len() + 1)).copied().flatten();
-    let closed = closed.unwrap_or(0).max(BETWEEN);
+    within(places, most, closed.unwrap_or(0).max(BETWEEN))
+}
+
+/// Returns the last places in brackets, as at most `most` ranges without gaps of more than `closed` messages.
+fn within(mut places: Vec<SourcePlace>, most: usize, closed: usize) -> String {
+    places.sort_unstable_by_key(SourcePlace::order);
     let mut ranges: Vec<SourcePlace> = Vec::new();
     for place in places {
         match ranges.last_mut() {
-            Some(last) if gap(last, &place).is_some_and(|gap| gap <= closed) => last.end = last.end.max(place.end),
+            Some(last) if last.gap(&place).is_some_and(|gap| gap <= closed) => last.end = last.end.max(place.end),
             _ => ranges.push(place),
         }
     }
@@ -159,6 +180,11 @@ impl Place {
         const NEAR: usize = 3;
         let source = SourcePlace { index: self.source.index.min(self.order), ..self.source };
         if self.is_new && source.end - source.index <= NEAR { Place { source, ..self } } else { self }
+    }
+
+    /// Returns what orders lines by what they tell: calls by their results.
+    pub(super) fn by_result(self) -> impl Ord {
+        (self.is_new, if self.is_new { self.source.end } else { self.order })
     }
 
     pub(super) fn is_carried(self) -> bool {
@@ -228,8 +254,9 @@ pub(super) type CallPlaces = Vec<(&'static str, SourcePlace)>;
 pub(super) fn left_out_calls(number: usize, calls: &CallPlaces, most: usize) -> Option<String> {
     let of_kind = |kind| calls.iter().filter(move |call| call.0 == kind).map(|call| call.1).collect::<Vec<_>>();
     let kinds = KINDS.iter().filter(|_| most > 0).map(|kind| (kind, of_kind(*kind)));
-    let kinds =
-        kinds.filter(|(_, places)| !places.is_empty()).map(|(kind, places)| format!("{kind} {}", joined(places, most)));
+    let kinds = kinds
+        .filter(|(_, places)| !places.is_empty())
+        .map(|(kind, places)| format!("{kind} {}", covered(places, most)));
     let parts: Vec<String> = (number > 0).then(|| counted(number, "call")).into_iter().chain(kinds).collect();
     (!parts.is_empty()).then(|| format!("- {LEFT_OUT}{}.", parts.join("; ")))
 }

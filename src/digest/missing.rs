@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::digest::Digest;
 use crate::digest::clip::indented;
-use crate::digest::grammar::{ARROW, CHANGED_AFTER, FAILED_EDIT, FOLDER, MISSING, THE_USER};
-use crate::digest::outcome::Ended;
-use crate::digest::runs::CallRun;
+use crate::digest::grammar::{ARROW, FOLDER, MISSING, THE_USER};
+use crate::digest::runs::{CallRun, outdated_check};
 use crate::digest::words::words_of;
 use crate::tokens::Counter;
 use crate::transcript::tools::actions::FileAction;
@@ -44,17 +43,14 @@ impl Digest<'_> {
                 lines.push(((MissingPart::Files, at), format!("{}{action:?}: {paths}", std::mem::take(&mut folder))));
             }
         }
-        let is_failure =
-            |run: &&(usize, &CallRun<'_>)| matches!(run.1.ended, Ended::Failed(_)) && run.1.purpose <= Purpose::Scripts;
-        // Among what is carried, the order of calls and files is not known.
-        let changed = self.files.changes().map(|file| file.place).filter(|place| !place.is_carried()).max();
+        let is_failure = |run: &&(usize, &CallRun<'_>)| run.1.ended.is_failure() && run.1.purpose <= Purpose::Scripts;
+        let outdated = outdated_check(self.runs.iter(), &self.files);
         for (at, run) in self.runs.iter().enumerate().rev().filter(|run| is_failure(&run)).take(MOST_FAILURES) {
             let label = run.label(None);
             if !known.has(&label) {
-                let outcome = run.outcome(&label, &HashSet::new(), RESULT);
+                let outcome = run.outcome(&label, RESULT);
                 // A later change may have mended it. Whether it did, the reader judges.
-                let is_told = outcome.ends_with(CHANGED_AFTER);
-                let after = if Some(run.place) < changed && !is_told { CHANGED_AFTER } else { "" };
+                let after = outdated.as_ref().filter(|(check, _)| *check == run.place).map_or("", |(_, after)| after);
                 lines.push((
                     (MissingPart::Calls, at),
                     format!("{} {label}{ARROW}{outcome}{after}", run.place_of(&label)),
@@ -63,7 +59,10 @@ impl Digest<'_> {
         }
         let failed = self.files.failed.iter().enumerate().rev().filter(|(_, edit)| !known.names(&edit.path));
         for (at, edit) in failed.take(MOST_FAILURES) {
-            lines.push(((MissingPart::Edits, at), format!("{} {FAILED_EDIT}{}: {}", edit.place, edit.path, edit.text)));
+            lines.push((
+                (MissingPart::Edits, at),
+                format!("{} {}{}: {}", edit.place, edit.label(), edit.path, edit.text),
+            ));
         }
         let mut out = MISSING.to_owned();
         let mut shown: BTreeMap<(MissingPart, usize), &str> = BTreeMap::new();

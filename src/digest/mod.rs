@@ -11,7 +11,7 @@
 //! ```
 //!
 //! - `reader`: the one pass over the messages.
-//! - `files`, `plan`, `state`: the state of the work. `runs`, `outcome`, `values`: calls and how they ended.
+//! - `files`, `edits`, `plan`, `state`: the state of the work. `runs`, `outcome`, `values`: calls and how they ended.
 //! - `user`, `pieces`, `said`: what was said, and which pieces of it come first. `clip`: texts cut at sentences and list items.
 //! - `cues`: the words that make a sentence a rule. `focus`: those of the next work. `earlier`: a summary that somebody else wrote.
 //! - `grammar`: the form of a digest. `write`: the shares of the room, and the sections. `carried`: a digest read back.
@@ -21,6 +21,7 @@ mod carried;
 mod clip;
 mod cues;
 mod earlier;
+mod edits;
 mod files;
 mod focus;
 mod grammar;
@@ -48,8 +49,6 @@ use runs::CallRun;
 use said::Said;
 use user::UserMessage;
 
-#[cfg(test)]
-pub(crate) use cues::patterns;
 pub(crate) use grammar::{has_earlier_places, without_own_headings};
 pub(crate) use reader::read;
 pub(crate) use standing::lines_standing;
@@ -69,7 +68,7 @@ pub(crate) struct Digest<'a> {
     runs: Vec<CallRun<'a>>,
     /// Calls that read or changed files, and those that earlier digests had left out.
     calls: CallPlaces,
-    /// The folder that most commands and paths are in; both are told without it.
+    /// The one folder that is recorded; commands and paths are told without it.
     folder: Option<String>,
     loaded: Loaded,
     /// What the assistant said, in order.
@@ -91,23 +90,19 @@ impl Digest<'_> {
     /// Of equal messages of the user the last stands. Messages that are equal where they were clipped count as left out. A
     /// wish that was interrupted does not stand: each line that says so has its place, and one is enough.
     fn keep_last_of_equal_messages(&mut self) {
-        let mut known = HashSet::new();
-        let mut kept: Vec<UserMessage<'_>> = Vec::new();
-        for message in std::mem::take(&mut self.user).into_iter().rev() {
-            let key = message.key();
-            let is_clipped = message.alike > 1 || key.0.contains(clip::GAP);
-            if message.is_interruption() {
-                if !kept.last().is_some_and(UserMessage::is_interruption) {
-                    kept.push(message);
-                }
-            } else if known.insert(key) {
-                kept.push(message);
-            } else if is_clipped {
+        let (mut known, mut follows_interruption) = (HashSet::new(), false);
+        self.user.reverse();
+        self.user.retain(|message| {
+            let is_interruption = message.is_interruption();
+            let stands = if is_interruption { !follows_interruption } else { known.insert(message.key()) };
+            if stands {
+                follows_interruption = is_interruption;
+            } else if !is_interruption && (message.alike > 1 || message.words().contains(clip::GAP)) {
                 self.left_out.user += message.alike;
             }
-        }
-        kept.reverse();
-        self.user = kept;
+            stands
+        });
+        self.user.reverse();
     }
 }
 
@@ -145,6 +140,12 @@ impl Loaded {
             }
         }
     }
+}
+
+/// Builds the patterns of this module.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static regex::Regex> {
+    [cues::patterns(), outcome::patterns()].concat()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 mod calls;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use crate::digest::earlier::without_frame;
 use crate::digest::grammar::Place;
@@ -15,12 +15,13 @@ use crate::digest::{Digest, carried};
 use crate::transcript::compaction::ProviderCompaction;
 use crate::transcript::denial::Denial;
 use crate::transcript::fence;
+use crate::transcript::folder::recorded_folder;
 use crate::transcript::lazy_text::{LazyText, texts_of};
 use crate::transcript::loaded::loaded_tools;
 use crate::transcript::media::MediaKind;
 use crate::transcript::pieces::Piece;
 use crate::transcript::speaker::{INTERRUPTION, is_handed_over, is_interruption, words_of_person};
-use crate::transcript::status::status_mark;
+use crate::transcript::status::recorded_status;
 use crate::transcript::text::Text;
 use crate::transcript::text_calls::{TextCall, shell_block};
 use crate::transcript::text_replies::{self, answered_call, feedback, is_reply, is_shell_output};
@@ -52,9 +53,11 @@ enum Awaited {
 struct HistoryReader<'a, 'p> {
     digest: Digest<'a>,
     prefix: &'p str,
-    open: Vec<Option<OpenCall<'a>>>,
+    /// The calls that have no result yet, by their number, and their numbers by id.
+    open: BTreeMap<usize, OpenCall<'a>>,
     open_by_id: HashMap<Option<String>, VecDeque<usize>>,
-    /// How many of the open calls came before the user interrupted the agent.
+    /// How many calls there were so far, and before the user interrupted the agent.
+    calls: usize,
     interrupted: usize,
     awaited: Awaited,
     /// The place of the last text that was not only thought.
@@ -69,8 +72,8 @@ struct HistoryReader<'a, 'p> {
     carried: Option<HashMap<String, usize>>,
     /// The last call, where the state tells what it did.
     last_of_files: Option<CallRun<'a>>,
-    /// How many commands ran in each folder.
-    folders: HashMap<String, usize>,
+    /// The folders that are recorded as those of messages and calls.
+    folders: BTreeSet<String>,
 }
 
 impl<'a> HistoryReader<'a, '_> {
@@ -84,6 +87,7 @@ impl<'a> HistoryReader<'a, '_> {
                 return;
             }
         }
+        self.folders.extend(recorded_folder(message));
         let (texts, results, thoughts) = texts_of(message);
         let text = LazyText::new(texts);
         if message.earlier {
@@ -117,15 +121,16 @@ impl<'a> HistoryReader<'a, '_> {
             self.awaited = Awaited::Words;
             let loaded = loaded_tools(answer.json);
             // If a whole message is a result, its content is the result.
-            let other = other_content(contents.next().unwrap_or(&message.content), loaded.len());
-            self.digest.loaded.add(place, loaded.into_iter().map(|name| name.decode().into_owned()));
+            let content = contents.next().unwrap_or(&message.content);
             let text = texts.next().unwrap_or_else(|| text.clone());
-            let (marked, denial) = (status_mark(answer.json), answer.denial.as_deref().copied());
-            self.add_result(answer.id, CallResult { place, text, marked, denial, other });
+            let text = with_other_content(text, content, loaded.len());
+            self.digest.loaded.add(place, loaded.into_iter().map(|name| name.decode().into_owned()));
+            let (recorded, denial) = (recorded_status(answer.json), answer.denial.as_deref().copied());
+            self.add_result(answer.id, CallResult { place, text, recorded, denial });
         }
         if matches!(message.role, Role::Tool | Role::Function) && message.results.is_empty() {
-            let other = other_content(&message.content, 0);
-            self.add_result(None, CallResult { place, text, marked: None, denial: None, other });
+            let text = with_other_content(text, &message.content, 0);
+            self.add_result(None, CallResult { place, text, recorded: None, denial: None });
         }
     }
 
@@ -153,7 +158,7 @@ impl<'a> HistoryReader<'a, '_> {
         let answer = || next.map(|next| LazyText::new(texts_of(next).0).opening(text_replies::OPENING));
         let words = words_of_person(&all);
         if words.lines().any(is_interruption) {
-            self.interrupted = self.open.len();
+            self.interrupted = self.calls;
         }
         if is_inserted || words.trim().is_empty() || is_handed_over(&all, answer) {
             return;
@@ -165,8 +170,8 @@ impl<'a> HistoryReader<'a, '_> {
             // Several replies can follow each other. Where no call is known, a person may have written it.
             self.awaited = awaited;
             self.digest.left_out.user += usize::from(!answers && awaited == Awaited::Words);
-            let other = other_content(&message.content, 0);
-            self.add_result(None, CallResult { place, text: text.clone(), marked: None, denial: None, other });
+            let text = with_other_content(text.clone(), &message.content, 0);
+            self.add_result(None, CallResult { place, text, recorded: None, denial: None });
             for said in feedback(&message.content.texts()) {
                 self.add_words_of_denial(place, &said);
             }
@@ -174,7 +179,7 @@ impl<'a> HistoryReader<'a, '_> {
         }
         let last_user = self.digest.user.last().map(|message| message.place);
         let asked = self.spoken.map(|spoken| &self.digest.said[spoken]);
-        let asked = asked.filter(|said| said.kind == SaidKind::Report && Some(said.place) > last_user);
+        let asked = asked.filter(|said| Some(said.place) > last_user);
         let asked = asked.and_then(|said| UserMessage::asked(&words, said.place, &said.text));
         self.digest.user.push(UserMessage::new(place, text.clone(), &words, asked));
     }
@@ -190,7 +195,7 @@ impl<'a> HistoryReader<'a, '_> {
 
     /// Notes that the user interrupted the agent, where its record has no line that says so.
     fn interrupt(&mut self, place: Place) {
-        self.interrupted = self.open.len();
+        self.interrupted = self.calls;
         self.digest.user.push(UserMessage::new(place, LazyText::Owned(INTERRUPTION.into()), INTERRUPTION, None));
     }
 
@@ -205,6 +210,11 @@ impl<'a> HistoryReader<'a, '_> {
         let says_nothing = text.is_blank();
         if !says_nothing || !message.calls.is_empty() {
             self.awaited = Awaited::Words;
+        }
+        // What a provider's tool did is not said by the model.
+        let item = message.json.get("payload").unwrap_or(message.json);
+        if message.calls.is_empty() && item.get_text("type").is_some_and(|kind| kind.decode().ends_with("_call")) {
+            return;
         }
         // What was thought is told where nothing was said.
         if says_nothing {
@@ -248,8 +258,7 @@ impl<'a> HistoryReader<'a, '_> {
 
     fn finish(mut self, messages: usize) -> Digest<'a> {
         let end = self.digest.said.last().map(|said| said.place);
-        for (at, call) in std::mem::take(&mut self.open).into_iter().enumerate() {
-            let Some(call) = call else { continue };
+        for (at, call) in std::mem::take(&mut self.open) {
             // Only a call at the end is still open. An earlier one has no result and gets none.
             if at < self.interrupted {
                 self.end_call(call, Err(Ended::Refused));
@@ -262,10 +271,9 @@ impl<'a> HistoryReader<'a, '_> {
         digest.keep_last_of_equal_messages();
         digest.runs.extend(self.last_of_files);
         digest.messages = messages;
-        let of_commands = self.folders.into_iter().filter(|(folder, times)| *times > 1 && folder.starts_with('/'));
-        let of_commands = of_commands.max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(&a.0))).map(|(folder, _)| folder);
-        // Once a folder was told, the paths of all rounds are told without it.
-        digest.folder = digest.folder.take().or(of_commands).or_else(|| digest.files.common_folder());
+        // Once a folder was told, the paths of all rounds are told without it. Of several recorded ones none is that of all.
+        let recorded = self.folders.pop_first().filter(|_| self.folders.is_empty());
+        digest.folder = digest.folder.take().or(recorded);
         if let Some(folder) = &digest.folder {
             digest.files.shorten(folder);
         }
@@ -273,8 +281,11 @@ impl<'a> HistoryReader<'a, '_> {
     }
 }
 
-/// Names what a result holds that is not text.
-fn other_content(content: &Content<'_>, loaded_tools: usize) -> Option<String> {
+/// Returns the text of a result; where it has none, what it holds in its place.
+fn with_other_content<'a>(text: LazyText<'a>, content: &Content<'_>, loaded_tools: usize) -> LazyText<'a> {
+    if !text.is_blank() {
+        return text;
+    }
     let (mut pictures, mut files) = (0, 0);
     content.pieces(&mut |_, piece| match piece {
         Piece::Media(MediaKind::Picture, _) => pictures += 1,
@@ -284,5 +295,5 @@ fn other_content(content: &Content<'_>, loaded_tools: usize) -> Option<String> {
     let kinds = [(pictures, "picture"), (files, "file"), (loaded_tools, "loaded tool")];
     let named: Vec<String> =
         kinds.into_iter().filter(|(number, _)| *number > 0).map(|(number, noun)| counted(number, noun)).collect();
-    (!named.is_empty()).then(|| named.join(", "))
+    if named.is_empty() { text } else { LazyText::Owned(format!("no text: {}", named.join(", ")).into()) }
 }

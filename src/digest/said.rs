@@ -1,13 +1,15 @@
 //! What the assistant said: reports that end a turn and steps between calls, and which of their pieces are told.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
-use crate::digest::clip::{self, PieceKind, indented};
+use serde_json::Value;
+
+use crate::digest::clip::{self, ClipPiece, PieceKind, indented};
 use crate::digest::focus::Focus;
 use crate::digest::grammar::{Lines, Place, THOUGHT, unlabelled};
-use crate::digest::words;
+use crate::digest::words::{has_word, words_of};
 use crate::tokens::Counter;
 use crate::transcript::lazy_text::LazyText;
 
@@ -33,129 +35,134 @@ pub(super) enum SaidKind {
 /// The rank of a piece: what has a smaller one comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum SaidRank {
-    /// Of the last report, or of the last text.
+    /// Of the beginning of the last report, or of one of the last texts.
     Last,
-    /// It gives a reason, a decision or a cause; stronger ones come first.
-    Reason(Reverse<usize>),
-    /// It opens a report, or one of the last steps.
+    /// It opens a text.
     Opening,
-    /// It is of a report, or opens a step.
-    Plain,
+    Report,
     Rest,
 }
 
 /// A piece of a text that may be told.
 struct SaidPiece {
     rank: SaidRank,
-    /// How many words of the focus it has.
-    shared: usize,
     /// How many texts came later.
     age: usize,
     range: Range<usize>,
+    /// The heading or the announcement that it stands below.
+    heading: Option<Range<usize>>,
 }
 
 /// Returns lines of what the assistant said, in at most `room` tokens: the last report (in `for_report`) and the last
-/// step, sentences of the focus and those that give a reason, and then other pieces, those of reports and of later texts
-/// first.
+/// steps, sentences of the focus, and then other pieces, those of reports and of later texts first. Of a text nothing is
+/// told behind what had no room.
 pub(super) fn lines(said: &[Said<'_>], counter: Counter, room: u64, for_report: u64, focus: &Focus) -> Lines {
-    /// Texts before the last one that are told as they are.
-    const LAST_TEXTS: usize = 2;
-    let Some(last) = said.len().checked_sub(1) else { return Vec::new() };
-    let report = said.iter().rposition(|said| said.kind == SaidKind::Report);
-    let texts = texts_within_look(said, report, room);
-    let mut pieces: Vec<SaidPiece> = Vec::new();
-    for (&at, text) in &texts {
-        let for_last = match last - at {
-            _ if Some(at) == report => for_report,
-            0 => for_report / 2,
-            age if age <= LAST_TEXTS => for_report / 4,
-            _ => 0,
-        };
-        pieces.extend(ranked_pieces(text, said[at].kind, last - at, for_last));
-    }
-    let shared = focus.shared(pieces.iter().map(|piece| texts[&(last - piece.age)][piece.range.clone()].to_owned()));
-    pieces.iter_mut().zip(shared).for_each(|(piece, shared)| piece.shared = shared);
-    pieces.sort_by_key(|piece| {
-        (piece.rank != SaidRank::Last, Reverse(piece.shared), piece.rank, piece.age, piece.range.start)
-    });
-    let mut left = room;
-    let mut chosen: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
-    for SaidPiece { age, range, .. } in pieces {
-        let at = last - age;
-        let around = if chosen.contains_key(&at) { " … " } else { "- [9999] … …" };
-        let cost = counter.count_text(&indented(&texts[&at][range.clone()])) + counter.count_text(around);
-        if cost <= left {
-            left -= cost;
-            chosen.entry(at).or_default().push(range);
-        }
-    }
-    let line = |(at, ranges): (usize, Vec<Range<usize>>)| {
-        let mark = if said[at].kind == SaidKind::Thought { THOUGHT } else { "" };
-        (said[at].place, format!("{mark}{}", unlabelled(&indented(&clip::shown(&texts[&at], ranges)))))
-    };
-    chosen.into_iter().map(line).collect()
-}
-
-/// Returns the texts that are looked at, by their places: what `room` bounds of the newest, fewer of the oldest, and the
-/// last report.
-fn texts_within_look(said: &[Said<'_>], report: Option<usize>, room: u64) -> BTreeMap<usize, String> {
-    /// Bytes for each token of room.
+    /// The last texts that are told as they are, and bytes that are looked at for each token of room.
+    const LAST_TEXTS: usize = 3;
     const LOOK: u64 = 256;
-    let bytes = usize::try_from(room.saturating_mul(LOOK)).unwrap_or(usize::MAX);
-    let mut texts = BTreeMap::new();
-    let mut look = |indices: &mut dyn Iterator<Item = usize>, mut left: usize| {
-        for at in indices {
-            let size = said[at].text.bytes();
-            if size > left && !texts.is_empty() {
-                break;
-            }
-            left = left.saturating_sub(size);
-            texts.entry(at).or_insert_with(|| said[at].text.read().trim().to_owned());
+    let report = said.iter().rposition(|said| said.kind == SaidKind::Report);
+    let mut look = room.saturating_mul(LOOK);
+    let (mut texts, mut pieces, mut known) = (HashMap::new(), Vec::new(), HashSet::new());
+    for (age, Said { text, kind, .. }) in said.iter().rev().enumerate() {
+        let is_last_report = Some(said.len() - 1 - age) == report;
+        if look > 0 || is_last_report {
+            let for_last = if is_last_report { for_report } else { for_report / LAST_TEXTS as u64 };
+            let for_last = if is_last_report || age < LAST_TEXTS { for_last } else { 0 };
+            let read = text.read().trim().to_owned();
+            let read = message_in(&read).unwrap_or(read);
+            pieces.extend(new_pieces(&read, *kind, age, for_last, &mut known));
+            texts.insert(age, read);
         }
+        look = look.saturating_sub(text.bytes() as u64);
+    }
+    let shown = |piece: &SaidPiece| indented(&texts[&piece.age][piece.range.clone()]);
+    let shared = focus.shared(pieces.iter().map(shown));
+    let mut order: Vec<(SaidPiece, usize)> = pieces.into_iter().zip(shared).collect();
+    order.sort_by_key(|(piece, shared)| (piece.rank != SaidRank::Last, Reverse(*shared), piece.rank, piece.age));
+    let of = |age: usize| &said[said.len() - 1 - age];
+    let mark = |age: usize| if of(age).kind == SaidKind::Thought { THOUGHT } else { "" };
+    let mut left = room;
+    let mut chosen: BTreeMap<Reverse<usize>, Vec<Range<usize>>> = BTreeMap::new();
+    let mut full = HashSet::new();
+    for (piece, _) in order {
+        let age = piece.age;
+        if full.contains(&age) {
+            continue;
+        }
+        let ranges = chosen.entry(Reverse(age)).or_default();
+        // It can stand as the heading of what follows it.
+        if ranges.contains(&piece.range) {
+            continue;
+        }
+        let heading = piece.heading.filter(|heading| !ranges.contains(heading));
+        let around = if ranges.is_empty() { format!("- [9999] {}… …\n", mark(age)) } else { " …\n  ".to_owned() };
+        let cost = [heading.clone(), Some(piece.range.clone())].into_iter().flatten();
+        let cost = cost.map(|range| counter.count_text(&indented(&texts[&age][range]))).sum::<u64>();
+        if let Some(less) = left.checked_sub(cost + counter.count_text(&around)) {
+            left = less;
+            ranges.extend(heading.into_iter().chain([piece.range]));
+        } else {
+            full.insert(age);
+        }
+    }
+    let line = |(Reverse(age), ranges): (Reverse<usize>, Vec<Range<usize>>)| {
+        let ranges = Some(clip::without_lone_headings(&texts[&age], ranges)).filter(|ranges| !ranges.is_empty())?;
+        let shown = unlabelled(&indented(&clip::shown(&texts[&age], ranges)));
+        Some((of(age).place, format!("{}{shown}", mark(age))))
     };
-    look(&mut (0..said.len()).rev(), bytes / 4 * 3);
-    look(&mut (0..said.len()), bytes / 4);
-    look(&mut report.into_iter(), usize::MAX);
-    texts
+    chosen.into_iter().filter_map(line).collect()
 }
 
-/// Returns the pieces of a text that may be told: not code, nor what only announces a call, nor what a later sentence
-/// takes back. The beginning of the last texts, of `for_last` tokens, is told as it is.
-fn ranked_pieces(text: &str, kind: SaidKind, age: usize, for_last: u64) -> Vec<SaidPiece> {
-    const REASONS: &str = "because|the cause|root cause|caused by|instead|rather than|decided|fails|failed|the issue is|the problem is|the bug|turns out|the reason|due to|so that|does not|doesn't|won't|cannot|can't|not possible|needs to|must |only works|unlike|因为|原因|改用|决定|而不是";
-    const RETRACTIONS: &str = "wait|actually|no,|hmm|hold on|oh,|but wait|scratch that|等等|不对";
-    /// Bytes of a sentence that says nothing by itself, unless it holds a name or a number.
+/// Returns the pieces of a text that may be told: not code, nor what only announces a call, nor what a later text says too,
+/// but for digits, marks and a few words: most of its phrases are `known`. The beginning of the last texts, of `last` tokens, is told as it is.
+fn new_pieces(text: &str, kind: SaidKind, age: usize, last: u64, known: &mut HashSet<String>) -> Vec<SaidPiece> {
+    /// Words of a phrase, and bytes of a remark, which says nothing by itself unless it holds a name or a number.
+    const PHRASE: usize = 4;
     const REMARK: usize = 40;
+    /// Bytes of what opens a text.
+    const OPENING: usize = 120;
     const BYTES_PER_TOKEN: u64 = 4;
-    const LAST_STEPS: usize = 4;
-    let is_report = kind == SaidKind::Report;
-    let pieces = clip::pieces_with_lists(text);
-    let shown: Vec<&str> = pieces.iter().map(|piece| &text[piece.range.clone()]).collect();
-    let retracts = |at: usize| {
-        shown.get(at).is_some_and(|piece| words::opens_with(piece.trim_start_matches(['*', '"']), RETRACTIONS))
-    };
-    let mut opens = true;
-    let mut found = Vec::new();
-    for (at, piece) in pieces.iter().enumerate() {
-        let announced = kind != SaidKind::Report && at + 1 == shown.len() && shown[at].ends_with(':');
-        let is_remark = announced || shown[at].len() <= REMARK && shown[at].is_ascii() && !words::has_label(shown[at]);
-        let is_idle = is_remark
-            || piece.kind != PieceKind::Sentence && piece.kind != PieceKind::Item
-            || announces(shown[at])
-            || retracts(at)
-            || retracts(at + 1);
-        let rank = match words::count(&shown[at].to_lowercase(), REASONS).min(2) {
-            _ if (piece.range.end as u64) < for_last.saturating_mul(BYTES_PER_TOKEN) => SaidRank::Last,
-            _ if is_idle && (for_last == 0 || is_remark) => continue,
-            0 if opens && age <= LAST_STEPS || is_report && words::has_label(shown[at]) => SaidRank::Opening,
-            0 if is_report || opens && kind == SaidKind::Step => SaidRank::Plain,
-            0 => SaidRank::Rest,
-            strength => SaidRank::Reason(Reverse(strength)),
+    let (mut found, mut own): (Vec<SaidPiece>, Vec<String>) = (Vec::new(), Vec::new());
+    let mut heading = None;
+    for ClipPiece { range, kind: piece } in clip::pieces_up_to(text, clip::LONGEST) {
+        let shown = &text[range.clone()];
+        let lower = shown.to_lowercase();
+        let words: Vec<String> = words_of(&lower).filter(|word| !word.contains(char::is_numeric)).collect();
+        let phrases: Vec<String> = words.windows(PHRASE.min(words.len()).max(1)).map(|words| words.join(" ")).collect();
+        let is_known = 3 * phrases.iter().filter(|phrase| known.contains(*phrase)).count() >= 2 * phrases.len().max(1);
+        own.extend(phrases);
+        let names = shown.contains(|c: char| "`\"“_/".contains(c) || c.is_ascii_digit() || !c.is_ascii());
+        let is_remark = shown.len() <= REMARK && !names || range.end == text.len() && shown.ends_with(':');
+        let is_idle = announces(shown) || is_remark && kind != SaidKind::Report;
+        let is_heading = piece == PieceKind::Heading || piece == PieceKind::Sentence && shown.ends_with([':', '：']);
+        let above = heading.clone();
+        heading = if is_heading { Some(range.clone()) } else { heading };
+        let is_sentence = matches!(piece, PieceKind::Sentence | PieceKind::Item);
+        let is_last = range.end as u64 <= last.saturating_mul(BYTES_PER_TOKEN);
+        let rank = match kind {
+            _ if is_known => continue,
+            SaidKind::Thought if is_idle || !is_sentence => continue,
+            _ if is_idle && age > 0 => continue,
+            _ if is_last => SaidRank::Last,
+            _ if is_idle || !is_sentence || !lower.contains(char::is_alphanumeric) => continue,
+            SaidKind::Report | SaidKind::Step if range.start < OPENING => SaidRank::Opening,
+            SaidKind::Report => SaidRank::Report,
+            _ => SaidRank::Rest,
         };
-        opens = false;
-        found.push(SaidPiece { rank, shared: 0, age, range: piece.range.clone() });
+        found.push(SaidPiece { rank, age, range, heading: above.filter(|_| !is_heading) });
     }
+    known.extend(own);
     found
+}
+
+/// Returns the text of an agent that must answer in JSON: the only member of an object.
+fn message_in(text: &str) -> Option<String> {
+    let Value::Object(members) = serde_json::from_str(text).ok()? else { return None };
+    let mut values = members.into_iter().map(|(_, value)| value);
+    match (values.next(), values.next()) {
+        (Some(Value::String(text)), None) => Some(text.trim().to_owned()),
+        _ => None,
+    }
 }
 
 /// Whether a sentence only announces the next call, which is told itself.
@@ -164,5 +171,5 @@ fn announces(sentence: &str) -> bool {
     /// Bytes at the beginning, where words like "Good. Now" can stand before them.
     const START: usize = 32;
     let start = &sentence[..sentence.floor_char_boundary(START)];
-    words::has_word(&start.replace('’', "'"), OPENINGS)
+    has_word(&start.replace('’', "'"), OPENINGS)
 }

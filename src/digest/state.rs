@@ -1,8 +1,9 @@
-//! The lines of the state: the plan, the files with their last edits, edits that failed, calls without a result.
+//! The lines of the state: the plan, the files with the edits in force, edits that failed, calls without a result.
 
-use crate::digest::clip::{cut, indented};
-use crate::digest::files::{FileNote, Files};
-use crate::digest::grammar::{FAILED_EDIT, FOLDER, LAST_EDIT, LOADED, SourcePlace, more};
+use crate::digest::clip::indented;
+use crate::digest::edits::EditsOfFile;
+use crate::digest::files::Files;
+use crate::digest::grammar::{EDITS, FOLDER, LOADED, SourcePlace, more};
 use crate::digest::outcome::Ended;
 use crate::digest::plan::{TodoList, TodoStatus};
 use crate::digest::{Digest, Loaded};
@@ -47,8 +48,6 @@ pub(super) struct StateLines {
 
 /// Returns the lines of the state, as many as have room, the most important first.
 pub(super) fn lines(digest: &Digest<'_>, counter: Counter, most: u64) -> StateLines {
-    /// Bytes of an edit that are told before more of it is.
-    const SHORT_EDIT: usize = 420;
     let Digest { plan, files, runs, folder, .. } = digest;
     let mut room = Room { counter, left: Some(most), refused: 0, shown: Vec::new() };
     // All that follows is told without the folder.
@@ -60,23 +59,38 @@ pub(super) fn lines(digest: &Digest<'_>, counter: Counter, most: u64) -> StateLi
     lines.retain(|line| room.take_line(line));
     lines.extend(plan_line(plan, &mut room));
     let failed =
-        files.failed.iter().rev().map(|edit| format!("{} {FAILED_EDIT}{}: {}", edit.place, edit.path, edit.text));
-    lines.extend(failed.filter(|line| room.take_line(line)));
+        files.failed.iter().rev().map(|edit| format!("{} {}{}: {}", edit.place, edit.label(), edit.path, edit.text));
     lines.extend(files_lines(files, &mut room, |action| action != FileAction::Read));
-    // Edits of files that were there before come first.
-    let mut edits: Vec<&FileNote> = files.edits.iter().rev().collect();
-    edits.sort_by_key(|edit| files.is_created(&edit.path));
-    let line = |edit: &FileNote, most| {
-        indented(&format!("{} {LAST_EDIT}{}:\n{}", edit.place, edit.path, cut(&edit.text, most)))
-    };
-    edits.retain(|edit| room.take_line(&line(edit, SHORT_EDIT)));
+    lines.extend(failed.filter(|line| room.take_line(line)));
+    // First each change gets a short text. A new file can be read as a whole.
+    let mut edits: Vec<_> = files.edits.largest_first().into_iter().map(|edits| (edits, String::new())).collect();
+    edits.sort_by_key(|((_, _, edits), _)| edits.is_new());
+    let changes = edits.partition_point(|((_, _, edits), _)| !edits.is_new());
+    lengthen(&mut edits[..changes], 160, &mut room);
+    lengthen(&mut edits, 420, &mut room);
     let read = files_lines(files, &mut room, |action| action == FileAction::Read);
-    let mut whole = |edit: &FileNote| {
-        edit.text.len() > SHORT_EDIT && room.take(&edit.text[edit.text.floor_char_boundary(SHORT_EDIT / 2)..])
-    };
-    lines.extend(edits.into_iter().map(|edit| line(edit, if whole(edit) { usize::MAX } else { SHORT_EDIT })));
+    [1_200, 4_000, usize::MAX].into_iter().for_each(|most| lengthen(&mut edits, most, &mut room));
+    let (told, not_told): (Vec<_>, Vec<_>) =
+        edits.into_iter().map(|(_, text)| text).partition(|text: &String| !text.is_empty());
+    lines.extend(told);
+    room.refused += not_told.len();
     lines.extend(read);
     StateLines { lines, left_out: room.refused + digest.left_out.state, files: room.shown }
+}
+
+/// Tells more of the edits of files, up to `most` bytes of each, as far as there is room.
+fn lengthen(edits: &mut [(EditsOfFile<'_>, String)], most: usize, room: &mut Room) {
+    for ((path, place, edits), told) in edits {
+        if room.left.is_none() {
+            return;
+        }
+        let lines = edits.shown(most);
+        let longer = indented(&format!("{place} {EDITS}{path}:\n{lines}"));
+        let more = longer.get(longer.floor_char_boundary(told.len())..).unwrap_or_default();
+        if !lines.is_empty() && !more.is_empty() && room.take(more) {
+            *told = longer;
+        }
+    }
 }
 
 /// Returns the line with the tools that results have loaded, the last ones where they are many.

@@ -3,13 +3,16 @@
 //! Pieces of a later rank go first, and of each rank the oldest. The order does not depend on the room, so that more room
 //! never loses what less room held.
 
+use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use crate::digest::clip::{self, clipped, indented};
 use crate::digest::cues::has_cue;
 use crate::digest::grammar::{ASKED, Lines, Place, alike_label, unlabelled};
 use crate::digest::pieces::{PieceRank, begin, is_form, pieces_of};
+use crate::digest::words;
 use crate::tokens::Counter;
 use crate::transcript::lazy_text::LazyText;
 use crate::transcript::speaker::{is_interruption, words_of_person};
@@ -38,9 +41,11 @@ impl<'a> UserMessage<'a> {
         UserMessage { alike, ..self }
     }
 
-    /// Returns what messages share that say the same, in answer to the same.
-    pub(super) fn key(&self) -> (String, Option<Box<str>>) {
-        (self.words(), self.asked.as_ref().map(|(_, question)| question.clone()))
+    /// Returns what messages share that say the same, in answer to the same: a hash, as they are many.
+    pub(super) fn key(&self) -> u64 {
+        let mut key = DefaultHasher::new();
+        (self.words(), self.asked.as_ref().map(|(_, question)| question)).hash(&mut key);
+        key.finish()
     }
 
     /// Returns the words of the user.
@@ -60,24 +65,52 @@ impl<'a> UserMessage<'a> {
         self.bytes <= LONGEST && has_cue(&self.words())
     }
 
-    /// Returns what a short answer answers, by the message before it: its end, from the paragraph or list that its question
-    /// belongs to.
+    /// Returns what a short answer answers, by the message before it: the question at its end with the list or paragraph that
+    /// it is about, or the list that the answer is about.
     pub(super) fn asked(answer: &str, place: Place, before: &LazyText<'_>) -> Option<(Place, Box<str>)> {
         const SHORT_ANSWER: usize = 48;
-        const SHORT_QUESTION: usize = 90;
-        const LONGEST: usize = 320;
-        const MARKS: [char; 2] = ['?', '？'];
+        const LONGEST: usize = 600;
+        const PICKS: &str = "all |both|each of|first|second|third|option|全部";
         if answer.trim().len() > SHORT_ANSWER {
             return None;
         }
+        let is_number = |word: &str| word.len() == 1 && word.starts_with(|c: char| c.is_ascii_digit());
+        let names_item = answer.split(|c: char| !c.is_alphanumeric()).any(is_number);
+        let picks = !answer.contains('?') && (names_item || words::has_word(&format!("{answer} "), PICKS));
         let before = before.read();
-        let paragraphs: Vec<&str> = before.split("\n\n").filter(|paragraph| !paragraph.trim().is_empty()).collect();
-        let with_question = paragraphs.iter().rposition(|paragraph| paragraph.contains(MARKS))?;
-        // A question that stands alone follows what it asks about.
-        let is_alone = paragraphs[with_question].len() < SHORT_QUESTION && with_question > 0;
-        let shown = paragraphs[with_question - usize::from(is_alone)..].join("\n");
-        Some((place, clipped(&shown, LONGEST).into()))
+        question_in(before.trim_end(), picks).map(|question| (place, clipped(question, LONGEST).into()))
     }
+}
+
+/// Returns the question at the end of a text, or the list where an answer picks from one, with what it is about.
+fn question_in(text: &str, picks: bool) -> Option<&str> {
+    /// Bytes from a question to the end, and of a question that stands alone.
+    const NEAR: usize = 600;
+    const ALONE: usize = 60;
+    let mut lines: Vec<(usize, &str)> = Vec::new();
+    let (mut question, mut list, mut at, mut is_code) = (None, None, 0, false);
+    for line in text.split_inclusive('\n') {
+        let content = line.trim();
+        let is_end = at + line.len() == text.len();
+        is_code ^= content.starts_with("```");
+        if at + NEAR > text.len() && !is_code && (is_end || !clip::is_heading(content)) {
+            question = if content.contains(['?', '？']) { Some(lines.len()) } else { question };
+            list = if picks && clip::is_item(content) { Some(lines.len()) } else { list };
+        }
+        lines.push((at, line));
+        at += line.len();
+    }
+    let above = |from: usize, is_of: &dyn Fn(&str) -> bool| {
+        lines[..from].iter().rposition(|(_, line)| !is_of(line)).map_or(0, |at| at + 1)
+    };
+    let is_paragraph = |line: &str| !line.trim().is_empty() && !clip::is_heading(line.trim());
+    let is_of_list = |line: &str| clip::is_item(line.trim()) || line.starts_with([' ', '\t']);
+    let from = above(question.or(list)?, &is_paragraph);
+    let list = above(from, &|line| line.trim().is_empty() || is_of_list(line));
+    let has_list = lines[list..=from].iter().any(|(_, line)| is_of_list(line));
+    let is_of_list = picks && has_list || text.len() - lines[from].0 < ALONE;
+    let from = if is_of_list { above(list, &is_paragraph) } else { from };
+    Some(text[lines[from].0..].trim())
 }
 
 /// A piece of a message of the user, or the question that it answers.
@@ -114,6 +147,8 @@ impl<'d, 'a> RankedUser<'d, 'a> {
         const MOST_BYTES: u64 = 16;
         /// Pieces of so many bytes that a newer message has too are not told again: programs repeat their forms.
         const LEAST_KNOWN: usize = 40;
+        /// Bytes of a question that yields before short answers do.
+        const LONG_QUESTION: usize = 400;
         let last = user.len().saturating_sub(1);
         let last_wish = last - usize::from(last > 0 && user[last].is_interruption());
         let mut pieces: Vec<UserPiece> = Vec::new();
@@ -140,11 +175,13 @@ impl<'d, 'a> RankedUser<'d, 'a> {
                 of_message
                     .retain(|(_, range)| range.len() < LEAST_KNOWN || known.insert(words[range.clone()].to_owned()));
             }
-            let of_rules = of_message.iter().filter(|(rank, _)| rank.is_rule());
+            // What is left unread is then nothing that the room of the state depends on.
+            let of_rules = of_message.iter().filter(|(rank, _)| *rank <= PieceRank::Rule);
             rules += of_rules.map(|(_, range)| range.len() as u64).sum::<u64>() / MOST_BYTES;
             let first = of_message.iter().map(|(rank, _)| *rank).min();
-            if message.asked.is_some() {
-                let rank = first.filter(|rank| rank.is_rule()).unwrap_or(PieceRank::Rest(1));
+            if let Some((_, question)) = &message.asked {
+                let rank = PieceRank::Rest(question.len() / LONG_QUESTION);
+                let rank = first.filter(|rank| rank.is_rule()).unwrap_or(rank);
                 pieces.push(UserPiece { rank, at, of, range: None });
             } else if first == Some(PieceRank::Rest(0)) && of_message.len() == 1 && of == at {
                 alike.entry(without_digits(&words)).or_default().push(at);

@@ -2,10 +2,8 @@
 
 /// Whether a text begins with one of the words, whatever its case. The words are in lower case.
 pub(super) fn opens_with(text: &str, words: &str) -> bool {
-    const LONGEST: usize = 80;
-    let start = text.trim_start();
-    let start = start[..start.floor_char_boundary(LONGEST)].to_lowercase();
-    words.split('|').any(|word| start.starts_with(word))
+    let text = text.trim_start();
+    words.split('|').any(|word| text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)))
 }
 
 /// Whether a text in lower case has one of the words.
@@ -13,21 +11,11 @@ pub(super) fn has(lower: &str, words: &str) -> bool {
     words.split('|').any(|word| lower.contains(word))
 }
 
-/// Returns how many of the words a text in lower case has.
-pub(super) fn count(lower: &str, words: &str) -> usize {
-    words.split('|').filter(|word| lower.contains(word)).count()
-}
-
 /// Whether a text has one of the words, or a longer one that begins so, whatever its case.
 pub(super) fn has_word(text: &str, words: &str) -> bool {
     let lower = text.to_lowercase();
     let is_start = |at: usize, word: &str| !word.is_ascii() || !lower[..at].ends_with(char::is_alphanumeric);
     words.split('|').any(|word| lower.match_indices(word).any(|(at, _)| is_start(at, word)))
-}
-
-/// Whether a text holds a number, or a word that is marked as a name.
-pub(super) fn has_label(text: &str) -> bool {
-    text.contains(['`', '"', '“', '_', '/']) || text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// Returns the words of a text, without single letters; of a script without blanks every pair of characters.

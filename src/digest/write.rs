@@ -5,6 +5,7 @@
 //! used up, so that more room never loses a line of them. Calls and the assistant's words share what is left; calls that
 //! only read come last. Summaries of others have a quarter of the room, and what nobody else uses.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use crate::digest::clip::{beginning, indented};
@@ -33,12 +34,10 @@ impl Digest<'_> {
             let text = writer.sections(room);
             let tokens = counter.count_text(&text);
             if tokens <= limit && !text.is_empty() {
-                if self.focus.is_empty() {
-                    return text;
-                }
                 // In the same room the focus moves no line of the user or of the state.
                 writer.focus = &self.focus;
-                return Some(writer.sections(room)).filter(|text| counter.count_text(text) <= limit).unwrap_or(text);
+                let focused = Some(&self.focus).filter(|focus| !focus.is_empty()).map(|_| writer.sections(room));
+                return focused.filter(|text| counter.count_text(text) <= limit).unwrap_or(text);
             }
             // The tokens of lines add up to those of a text but for joins.
             match room.checked_sub(tokens.saturating_sub(limit).max(1)) {
@@ -187,29 +186,46 @@ impl DigestWriter<'_, '_> {
         const REPORT_SHARE: f64 = 0.25;
         /// The least share of calls: a smaller one where changed files tell what was done.
         const RUNS_SHARES: (f64, f64) = (0.45, 0.65);
+        /// Characters of the last text that have room, and tokens around them.
+        const OPENING: usize = 240;
+        const LINE: u64 = 8;
+        /// The share that is worth another look.
+        const UNUSED: f64 = 0.05;
         /// Most ranges of places of left out calls of a kind.
         const MOST_RANGES: usize = 4;
         let Digest { files, runs, said, left_out, .. } = self.digest;
         let of_said = self.needs().said;
         let told: Vec<&CallRun<'_>> = runs.iter().filter(|run| run.ended != Ended::NoResult).collect();
         let last = told.last().map(|run| run.place);
-        let only_reads = |run: &&&CallRun<'_>| run.purpose == Purpose::Reads && Some(run.place) != last;
-        let (reads, acts): (Vec<&CallRun<'_>>, Vec<&CallRun<'_>>) = told.iter().partition(only_reads);
+        let only_reads = |run: &&CallRun<'_>| run.purpose == Purpose::Reads && Some(run.place) != last;
+        let acts: Vec<&CallRun<'_>> = told.iter().copied().filter(|run| !only_reads(run)).collect();
         let folder = state.lines.iter().find_map(|line| line.strip_prefix(FOLDER));
         let left = room.saturating_sub(self.tokens(out) + reserved + self.tokens(RUNS) + self.tokens(SAID));
         let of_acts = if files.changes().next().is_some() { RUNS_SHARES.0 } else { RUNS_SHARES.1 };
         let nothing = Focus::default();
-        let of = LinesOfCalls { files, counter: self.counter, folder, focus: &nothing };
+        let outdated = &runs::outdated_check(runs.iter(), files);
+        let of = LinesOfCalls { outdated, counter: self.counter, folder, focus: &nothing };
         let lines_of = |runs: &[&CallRun<'_>], room| runs::lines(runs, room, &of);
-        let mut runs = lines_of(&acts, share(left, of_acts).max(left.saturating_sub(of_said)));
-        let left = left.saturating_sub(self.cost(&runs));
-        let said_lines = said::lines(said, self.counter, left, share(room, REPORT_SHARE), self.focus);
-        runs.extend(lines_of(&reads, left.saturating_sub(self.cost(&said_lines))));
+        let of_last = said.last().filter(|said| said.kind == SaidKind::Report);
+        let of_last = of_last.map_or(0, |said| self.tokens(&said.text.opening(OPENING)) + LINE).min(left / 2);
+        let for_acts = share(left, of_acts).max(left.saturating_sub(of_said)).min(left - of_last);
+        let mut runs = lines_of(&acts, for_acts);
+        let for_said = left.saturating_sub(self.cost(&runs));
+        let said_lines = said::lines(said, self.counter, for_said, share(room, REPORT_SHARE), self.focus);
+        // What the assistant's words leave is for what was only read, and for longer lines.
+        let left = left.saturating_sub(self.cost(&said_lines));
+        if acts.len() < told.len() || left.saturating_sub(self.cost(&runs)) > share(room, UNUSED) {
+            runs = lines_of(&told, left);
+        }
         if !self.focus.is_empty() {
             // Calls of the focus take room from calls alone.
             runs = runs::lines(&told, self.cost(&runs), &LinesOfCalls { focus: self.focus, ..of });
         }
-        runs.sort_by_key(|(place, _)| *place);
+        runs.reverse();
+        runs.sort_by_key(|(place, _)| Reverse(place.by_result()));
+        let mut known = HashSet::new();
+        runs.retain(|(_, text)| known.insert(text.clone()));
+        runs.reverse();
         let is_carried = told.iter().any(|run| run.place.is_carried()) || left_out.runs > 0;
         let shown: HashSet<SourcePlace> = runs.iter().map(|(place, _)| place.source.last()).collect();
         let not_shown = told.iter().filter(|run| !shown.contains(&run.place.source.last()));
@@ -250,7 +266,8 @@ impl DigestWriter<'_, '_> {
         let bytes_per_token = (SAMPLE.len() / of_sample).clamp(1, BYTES_PER_TOKEN);
         let tokens = |bytes: usize| (bytes / bytes_per_token) as u64;
         let most = |kind| if kind == SaidKind::Report { 6 * LONGEST } else { LONGEST };
-        let notes = files.edits.iter().chain(&files.failed).map(|note| note.text.len() + 2 * LINE);
+        let edits = files.edits.largest_first().into_iter().map(|(.., edits)| edits.shown(4 * LONGEST).len());
+        let notes = files.failed.iter().map(|edit| edit.text.len()).chain(edits).map(|bytes| bytes + 2 * LINE);
         let state = notes.chain(files.newest_first().iter().map(|file| file.path.len() + 12)).sum::<usize>();
         let (messages, bytes) = self.user.first_rank();
         Needs {

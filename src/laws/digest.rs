@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use crate::laws::lawful::PREFIX;
 
-use grammar::{FAILED_BEFORE, FILES, FOLDER, OWN_WORDS, STALE, THOUGHT, range_of};
-pub(crate) use grammar::{Item, Section, is_said_in, parse, squeezed};
+use grammar::{EDITS, FOLDER, OUTDATED, OWN_WORDS, THOUGHT, range_of};
+pub(crate) use grammar::{FILES, Item, Section, is_said_in, parse, squeezed};
 
 /// What is in a message.
 #[derive(Debug, Default)]
@@ -191,7 +191,9 @@ impl History {
         for item in parse(digest).iter().filter(|item| item.section != Section::User) {
             match item.index {
                 Some(_) if item.is_carried => {
-                    let words = item.text.split('…').all(|piece| self.carries_words(piece));
+                    // A file of this history can have changed after it.
+                    let text = item.text.rsplit_once(OUTDATED).map_or(item.text.as_str(), |(text, _)| text);
+                    let words = text.split('…').all(|piece| self.carries_words(piece));
                     assert!(words, "{item:?} is not carried: {digest}");
                 }
                 Some(index) => self.assert_said(item, index, digest),
@@ -212,7 +214,17 @@ impl History {
         let said = match item.section {
             Section::Earlier => &heard.earlier,
             Section::Assistant => &heard.assistant,
-            _ => return self.assert_words(&item.text, index, digest),
+            _ => {
+                let Some((place, words)) = item.failed() else {
+                    return self.assert_words(&item.text, index, digest);
+                };
+                self.assert_words(&item.text.replacen(&format!("{place}] {words}"), "", 1), index, digest);
+                match range_of(place).expect("a place") {
+                    (true, _) => assert!(self.carries_words(words), "{words:?} is not carried: {digest}"),
+                    (false, range) => self.assert_words(words, range.end - 1, digest),
+                }
+                return;
+            }
         };
         let said = said.as_ref().unwrap_or_else(|| panic!("{index} is not of this speaker: {item:?}\n{digest}"));
         let text = item.text.strip_prefix(THOUGHT).unwrap_or(&item.text);
@@ -222,14 +234,12 @@ impl History {
     /// Checks that all words of a line are in a message, the message of its call or of its result, or our own.
     fn assert_words(&self, line: &str, index: usize, digest: &str) {
         self.at(index, digest);
-        let around = [index.saturating_sub(1), index, index + 1];
+        let first = if line.starts_with(EDITS) { 0 } else { index.saturating_sub(1) };
+        let around = first..index + 2;
         let partners = self.1.get(&index).into_iter().flatten().copied().chain(around);
         let all: Vec<&str> = partners.filter_map(|at| self.0.get(at)).map(|heard| heard.all.as_str()).collect();
         let is_there = |word: &str| OWN_WORDS.contains(&word) || all.iter().any(|text| text.contains(word));
-        let (line, _) = line.split_once(STALE).unwrap_or((line, ""));
-        let line =
-            &line.split_once(FAILED_BEFORE).filter(|(_, rest)| !rest.contains(':')).map_or(line, |(line, _)| line);
-        let line = &line.replacen("→ it says: ", "→ ", 1);
+        let (line, _) = line.split_once(OUTDATED).unwrap_or((line, ""));
         let line: String = line.lines().filter(|line| !counts_the_rest(line)).collect::<Vec<_>>().join("\n");
         for word in words(&line) {
             assert!(is_there(word), "{word:?} of {line:?} is not in message {index}: {digest}");
@@ -243,8 +253,9 @@ impl History {
         }
         let files = FILES.iter().find_map(|kind| item.text.strip_prefix(kind));
         let files = files.unwrap_or_else(|| panic!("{:?} is not a known line: {digest}", item.text));
-        for file in files.split(']').filter(|file| !file.trim().is_empty() && !counts_the_rest(file)) {
-            let (path, places) = file.rsplit_once('[').unwrap_or_else(|| panic!("{file:?} has no index: {digest}"));
+        for file in files.split(", ").filter(|file| !counts_the_rest(file)) {
+            let places = file.strip_suffix(']').and_then(|file| file.rsplit_once(" ["));
+            let (path, places) = places.unwrap_or_else(|| panic!("{file:?} has no index: {digest}"));
             for (is_carried, range) in places.split(',').map(|place| range_of(place).expect("a place")) {
                 if is_carried {
                     assert!(self.carries_words(path), "{path} is not carried: {digest}");
@@ -304,10 +315,12 @@ pub(crate) fn assert_keeps(smaller: &str, larger: &str) {
         // The items of a plan and the files of a list stand alone.
         let between = match item.section {
             Section::State if item.index.is_none() => ", ",
-            Section::State if item.text.starts_with("Plan:") => "\n",
+            Section::State if ["Plan:", EDITS].iter().any(|label| item.text.starts_with(label)) => "\n",
             _ => "…",
         };
-        for piece in item.text.split(between).filter(|piece| !counts_the_rest(piece)) {
+        for piece in
+            item.text.split(between).map(|piece| piece.trim_end_matches('…')).filter(|piece| !counts_the_rest(piece))
+        {
             assert!(there.contains(&squeezed(piece)), "{piece:?} is lost.\n{smaller}\n-- in --\n{larger}");
         }
     }

@@ -80,8 +80,13 @@ pub(crate) fn round(text: &str) -> Option<u32> {
 /// any white space and characters that are not seen, in any case, and of lookalikes.
 pub(crate) fn without_tags<'t>(text: &'t str, names: &[&str]) -> Cow<'t, str> {
     let is_tag = |rest: &str| names.iter().any(|name| begins_with_tag(rest, name));
-    let tags: Vec<(usize, char)> =
-        text.char_indices().filter(|(at, c)| is_bracket(*c) && is_tag(&text[at + c.len_utf8()..])).collect();
+    // Of most texts, no byte can begin a bracket.
+    let begins_bracket = |byte: u8| byte == b'<' || byte >= 0xc2;
+    let starts = text.bytes().enumerate().filter(|(_, byte)| begins_bracket(*byte));
+    let tags: Vec<(usize, char)> = starts
+        .filter_map(|(at, _)| Some((at, text[at..].chars().next()?)))
+        .filter(|(at, c)| is_bracket(*c) && is_tag(&text[at + c.len_utf8()..]))
+        .collect();
     if tags.is_empty() {
         return Cow::Borrowed(text);
     }

@@ -59,11 +59,8 @@ impl<'a> LazyText<'a> {
     /// Returns its beginning, of at most `most` characters.
     pub(crate) fn opening(&self, most: usize) -> String {
         match self {
-            LazyText::Source(texts) => {
-                let points = texts.first().map(Text::code_points).into_iter().flatten().take(most);
-                points.map(|point| char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
-            }
-            LazyText::Owned(text) => text.chars().take(most).collect(),
+            LazyText::Source(texts) => texts.first().map_or(String::new(), |text| text.decode_start(most)),
+            LazyText::Owned(text) => Text::plain(text).decode_start(most),
         }
     }
 

@@ -1,7 +1,9 @@
 //! Marks of the prompt cache in a request: `cache_control` in blocks, messages, the system's text and tools, and Bedrock's
 //! `cachePoint` among the blocks. Providers take a few of them in a request.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use crate::transcript::json::{Json, JsonKind};
 use crate::transcript::{Message, Transcript};
@@ -11,6 +13,9 @@ pub(crate) const MOST: usize = 4;
 
 const MEMBER: &str = "cache_control";
 const BLOCK: &str = "cachePoint";
+
+/// Both names, as they are looked for in every message.
+static NAMES: LazyLock<[Finder<'_>; 2]> = LazyLock::new(|| [MEMBER, BLOCK].map(Finder::new));
 
 /// Returns the marks of a message, in order: the values of members, and whole blocks.
 pub(crate) fn of_message<'a>(message: &Message<'a>) -> Vec<Json<'a>> {
@@ -39,7 +44,7 @@ pub(crate) fn beside<'a>(transcript: &Transcript<'a>) -> Vec<Json<'a>> {
 }
 
 fn has_mark(json: Json<'_>) -> bool {
-    [MEMBER, BLOCK].iter().any(|name| memmem::find(json.raw().as_bytes(), name.as_bytes()).is_some())
+    NAMES.iter().any(|name| name.find(json.raw().as_bytes()).is_some())
 }
 
 fn of_blocks<'a>(list: Json<'a>, have_blocks: bool, marks: &mut Vec<Json<'a>>) {

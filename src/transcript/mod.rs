@@ -11,6 +11,7 @@ pub(crate) mod edit;
 pub(crate) mod entry;
 pub(crate) mod fence;
 pub(crate) mod fit;
+pub(crate) mod folder;
 pub(crate) mod foreign;
 pub(crate) mod format;
 pub(crate) mod formats;

@@ -15,6 +15,11 @@ const EDITOR_REQUEST: &str = "\n## My request for Codex:\n";
 /// The opening of a message in which a program hands over the instructions of a project, and the tags around these.
 const PROJECT_INSTRUCTIONS: &str = "# AGENTS.md instructions for ";
 const INSTRUCTIONS: [&str; 2] = ["<INSTRUCTIONS>", "</INSTRUCTIONS>"];
+/// The first lines around a skill that a program hands over: where the user called it, and behind what the user wrote. The
+/// first stands for the skill.
+const CALLED_SKILL: &str = "<skill name=\"";
+const SKILL: &str = "<skill>\n<name>";
+const END_OF_SKILL: &str = "\n</skill>";
 
 /// The line that says that the user interrupted the agent. It stands for a record of it that is not a line.
 pub(crate) const INTERRUPTION: &str = "[Request interrupted by user]";
@@ -49,6 +54,12 @@ pub(crate) fn words_of_person(text: &str) -> Cow<'_, str> {
         && let Some((_, request)) = text.split_once(EDITOR_REQUEST)
     {
         return words_of_person(request);
+    }
+    if (text.starts_with(CALLED_SKILL) || text.starts_with(SKILL))
+        && let Some((skill, behind)) = text.split_once(END_OF_SKILL)
+    {
+        let call = skill.lines().next().filter(|_| skill.starts_with(CALLED_SKILL)).unwrap_or("");
+        return Cow::Owned([call, &words_of_person(behind)].concat());
     }
     let has_tag = text.split('<').skip(1).any(|rest| wrapper(rest).is_some());
     let text = if has_tag {

@@ -6,43 +6,62 @@ use crate::transcript::json::Json;
 /// Bytes at either end of a result in which its status can be.
 pub(crate) const EDGE: usize = 240;
 
-/// Stands for a failure without an exit code.
-pub(crate) const FALSE: i32 = i32::MIN;
+/// A status as it is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    Code(i32),
+    /// It is marked as an error.
+    Error,
+    /// It is marked as none.
+    Fine,
+}
 
-/// Returns whether the format says that a result is a failure; `None` if it says nothing. `result` is the part or the
-/// message that holds the result.
-pub(crate) fn status_mark(result: Json<'_>) -> Option<bool> {
-    let mut mark = None;
-    let number = |value: Json<'_>, path: &[&str]| Some(value.at(path)?.raw().parse::<i32>().ok()? != 0);
+impl Status {
+    fn of_mark(is_error: bool) -> Self {
+        if is_error { Status::Error } else { Status::Fine }
+    }
+
+    pub(crate) fn is_failure(self) -> bool {
+        !matches!(self, Status::Code(0) | Status::Fine)
+    }
+}
+
+/// Returns the status that the format records of a result; `None` if it says nothing. `result` is the part or the message
+/// that holds the result.
+pub(crate) fn recorded_status(result: Json<'_>) -> Option<Status> {
+    let mut found: Option<Status> = None;
+    let number = |value: Json<'_>, path: &[&str]| value.at(path)?.raw().parse().ok().map(Status::Code);
+    let mark = |raw: &str| raw.parse().ok().map(Status::of_mark);
+    let error = |is_error: bool| is_error.then_some(Status::Error);
     for (key, value) in result.entries() {
         let raw = value.raw();
         let of_member = match &*key.decode() {
-            "is_error" | "isError" => raw.parse().ok(),
-            "error" if raw.starts_with('{') => Some(true),
-            "error" => raw.parse().ok(),
+            "is_error" | "isError" => mark(raw),
+            "error" if raw.starts_with('{') => Some(Status::Error),
+            "error" => mark(raw),
             // Of `LangChain`, it says only that the tool itself did not fail.
-            "status" => (raw == "\"error\"").then_some(true),
-            "state" => (raw == "\"output-error\"").then_some(true),
-            "output" => value.get("type").is_some_and(|kind| kind.raw().starts_with("\"error-")).then_some(true),
+            "status" => error(raw == "\"error\""),
+            "state" => error(raw == "\"output-error\""),
+            "output" => error(value.get("type").is_some_and(|kind| kind.raw().starts_with("\"error-"))),
             "extra" => number(value, &["returncode"]),
             "extras" => number(value, &["metadata", "exit_code"]),
-            "toolResult" => value.get_text("status").map(|status| !status.is("success")),
+            "toolResult" => value.get_text("status").map(|status| Status::of_mark(!status.is("success"))),
             _ => None,
         };
-        mark = if mark == Some(true) { mark } else { of_member.or(mark) };
+        found = found.filter(|status| status.is_failure()).or(of_member).or(found);
     }
-    mark
+    found
 }
 
-/// Returns the status in a result by its first and its last bytes, as the source spells them: 0 for success.
-pub(crate) fn exit_status(first: &str, last: &str) -> Option<i32> {
+/// Returns the status in a result by its first and its last bytes, as the source spells them.
+pub(crate) fn exit_status(first: &str, last: &str) -> Option<Status> {
     let is_object = first.trim_start().starts_with('{');
-    if is_object { status_in_object(first, last) } else { status_on_lines(first, last) }
+    if is_object { status_in_object(first, last) } else { status_on_lines(first, last).map(Status::Code) }
 }
 
 /// Returns the status in an object: the member of one of a few names. Quotes of the object have fewer backslashes before
 /// them than quotes inside its strings.
-fn status_in_object(first: &str, last: &str) -> Option<i32> {
+fn status_in_object(first: &str, last: &str) -> Option<Status> {
     let depth = first.split_once('"')?.0.chars().rev().take_while(|c| *c == '\\').count();
     let quote = format!("{}\"", "\\".repeat(depth));
     let value = |text: &str, name: &str| {
@@ -50,9 +69,9 @@ fn status_in_object(first: &str, last: &str) -> Option<i32> {
         let (at, _) = text.rmatch_indices(&key).find(|(at, _)| !text[..*at].ends_with('\\'))?;
         let rest = text[at + key.len()..].trim_start_matches([':', ' ', '"', '\\']);
         match rest {
-            _ if rest.starts_with("true") => Some(0),
-            _ if rest.starts_with("false") => Some(FALSE),
-            _ => leading_number(rest),
+            _ if rest.starts_with("true") => Some(Status::Fine),
+            _ if rest.starts_with("false") => Some(Status::Error),
+            _ => leading_number(rest).map(Status::Code),
         }
     };
     let names = ["exit_code", "exitCode", "returncode", "success"];
@@ -63,6 +82,14 @@ fn status_in_object(first: &str, last: &str) -> Option<i32> {
 fn status_on_lines(first: &str, last: &str) -> Option<i32> {
     const EDGE_LINES: usize = 4;
     const OPENINGS: &str = "returncode>|exit_code>|exit code|exit_code|process exited with code|command finished with exit code|the command completed with exit code|finished, status=|exit status|return code|returncode";
+    // Of most outputs, no bytes can say it.
+    let says = |edge: &str| {
+        let lower = edge.to_ascii_lowercase();
+        lower.contains("code") || lower.contains("stat")
+    };
+    if !says(first) && !says(last) {
+        return None;
+    }
     let (first, last) = (first.replace("\\n", "\n"), last.replace("\\n", "\n"));
     let lines = first.lines().take(EDGE_LINES).chain(last.lines().rev().take(EDGE_LINES));
     // One agent says it inside of a sentence.

@@ -86,6 +86,26 @@ impl<'a> Text<'a> {
         self.unescaped(|_| char::REPLACEMENT_CHARACTER.into()).into()
     }
 
+    /// Decodes at most its first `most` characters, as [`Text::decode`] does.
+    pub(crate) fn decode_start(&self, most: usize) -> String {
+        let (mut out, mut left) = (String::new(), most);
+        for piece in self.pieces() {
+            match piece {
+                _ if left == 0 => break,
+                TextPiece::Plain(plain) => {
+                    let start = plain.char_indices().nth(left).map_or(plain, |(end, _)| &plain[..end]);
+                    out.push_str(start);
+                    left -= start.chars().count();
+                }
+                TextPiece::Escape(point) => {
+                    out.push(char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER));
+                    left -= 1;
+                }
+            }
+        }
+        out
+    }
+
     /// Decodes a string that holds JSON. Lone surrogates stay escaped, which is equivalent in JSON.
     pub(crate) fn decode_json(&self) -> Cow<'a, str> {
         if !self.is_escaped() {
@@ -274,6 +294,9 @@ mod tests {
                 }
                 assert_eq!((text.decode(), text.decode_json()), (decoded.into(), json.into()), "{raw}");
                 assert_eq!(text.code_point_count(), text.code_points().count(), "{raw}");
+                for most in [0, 1, 2, 13, 30, 1_000] {
+                    assert_eq!(text.decode_start(most), text.decode().chars().take(most).collect::<String>(), "{raw}");
+                }
             }
         }
     }

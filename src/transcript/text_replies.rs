@@ -4,16 +4,29 @@
 //! not: people paste what looks like a reply, and models explain what looks like a call.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
+use regex::Regex;
+
+use crate::pattern::pattern;
 use crate::transcript::text::Text;
 use crate::transcript::text_calls::{self, TextCall};
 
 /// The openings of replies to calls, in lower case; `*` stands for a name or a number on the first line.
-const REPLIES: &str = "observation:;observation *:;observation\n;<observation>;<|observation|>;<tool_re;<tool_out;<|tool_re;<|tool_out;<|start_tool_result;<function_re;<function_out;<fnr;<results>;<result>;<output>;<returncode>;<exit_code>;<execution_;<stdout>;<stderr>;[tool_re;[tool_out;[tool re;[tool out;[tool:;[command finished;[function;<｜tool▁output;✿result✿;execution result;execution output;execution logs:;exitcode:;code output:;command output:;command * returned;```tool_out;```output;tool_output;## return of ;tool re;tool output;tool call result;tool execution;tool * returned;tool * result;tool * output;function re;function output;function * returned;result of ;result:;results:;output:;call id:;<|start|>functions.";
+static REPLIES: LazyLock<Regex> = LazyLock::new(|| {
+    openings(
+        "observation:;observation *:;observation\n;<observation>;<|observation|>;<tool_re;<tool_out;<|tool_re;<|tool_out;<|start_tool_result;<function_re;<function_out;<fnr;<results>;<result>;<output>;<returncode>;<exit_code>;<execution_;<stdout>;<stderr>;[tool_re;[tool_out;[tool re;[tool out;[tool:;[command finished;[function;<｜tool▁output;✿result✿;execution result;execution output;execution logs:;exitcode:;code output:;command output:;command * returned;```tool_out;```output;tool_output;## return of ;tool re;tool output;tool call result;tool execution;tool * returned;tool * result;tool * output;function re;function output;function * returned;result of ;result:;results:;output:;call id:;<|start|>functions.",
+    )
+});
 /// The openings of replies to a block of code. Chats are full of code, so only forms that no person writes.
-const OUTPUTS: &str = "observation:\n;<observation>;<returncode>;<output>;<exit_code>;<execution_;exitcode:;execution logs:;execution result of [;code output:;the code above was executed;```output;[command finished";
+static OUTPUTS: LazyLock<Regex> = LazyLock::new(|| {
+    openings(
+        "observation:\n;<observation>;<returncode>;<output>;<exit_code>;<execution_;exitcode:;execution logs:;execution result of [;code output:;the code above was executed;```output;[command finished",
+    )
+});
 /// The openings of outputs of a shell, and the prompts that one can end with.
-const SHELL: &str = "observation:;<returncode>;<output>;<exit_code>;[command finished";
+static SHELL: LazyLock<Regex> =
+    LazyLock::new(|| openings("observation:;<returncode>;<output>;<exit_code>;[command finished"));
 const PROMPTS: [&str; 3] = ["bash-$", ":~$", "\n$"];
 
 /// Calls that ask the user. The reply has the answer.
@@ -32,22 +45,22 @@ pub(crate) fn answered_call(said: &str, reply: &str) -> Option<TextCall> {
         let asks = ASKING.split(';').any(|asking| asking == name) && !said.contains("<command>");
         return (!asks).then(|| text_calls::named(said, name));
     }
-    if opens(reply, REPLIES) && text_calls::has_call(said) {
+    if opens(reply, &REPLIES) && text_calls::has_call(said) {
         return Some(text_calls::parse(said));
     }
-    text_calls::first_block(said).filter(|_| opens(reply, OUTPUTS)).map(|block| block.call())
+    text_calls::first_block(said).filter(|_| opens(reply, &OUTPUTS)).map(|block| block.call())
 }
 
 /// Whether a text has the form of a reply.
 pub(crate) fn is_reply(text: &str) -> bool {
-    opens(text, REPLIES) || name_in_brackets(text.trim_start()).is_some()
+    opens(text, &REPLIES) || name_in_brackets(text.trim_start()).is_some()
 }
 
 /// Whether a text has the form of an output of a shell. Where no command was seen, a prompt that people paste too does
 /// not tell.
 pub(crate) fn is_shell_output(text: &str, follows_command: bool) -> bool {
     let prompts = &PROMPTS[..if follows_command { PROMPTS.len() } else { 1 }];
-    opens(text, SHELL) || prompts.iter().any(|prompt| text.trim_end().ends_with(prompt))
+    opens(text, &SHELL) || prompts.iter().any(|prompt| text.trim_end().ends_with(prompt))
 }
 
 /// Returns what the user says in a reply: some programs put it behind the result, in a text of its own.
@@ -71,14 +84,21 @@ fn name_in_brackets(reply: &str) -> Option<&str> {
     (behind && !name.is_empty()).then_some(name)
 }
 
-/// Whether a text begins with one of the patterns, whatever its case.
-fn opens(text: &str, patterns: &str) -> bool {
+/// Returns the pattern of a list of openings, whatever their case.
+fn openings(list: &str) -> Regex {
+    let all = list.split(';').map(|one| regex::escape(one).replace(r"\*", ".*")).collect::<Vec<_>>();
+    pattern(&format!("(?i)^(?:{})", all.join("|")))
+}
+
+/// Whether a text begins as the pattern says.
+fn opens(text: &str, pattern: &Regex) -> bool {
     const FAR: usize = 160;
     let text = text.trim_start();
-    let opening = text[..text.floor_char_boundary(FAR)].to_lowercase();
-    let line = opening.lines().next().unwrap_or("");
-    patterns.split(';').any(|pattern| match pattern.split_once('*') {
-        None => opening.starts_with(pattern),
-        Some((first, second)) => line.strip_prefix(first).is_some_and(|rest| rest.contains(second)),
-    })
+    pattern.is_match(&text[..text.floor_char_boundary(FAR)])
+}
+
+/// Builds the patterns of this file.
+#[cfg(test)]
+pub(crate) fn patterns() -> Vec<&'static Regex> {
+    vec![&REPLIES, &OUTPUTS, &SHELL]
 }

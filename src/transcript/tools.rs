@@ -6,11 +6,16 @@
 
 pub(crate) mod actions;
 mod commands;
+pub(crate) mod edits;
 pub(crate) mod purpose;
 pub(crate) mod scripts;
 pub(crate) mod shell;
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
+
+use actions::FileChange;
 
 /// What a call does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,6 +24,8 @@ pub(crate) struct ToolUse {
     pub(crate) command: Option<String>,
     /// The files it names, in order.
     pub(crate) files: Vec<FileUse>,
+    /// What its command does to files.
+    pub(crate) changes: Vec<FileChange>,
     /// Whether it only reads these files, so that its result contains nothing else.
     pub(crate) only_reads: bool,
     /// Whether its command changes the directory, which the shell may keep for later commands.
@@ -197,7 +204,7 @@ impl ToolUse {
     /// Like [`ToolUse::parse`], for arguments already parsed as JSON; `Null` if they are none.
     pub(crate) fn parse_with_json(name: &str, arguments_json: &Value, arguments: &str) -> ToolUse {
         let files = match patch_in(arguments_json, arguments) {
-            Some(patch) => files_of_patch(patch),
+            Some(patch) => files_of_patch(&patch),
             None => arguments_json
                 .as_object()
                 .map(|arguments_json| files_of_arguments(name, arguments_json))
@@ -217,11 +224,12 @@ impl ToolUse {
         if !files.is_empty() {
             return ToolUse { command: Some(command), files, ..ToolUse::default() };
         }
-        let directory = argument(arguments_json, &["workdir", "cwd", "working_directory"]);
+        let directory = folder_argument(arguments_json);
         let command_files = commands::command_files(&command, directory);
         ToolUse {
             command: Some(command),
             files: command_files.files,
+            changes: command_files.changes,
             only_reads: command_files.only_reads,
             changes_directory: command_files.changes_directory,
         }
@@ -259,6 +267,11 @@ pub(crate) fn argument(arguments_json: &Value, names: &[&str]) -> Option<String>
         }
         _ => None,
     })
+}
+
+/// Returns the folder that a call says it runs in.
+pub(crate) fn folder_argument(arguments_json: &Value) -> Option<String> {
+    argument(arguments_json, &["workdir", "cwd", "working_directory"])
 }
 
 /// Returns the name of an argument in the form of the lists above.
@@ -367,7 +380,7 @@ fn extent_of(arguments_json: &Map<String, Value>) -> Extent {
 }
 
 /// Returns the patch in the arguments, if it has the form that names its files on separate lines.
-fn patch_in<'t>(arguments_json: &'t Value, arguments: &'t str) -> Option<&'t str> {
+fn patch_in<'t>(arguments_json: &'t Value, arguments: &'t str) -> Option<Cow<'t, str>> {
     const MARKS: [&str; 2] = ["*** Begin Patch", "*** Update File"];
     let is_patch = |text: &str| MARKS.iter().any(|mark| text.contains(mark));
     if !is_patch(arguments) {
@@ -377,7 +390,10 @@ fn patch_in<'t>(arguments_json: &'t Value, arguments: &'t str) -> Option<&'t str
         Value::Array(words) => words.iter().filter_map(Value::as_str).find(|text| is_patch(text)),
         value => value.as_str().filter(|text| is_patch(text)),
     });
-    inside.or(Some(arguments).filter(|_| arguments_json.is_null()))
+    let patch = inside.or(Some(arguments).filter(|_| arguments_json.is_null()))?;
+    // In a program that holds it as a string, its lines have escapes between them.
+    let is_escaped = patch.contains("\\n*** ");
+    Some(if is_escaped { patch.replace("\\n", "\n").replace("\\\"", "\"").into() } else { patch.into() })
 }
 
 fn files_of_patch(patch: &str) -> Vec<FileUse> {

@@ -1,22 +1,24 @@
 //! Calls and their results: which belong together, how a call ended, and what it did.
 
-use std::collections::VecDeque;
-use std::collections::hash_map::DefaultHasher;
+use std::collections::hash_map::{DefaultHasher, Entry};
 use std::hash::{Hash, Hasher};
 
 use serde_json::Value;
 
 use crate::digest::files::CallText;
 use crate::digest::grammar::Place;
-use crate::digest::outcome::{Ended, ended, reads_as_error};
+use crate::digest::outcome::{Ended, ended, reads_as_error, tells_of_success};
 use crate::digest::reader::{Awaited, HistoryReader};
-use crate::digest::runs::{CallRun, folder_of_command};
+use crate::digest::runs::CallRun;
 use crate::digest::user::UserMessage;
 use crate::transcript::denial::Denial;
+use crate::transcript::folder::clean_folder;
 use crate::transcript::lazy_text::LazyText;
+use crate::transcript::status::Status;
 use crate::transcript::text::Text;
 use crate::transcript::tools::purpose::{Purpose, is_in, purpose_of};
-use crate::transcript::tools::{Access, ToolUse, words_of_name};
+use crate::transcript::tools::shell::{hides_status, steps_that_act};
+use crate::transcript::tools::{Access, ToolUse, folder_argument, is_shell, words_of_name};
 
 /// A call whose result is not there yet.
 pub(super) struct OpenCall<'a> {
@@ -29,12 +31,10 @@ pub(super) struct OpenCall<'a> {
 pub(super) struct CallResult<'a> {
     pub(super) place: Place,
     pub(super) text: LazyText<'a>,
-    /// Whether it failed, where the format says so.
-    pub(super) marked: Option<bool>,
+    /// The status that the format records.
+    pub(super) recorded: Option<Status>,
     /// The agent's record that the user refused the call.
     pub(super) denial: Option<Denial<'a>>,
-    /// What it holds that is not text.
-    pub(super) other: Option<String>,
 }
 
 impl<'a> HistoryReader<'a, '_> {
@@ -42,13 +42,17 @@ impl<'a> HistoryReader<'a, '_> {
         if id.is_none() && self.awaited == Awaited::Words {
             self.awaited = Awaited::Reply;
         }
-        self.open_by_id.entry(id.map(|id| id.decode().into_owned())).or_default().push_back(self.open.len());
-        self.open.push(Some(call));
+        self.open_by_id.entry(id.map(|id| id.decode().into_owned())).or_default().push_back(self.calls);
+        self.open.insert(self.calls, call);
+        self.calls += 1;
     }
 
     pub(super) fn add_result(&mut self, id: Option<Text<'_>>, result: CallResult<'a>) {
-        let queue = self.open_by_id.get_mut(&id.map(|id| id.decode().into_owned()));
-        let call = queue.and_then(VecDeque::pop_front).and_then(|at| self.open[at].take());
+        let Entry::Occupied(mut queue) = self.open_by_id.entry(id.map(|id| id.decode().into_owned())) else { return };
+        let call = queue.get_mut().pop_front().and_then(|number| self.open.remove(&number));
+        if queue.get().is_empty() {
+            queue.remove();
+        }
         if let Some(call) = call {
             self.end_call(call, Ok(result));
         }
@@ -56,16 +60,18 @@ impl<'a> HistoryReader<'a, '_> {
 
     /// Notes what a call did, once its result is there, or how it ended without one.
     pub(super) fn end_call(&mut self, call: OpenCall<'a>, result: Result<CallResult<'a>, Ended>) {
-        /// Characters of a result that tell what kind it is. The rest is not decoded until it is told.
+        /// Characters of a result that tell what kind it is, and of a command what it could not do. The rest is not decoded
+        /// until it is told.
         const OPENING: usize = 400;
+        const OUTPUT: usize = 8_000;
         let OpenCall { place, name, arguments } = call;
         let text = arguments.read();
         let given: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
         let words = result.as_ref().ok().and_then(|result| Some((result.place, result.denial?.words(&name)?)));
         let answer = result.as_ref().map_or(String::new(), |result| result.text.opening(OPENING));
-        let end = match &result {
+        let recorded = match &result {
             Ok(_) if words.is_some() => Ended::Refused,
-            Ok(result) => ended(&result.text, result.marked),
+            Ok(result) => ended(&result.text, result.recorded),
             Err(end) => *end,
         };
         let result = result.ok();
@@ -73,47 +79,50 @@ impl<'a> HistoryReader<'a, '_> {
         if let Some((place, words)) = words {
             self.add_words_of_denial(place, &words);
         }
-        let has_failed = matches!(end, Ended::Failed(_));
+        let tool = ToolUse::parse_with_json(&name, &given, &text);
+        let command = tool.command.as_deref();
+        let is_of_shell = matches!(recorded, Ended::With(status) if status != Status::Error);
+        let end = if is_of_shell && command.is_some_and(hides_status) { Ended::Unknown } else { recorded };
+        let is_told = !matches!(end, Ended::Refused | Ended::NoResult);
+        let has_failed = end.is_failure();
+        let key = key(&name, command.filter(|_| is_shell(&name)), &text, folder_argument(&given).as_deref());
         let is_thought = words_of_name(&name).iter().any(|word| is_in(word, "think|thinking|sequentialthinking"));
-        if is_thought
-            || !has_failed
-                && end != Ended::Refused
-                && result.is_some()
-                && self.digest.plan.update(&name, &given, &answer, place)
-        {
+        if is_thought || is_told && !has_failed && self.digest.plan.update(&name, &given, &answer, place) {
+            if let Some(before) = self.runs.remove(&key) {
+                self.digest.runs[before].supersede();
+            }
             return;
         }
-        let tool = ToolUse::parse_with_json(&name, &given, &text);
-        let changed = tool.files.iter().find(|file| file.access == Access::Changed);
-        let edit_failed = has_failed || end == Ended::Unknown && reads_as_error(&answer);
-        let is_told = end != Ended::Refused && end != Ended::NoResult;
-        if let Some(file) = changed.filter(|_| is_told && tool.command.is_none() && edit_failed) {
-            return self.digest.files.add_failure(&file.path, of_result, &answer);
+        self.folders.extend(folder_argument(&given).and_then(clean_folder));
+        // Where nothing is recorded, a program that changes files tells of success by its silence.
+        let is_one = command.is_some_and(|command| steps_that_act(command) < 2 && !command.contains("2>"));
+        let is_silent = || is_one && answer.trim().is_empty() && !command.is_some_and(hides_status);
+        let succeeded = match end {
+            Ended::Unknown => tells_of_success(&answer) || is_silent(),
+            end => end.is_success(),
+        };
+        let changed = tool.files.iter().find(|file| file.access == Access::Changed && command.is_none());
+        if let Some(file) = changed.filter(|_| is_told && (!succeeded || reads_as_error(&answer))) {
+            return self.digest.files.add_failure(&file.full_path(), of_result, &answer, has_failed);
         }
-        if is_told && !has_failed {
-            let call = CallText { name: &name, given: &given, arguments: &text, result: &answer };
-            self.digest.files.add_call(call, &tool, place, of_result);
+        // A program behind one that failed, or before it, may have changed a file.
+        if is_told && !(has_failed && command.is_none_or(|command| steps_that_act(command) < 2)) {
+            let output = result.as_ref().filter(|_| !tool.changes.is_empty()).map(|result| result.text.opening(OUTPUT));
+            let result = output.as_deref().unwrap_or(&answer);
+            let exited_well = recorded.is_success();
+            let call = CallText { name: &name, given: &given, arguments: &text, result, succeeded, exited_well };
+            self.digest.files.add_call(call, &tool, (place, of_result));
         }
         // The state tells which files were changed or read. What a command shows of one is there still.
-        let is_of_files = is_told && (tool.command.is_none() && changed.is_some() || tool.only_reads && !has_failed);
-        if let Some(folder) = tool.command.as_deref().and_then(folder_of_command) {
-            *self.folders.entry(folder.to_owned()).or_default() += 1;
-        }
+        let is_of_files = is_told && (changed.is_some() || tool.only_reads && !has_failed);
         let purpose = if is_of_files { Purpose::Reads } else { purpose_of(&name, &tool, &answer) };
-        let mut key = DefaultHasher::new();
-        (tool.command.as_deref().map_or((&*name, &*text), |command| ("", command.trim()))).hash(&mut key);
-        drop(text);
-        let (result, other) = result.map(|result| (result.text, result.other)).unzip();
-        let run = CallRun { purpose, name, arguments, result, other: other.flatten(), ..CallRun::new(of_result, end) };
-        // The last call is told whatever it was.
-        self.last_of_files = None;
         if is_of_files {
-            let call = if changed.is_some() { ("edit", place) } else { ("read", of_result) };
-            self.digest.calls.push((call.0, call.1.source));
-            self.last_of_files = Some(run);
-        } else {
-            self.add_run(key.finish(), run);
+            self.digest.calls.push(if changed.is_some() { ("edit", place.source) } else { ("read", of_result.source) });
         }
+        drop(text);
+        let result = result.map(|result| result.text);
+        let run = CallRun { purpose, name, arguments, result, ..CallRun::new(of_result, end) };
+        self.add_run(key, run, is_of_files);
     }
 
     /// Adds what the user said in refusing a call.
@@ -124,20 +133,34 @@ impl<'a> HistoryReader<'a, '_> {
         }
     }
 
-    /// Adds the last run of its key, in place of the one before, and of the one that an earlier digest told.
-    fn add_run(&mut self, key: u64, mut run: CallRun<'a>) {
+    /// Adds the last run of its key, in place of the one before, and of the one that an earlier digest told. Of those that the
+    /// state tells, only the last call of all is told.
+    fn add_run(&mut self, key: u64, mut run: CallRun<'a>, is_of_files: bool) {
         let runs = &mut self.digest.runs;
-        if self.carried.is_none() {
+        let carried = self.carried.get_or_insert_with(|| {
             let told = runs.iter().enumerate().filter(|(_, run)| run.carried.is_some());
-            self.carried = Some(told.map(|(at, run)| (run.label(None), at)).collect());
-        }
-        let carried = self.carried.as_mut().filter(|carried| !carried.is_empty());
-        if let Some(at) = carried.and_then(|carried| carried.remove(&run.label(self.digest.folder.as_deref()))) {
-            run.failed_before = runs[at].supersede();
-        }
-        if let Some(before) = self.runs.insert(key, runs.len()) {
+            told.map(|(at, run)| (run.label(None), at)).collect()
+        });
+        let label = if carried.is_empty() { String::new() } else { run.label(self.digest.folder.as_deref()) };
+        for before in carried.remove(&label).into_iter().chain(self.runs.remove(&key)) {
             run.failed_before = runs[before].supersede();
         }
-        runs.push(run);
+        self.last_of_files = None;
+        if is_of_files {
+            self.last_of_files = Some(run);
+        } else {
+            self.runs.insert(key, runs.len());
+            runs.push(run);
+        }
     }
+}
+
+/// Returns what runs of the same command, or of the same call with the same arguments, have in common, however they are spaced
+/// and quoted.
+fn key(name: &str, command: Option<&str>, arguments: &str, folder: Option<&str>) -> u64 {
+    let mut key = DefaultHasher::new();
+    let (name, text) = command.map_or((name, arguments), |command| ("", command));
+    (name, folder).hash(&mut key);
+    text.split_whitespace().for_each(|word| word.trim_matches(['\'', '"']).hash(&mut key));
+    key.finish()
 }

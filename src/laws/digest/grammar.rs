@@ -10,17 +10,20 @@ pub(crate) enum Section {
     State,
     Calls,
     Assistant,
+    /// What was read last.
+    Read,
     /// What stands beside a model's summary.
     Missing,
 }
 
-const HEADINGS: [(&str, Section); 7] = [
+const HEADINGS: [(&str, Section); 8] = [
     ("## Earlier summary; what follows is later and holds where the two differ", Section::Earlier),
     ("## Earlier summary; what has a higher index is later and holds where the two differ", Section::Earlier),
     ("## The user, in order; later words hold where two disagree", Section::User),
     ("## State", Section::State),
     ("## Commands and calls, the last run of each", Section::Calls),
     ("## What the assistant said, in order", Section::Assistant),
+    ("## Read last", Section::Read),
     ("## Not in the summary above", Section::Missing),
 ];
 
@@ -30,29 +33,30 @@ const ASKED: &str = "The assistant asked:";
 pub(super) const FOLDER: &str = "Paths and commands are in ";
 const LEFT_OUT: &str = "Left out: ";
 pub(super) const THOUGHT: &str = "(thought)";
-/// What is behind a run before the last change.
-pub(super) const STALE: &str = "; nothing was run since the change of ";
-/// What is behind a run that failed before.
-pub(super) const FAILED_BEFORE: &str = "; failed before, at ";
+/// What is behind the last check, before the file that changed after it.
+pub(super) const OUTDATED: &str = "; changed after it: ";
+/// What is between an earlier failure and how the run ended.
+pub(super) const THEN: &str = "; later ";
+/// The opening of the edits of a file, which may be those of several calls.
+pub(super) const EDITS: &str = "Edits of ";
 /// The kinds of calls in the line of those that are left out.
 const KINDS: [&str; 4] = ["run", "call", "edit", "read"];
 /// The lines of the state without an index of their own.
-pub(super) const FILES: [&str; 6] = ["Changed:", "Created:", "Deleted:", "Renamed:", "Restored:", "Read:"];
+pub(crate) const FILES: [&str; 7] = ["Changed:", "Created:", "Deleted:", "Renamed:", "Restored:", "Tried:", "Read:"];
 /// The words of the lines of the state and of calls that are not from a message.
-pub(super) const OWN_WORDS: [&str; 40] = [
+pub(super) const OWN_WORDS: [&str; 41] = [
     "Plan",
     "x",
     "Failed",
+    "Tried",
     "edit",
-    "Last",
+    "Edits",
     "of",
     "bash",
-    "ok",
-    "failed",
     "exit",
-    "code",
-    "refused",
-    "or",
+    "is",
+    "error",
+    "output",
     "cancelled",
     "by",
     "the",
@@ -65,8 +69,10 @@ pub(super) const OWN_WORDS: [&str; 40] = [
     "output",
     "not",
     "run",
-    "since",
-    "change",
+    "at",
+    "then",
+    "changed",
+    "after",
     "row",
     "rows",
     "item",
@@ -122,15 +128,23 @@ impl Item {
         count.or_else(|| (self.section == Section::Calls && is_known(text)).then_some(0))
     }
 
+    /// Returns the place and the words of an earlier failure of a run.
+    pub(super) fn failed(&self) -> Option<(&str, &str)> {
+        let (_, outcome) = self.text.split_once(" → ").filter(|_| self.section == Section::Calls)?;
+        let (place, rest) = outcome.strip_prefix("at [")?.split_once("] ")?;
+        Some((place, rest.rsplit_once(THEN)?.0))
+    }
+
     /// Returns the ranges of messages of this history that the line names, and nobody else's.
     pub(crate) fn ranges(&self) -> Vec<Range<usize>> {
         let own = self.index.filter(|_| !self.is_carried).map(|last| last..last + 1);
         let is_list =
             self.index.is_none() && (self.left_out().is_some() || FILES.iter().any(|kind| self.text.starts_with(kind)));
-        let lists = self.text.split('[').skip(1).filter(|_| is_list).filter_map(|rest| rest.split_once(']'));
-        let behind = [STALE, FAILED_BEFORE].into_iter().filter(|_| self.section == Section::Calls);
-        let behind = behind.filter_map(|label| self.text.rsplit_once(label)?.1.strip_prefix('[')?.split_once(']'));
-        let named = lists.chain(behind).flat_map(|(places, _)| places.split(','));
+        let lists = self.text.split(" [").skip(1).filter(|_| is_list).filter_map(|rest| rest.split_once(']'));
+        let failed = self.failed().map(|(failed, _)| failed);
+        let outdated = self.text.rsplit_once(OUTDATED).filter(|_| self.section == Section::Calls);
+        let outdated = outdated.and_then(|(_, file)| file.rsplit_once(" [")?.1.strip_suffix(']'));
+        let named = lists.map(|(places, _)| places).chain(failed).chain(outdated).flat_map(|places| places.split(','));
         let named = named.map(|place| range_of(place).unwrap_or_else(|| panic!("{place} of {self:?}")));
         own.into_iter().chain(named.filter(|(is_carried, _)| !is_carried).map(|(_, range)| range)).collect()
     }

@@ -313,7 +313,9 @@ fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
     let thought = thought.map(|(json, text)| Part { json, kind: PartKind::Text(text) });
     let call = args.map(|json| Part { json, kind: PartKind::Call });
     read.content = Content::of_parts(thought.into_iter().chain(call).collect());
+    // An editor is one tool for reading and editing: only the action says which.
     let name = event.get("tool_call_metadata").and_then(|call| call.get_text("function_name"));
+    let name = name.filter(|_| !action.is("read"));
     read.calls = Box::new([Call {
         json: event.json,
         id: call_id().or_else(|| id(event.get("id"))),

@@ -1,6 +1,7 @@
 //! Determines which files a shell command reads or changes, for common programs.
 
-use crate::transcript::tools::shell::steps;
+use crate::transcript::tools::actions::{EVERYTHING, FileAction, FileChange, RENAMED_TO};
+use crate::transcript::tools::shell::steps_with_status;
 use crate::transcript::tools::{Access, Extent, FileUse, is_absolute};
 
 /// The longest path that systems take, in bytes. Each file of a command has that of its directory.
@@ -10,6 +11,7 @@ const LONGEST_DIRECTORY: usize = 4_096;
 #[derive(Debug, Default)]
 pub(super) struct CommandFiles {
     pub(super) files: Vec<FileUse>,
+    pub(super) changes: Vec<FileChange>,
     pub(super) only_reads: bool,
     pub(super) changes_directory: bool,
 }
@@ -18,7 +20,7 @@ pub(super) struct CommandFiles {
 pub(super) fn command_files(command: &str, directory: Option<String>) -> CommandFiles {
     let mut found = CommandFiles { only_reads: true, ..CommandFiles::default() };
     let mut directory = directory;
-    for step in steps(command) {
+    for (step, is_sure) in steps_with_status(command) {
         let stages = stages_of(step);
         let Some(words) = stages.first() else { continue };
         match words.name() {
@@ -38,14 +40,31 @@ pub(super) fn command_files(command: &str, directory: Option<String>) -> Command
             _ => found.only_reads &= add_shown_files(&stages, directory.as_deref(), &mut found.files),
         }
         for stage in &stages {
-            let targets = stage.changed_files();
-            found.only_reads &= targets.is_empty();
-            found.files.extend(targets.into_iter().map(|path| FileUse {
+            if let Some(script) = stage.script() {
+                let inside = command_files(script, directory.clone());
+                found.only_reads &= inside.only_reads;
+                found.files.extend(inside.files);
+                let is_sure_inside = |change: FileChange| FileChange { is_sure: change.is_sure && is_sure, ..change };
+                found.changes.extend(inside.changes.into_iter().map(is_sure_inside));
+                continue;
+            }
+            let changes = stage.changes(command);
+            found.only_reads &= changes.is_empty();
+            let in_directory = |path: String| FileUse {
                 path,
                 directory: directory.clone(),
                 access: Access::Changed,
                 extent: Extent::Whole,
-            }));
+            };
+            for (action, path, to) in changes {
+                let files = [Some(path), to].map(|path| path.map(&in_directory));
+                let paths: Vec<String> = files.iter().flatten().map(FileUse::full_path).collect();
+                let program = stage.name().to_owned();
+                let path = Some(paths.join(RENAMED_TO)).filter(|path| !path.is_empty());
+                let path = path.unwrap_or_else(|| EVERYTHING.to_owned());
+                found.changes.push(FileChange { action, path, program, is_sure });
+                found.files.extend(files.into_iter().flatten());
+            }
         }
     }
     found.only_reads &= found.files.iter().any(|file| file.access == Access::Read);
@@ -157,19 +176,114 @@ impl Program {
         }
     }
 
-    /// Returns the files that the program changes.
-    fn changed_files(&self) -> Vec<String> {
-        let arguments: Vec<String> = match self.name() {
-            "sed" | "perl" if self.words.iter().any(|word| word.starts_with("-i") || word == "--in-place") => {
-                // On macOS the suffix of the backup is a word of its own, often an empty one.
-                self.operands().filter(|word| !word.is_empty()).skip(1).map(str::to_owned).collect()
-            }
-            "rm" | "touch" | "tee" | "mv" | "truncate" | "unlink" => self.owned_operands(),
-            "cp" | "ln" | "install" => self.operands().next_back().map(str::to_owned).into_iter().collect(),
-            _ => Vec::new(),
-        };
-        self.outputs.iter().cloned().chain(arguments).filter(|path| is_file_name(path)).collect()
+    /// Returns the script that a shell is to run: `bash -c 'sed -i …'`.
+    fn script(&self) -> Option<&str> {
+        let is_shell = matches!(self.name(), "bash" | "sh" | "zsh");
+        let at =
+            self.words.iter().position(|word| word.starts_with('-') && word.ends_with('c')).filter(|_| is_shell)?;
+        self.words.get(at + 1).map(String::as_str)
     }
+
+    /// Returns the arguments that are neither flags nor the values of some.
+    fn operands_without(&self, flags: &[&str]) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut is_value = false;
+        for word in self.words.iter().skip(1) {
+            if !std::mem::take(&mut is_value) && !word.starts_with('-') {
+                found.push(word.clone());
+            }
+            is_value = flags.contains(&word.as_str());
+        }
+        found
+    }
+
+    /// Returns what the program does with files, with the target of what is renamed. `command` holds the patch that it may
+    /// read.
+    fn changes(&self, command: &str) -> Vec<(FileAction, String, Option<String>)> {
+        use FileAction::{Changed, Created, Deleted, Renamed, Restored};
+        const SCRIPTS: [&str; 4] = ["-e", "-f", "-pie", "-pe"];
+        // With these, a patch is not applied as it stands.
+        const UNAPPLIED: [&str; 6] = ["--check", "--dry-run", "--stat", "--numstat", "-R", "--reverse"];
+        let is_in_place = |word: &String| {
+            let flags = word.strip_prefix('-').and_then(|flags| flags.split(['.', '=']).next()).unwrap_or("");
+            word.starts_with("--in-place") || !flags.starts_with(['-', 'I', 'M']) && flags.contains('i')
+        };
+        let (mut name, mut operands) = (self.name().to_owned(), self.owned_operands());
+        if name == "git" && !operands.is_empty() {
+            name = format!("git {}", operands.remove(0));
+        }
+        let has = |flag: &str| self.words.iter().any(|word| word == flag);
+        let all = |action, paths: Vec<String>| paths.into_iter().map(|path| (action, path, None)).collect::<Vec<_>>();
+        let mut found = all(Changed, self.outputs.clone());
+        found.extend(match name.as_str() {
+            "sed" | "perl" | "ruby" if self.words.iter().any(is_in_place) => {
+                let paths = self.operands_without(&SCRIPTS);
+                // On macOS the suffix of the backup is a word of its own, often an empty one.
+                let paths = paths.into_iter().filter(|path| !path.is_empty());
+                let has_script = self.words.iter().any(|word| SCRIPTS.contains(&word.as_str()));
+                all(Changed, paths.skip(usize::from(!has_script)).collect())
+            }
+            "rm" | "unlink" => all(Deleted, operands),
+            "git rm" if !has("--cached") => all(Deleted, operands),
+            "touch" | "tee" => all(Changed, operands),
+            "truncate" => all(Changed, self.operands_without(&["-s", "--size", "-r"])),
+            "create" => all(Created, operands),
+            "git restore" if !has("--staged") => all(Restored, operands),
+            "git reset" if has("--hard") => all(Restored, vec![EVERYTHING.to_owned()]),
+            "git stash" if operands.iter().all(|word| word == "push" || word == "save") => {
+                all(Restored, vec![EVERYTHING.to_owned()])
+            }
+            "git checkout" if operands.first().is_some_and(|path| path == EVERYTHING) => all(Restored, operands),
+            "git checkout" => {
+                let at = self.words.iter().position(|word| word == "--").unwrap_or(self.words.len());
+                all(Restored, self.words.iter().skip(at + 1).cloned().collect())
+            }
+            "patch" | "git apply" if UNAPPLIED.iter().any(|flag| has(flag)) => Vec::new(),
+            "patch" | "git apply" => {
+                let paths = patched_files(command).into_iter();
+                let named = operands.into_iter().take(usize::from(name == "patch"));
+                let named = named.filter(|path| ![".patch", ".diff"].iter().any(|end| path.ends_with(end)));
+                all(Changed, paths.chain(named).collect())
+            }
+            "install" => {
+                let paths = self.operands_without(&["-m", "-o", "-g"]);
+                all(Created, paths.last().filter(|_| paths.len() > 1).cloned().into_iter().collect())
+            }
+            "cp" | "ln" | "mv" | "git mv" => match operands.split_last() {
+                Some((to, from)) if !from.is_empty() => {
+                    let is_folder = to.ends_with(['/', '.']) || from.len() > 1;
+                    let target = |from: &String| {
+                        let name = from.trim_end_matches('/').rsplit('/').next().unwrap_or(from);
+                        if is_folder { format!("{}/{name}", to.trim_end_matches('/')) } else { to.clone() }
+                    };
+                    let moved = |from: &String| {
+                        if name.ends_with("mv") {
+                            (Renamed, from.clone(), Some(target(from)))
+                        } else {
+                            (Created, target(from), None)
+                        }
+                    };
+                    from.iter().map(moved).collect()
+                }
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        });
+        let is_all = |action: &FileAction, path: &str| *action == Restored && path == EVERYTHING;
+        found.retain(|(action, path, to)| {
+            (is_all(action, path) || is_file_name(path)) && to.as_ref().is_none_or(|to| is_file_name(to))
+        });
+        found
+    }
+}
+
+/// Returns the files of a patch in a command, as `diff` writes them.
+fn patched_files(command: &str) -> Vec<String> {
+    let path = |line: &str| {
+        let path = line.strip_prefix("+++ ")?.split('\t').next()?.trim();
+        Some(path.strip_prefix("b/").unwrap_or(path).to_owned())
+    };
+    command.lines().filter_map(path).collect()
 }
 
 /// Returns the programs of a step's pipeline, with quotes removed.
@@ -186,6 +300,7 @@ fn stages_of(step: &str) -> Vec<Program> {
             (ShellToken::Word(_), Some(RedirectTarget::Elsewhere)) => {}
             // A variable set for the program.
             (ShellToken::Word(word), None) if stage.words.is_empty() && word.contains('=') => {}
+            (ShellToken::Word(word), None) if word.starts_with('#') => break,
             (ShellToken::Word(word), None) => stage.words.push(word),
         }
     }

@@ -46,17 +46,6 @@ impl ScriptWrites {
     }
 }
 
-/// Returns the file that a command writes as a here-document, with its text: `cat > fix.py << 'EOF'`.
-pub(crate) fn here_document(command: &str) -> Option<(&str, &str)> {
-    let (opening, rest) = command.split_once("<<")?;
-    let (_, path) = opening.rsplit_once('>')?;
-    let path = path.trim().trim_matches(['\'', '"']);
-    let (end, code) = rest.split_once('\n')?;
-    let end = end.trim().trim_start_matches('-').trim_matches([' ', '\'', '"']);
-    let code = code.split_once(&format!("\n{end}")).map_or(code, |(code, _)| code);
-    (!path.is_empty() && !path.contains(char::is_whitespace)).then_some((path, code))
-}
-
 /// Returns the script that a step runs, `-` for code in the command; `None` if it runs neither.
 fn script_of_step(step: &str) -> Option<&str> {
     const INTERPRETERS: [&str; 6] = ["python", "node", "ruby", "uv", "deno", "bun"];

@@ -1,6 +1,9 @@
 //! Checks the laws of digests on generated conversations of every format, on the fixtures, and on tables.
 
 mod beside;
+mod calls;
+mod cuts;
+mod edits;
 mod limits;
 mod places;
 mod results;
@@ -63,7 +66,7 @@ fn assert_speakers(digest: &str) {
         let allowed: &[char] = match item.section {
             Section::User if item.question().is_some() => &['a'],
             Section::User => &['u'],
-            Section::State | Section::Calls => &['c', 'r'],
+            Section::State | Section::Calls | Section::Read => &['c', 'r'],
             Section::Assistant => &['a'],
             Section::Earlier => &[],
             Section::Missing if item.text.starts_with("The user: ") => &['u'],

@@ -47,11 +47,11 @@ fn history() -> Vec<Value> {
 fn a_place_leads_to_what_its_line_tells() {
     let digest = digest_of_chat(&history(), 2_000);
     for text in [
-        // A run has the place of its result, and of the failure that it ended.
-        "- [8] `make check` → ok: all is well / [exit code 0]; failed before, at [2]",
+        // A run has the place of its result, and of the failure before it.
+        "- [8] `make check` → at [2] exit 1: bed 7 is dry; later exit 0: all is well",
         // A file has its edits, of which two stand beside each other.
         "- Changed: src/beds.rs [3..6,9]",
-        "- [9] Last edit of src/beds.rs:",
+        "- [9] Edits of src/beds.rs:",
         // A call whose label is cut has its own place, too.
         "- [11..13] `./deploy --to bed-of-the-garden",
         // Names and texts stand as they were.
@@ -87,30 +87,37 @@ fn calls_without_a_line_are_found_by_their_kinds() {
     assert!(carried.text.len() < 200, "{next}");
 }
 
+/// What a path is shown without is the one folder that is recorded, and not a part of another path.
 #[test]
-fn a_failure_of_an_earlier_round_is_named_by_the_success_that_ended_it() {
-    let earlier = digest_of_chat(&run("make check", "bed 7 is dry\n[exit code 1]"), 500);
-    let messages =
-        [vec![json!({"role": "user", "content": as_message(&earlier)})], run("make check", "fine\n[exit code 0]")];
-    let digest = digest_of_chat(&messages.concat(), 500);
-    assert!(digest.contains("- [2] `make check` → ok: fine / [exit code 0]; failed before, at [1:1]"), "{digest}");
-}
-
-/// What a path is shown without is a folder in front of it, and not a part of another path.
-#[test]
-fn a_shortened_path_is_a_part_of_the_path() {
-    let command = |rest: &str| run(&format!("cd /srv/garden && {rest}"), "done");
-    let digest = digest_of_chat(
-        &[
-            command("make"),
-            command("grep a /srv/garden/src/a.rs /mnt/srv/garden/b.rs -I/srv/garden/c"),
-            command("ls /srv/garden"),
+fn a_path_is_told_without_the_recorded_folder_alone() {
+    let digest = |folders: &[&str]| {
+        let mut messages = [
+            run("cd /srv/garden && make", "done"),
+            run("cd /srv/garden && grep a /srv/garden/src/a.rs /mnt/srv/garden/b.rs -I/srv/garden/c", "done"),
+            run("cd web && touch a.css", ""),
+            edit("/srv/garden/src/a.rs", "b"),
+            edit("/srv/garden/src/b.rs", "b"),
+            edit("/srv/garden/src/c.rs", "b"),
         ]
-        .concat(),
-        500,
-    );
-    for text in ["Paths and commands are in /srv/garden", "src/a.rs /mnt/srv/garden/b.rs -I/srv/garden/c"] {
-        assert!(digest.contains(text), "{text} is not in {digest}");
+        .concat();
+        for (message, folder) in messages.iter_mut().zip(folders) {
+            message["cwd"] = json!(folder);
+        }
+        digest_of_chat(&messages, 900)
+    };
+    let one = digest(&["/srv/garden", "/srv/garden/"]);
+    for text in [
+        "Paths and commands are in /srv/garden",
+        "`grep a src/a.rs /mnt/srv/garden/b.rs -I/srv/garden/c`",
+        " src/c.rs [",
+        "web/a.css [",
+    ] {
+        assert!(one.contains(text), "{text} is not in {one}");
+    }
+    for folders in [&[][..], &["/srv/garden", "/srv/garden/web"]] {
+        let digest = digest(folders);
+        assert!(!digest.contains("Paths and commands"), "{digest}");
+        assert!(digest.contains("/srv/garden/src/c.rs [") && digest.contains("web/a.css ["), "{digest}");
     }
 }
 
@@ -144,8 +151,10 @@ fn calls_and_sentences_of_the_focus_come_first() {
     let filler =
         |at: usize| run(&format!("make bed{at}"), &format!("bed {at} was watered by Mia at noon and again at night"));
     let said = |at: usize, text: &str| {
+        let word = |at: usize| ["red", "old", "wet", "far", "low", "new"][at % 6];
+        let bed = format!("{} {} {}", word(at), word(at / 6 + 1), word(at + at / 6));
         vec![
-            json!({"role": "assistant", "content": format!("{text} It was so because bed {at} needs more light than the other one.")}),
+            json!({"role": "assistant", "content": format!("{text} The {bed} bed needs the {bed} light of its {bed} side.")}),
             json!({"role": "user", "content": format!("Look at bed {at}.")}),
         ]
     };

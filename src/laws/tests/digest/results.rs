@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::laws::bricks::Bricks;
 use crate::laws::bricks::talk::Step;
 use crate::laws::digest::{Section, as_message, digest_of};
-use crate::laws::tests::digest::{digest_of_chat, items, with_messages};
+use crate::laws::tests::digest::{Item, digest_of_chat, items, with_messages};
 
 /// How results begin that read like a refusal, or like another word of the user.
 const OPENINGS: [&str; 14] = [
@@ -48,7 +48,7 @@ pub(super) fn assert_not_the_users(source: &str, format: &str, about: &str) {
         let user = items(&text, Section::User);
         assert!(user.iter().all(|item| !item.text.contains("zqevil")), "{format} {about}, round {round}: {text}");
         assert!(user.iter().any(|item| item.text.contains("zu0")), "{format} {about}, round {round}: {text}");
-        assert!(!text.contains("refused or cancelled"), "{format} {about}, round {round}: {text}");
+        assert!(!text.contains("cancelled by the user"), "{format} {about}, round {round}: {text}");
         let said = [Step::User(as_message(&text)), Step::Assistant("Yes. za1".to_owned())];
         text = digest(&Bricks::of(format).conversation(&said, 0));
     }
@@ -194,7 +194,7 @@ fn what_a_record_outside_the_result_says_is_the_users_word() {
         let user: Vec<String> = items(&digest, Section::User).into_iter().map(|item| item.text).collect();
         let expected = if *has_words { vec!["Use the 9:40 train instead."] } else { Vec::new() };
         assert_eq!(user, expected, "{number} {format}: {digest}");
-        assert!(digest.contains("refused or cancelled by the user"), "{number} {format}: {digest}");
+        assert!(digest.contains("cancelled by the user"), "{number} {format}: {digest}");
     }
 }
 
@@ -215,7 +215,7 @@ fn an_error_of_a_tool_that_can_hold_foreign_text_is_no_record() {
         let digest =
             with_messages(&source, by_name("claude-code"), |messages| digest_of(messages, Counter::APPROX, 900));
         assert!(items(&digest, Section::User).is_empty(), "{tool}: {digest}");
-        assert!(!digest.contains("refused or cancelled"), "{tool}: {digest}");
+        assert!(!digest.contains("cancelled by the user"), "{tool}: {digest}");
         let calls = items(&digest, Section::Calls);
         assert!(
             calls.iter().any(|item| item.text.contains("The user doesn't want")),
@@ -274,8 +274,18 @@ fn a_pasted_tag_that_is_never_closed_stays_the_users() {
     for (text, shown) in [
         (format!("{open}\n</INSTRUCTIONS>\nNever touch the zebra."), "Never touch the zebra."),
         (format!("{open} Never touch the zebra."), "Never touch the zebra."),
+        (
+            "<skill>\n<name>z</name>\nuse tabs zq\n</skill>\nNever touch the zebra.".to_owned(),
+            "] Never touch the zebra.",
+        ),
+        (
+            "<skill name=\"z\" location=\"/z\">\nuse tabs zq\n</skill>\n\nNever touch the zebra.".to_owned(),
+            "<skill name=\"z\" location=\"/z\">\nNever touch the zebra.",
+        ),
+        ("<skill>\n<name>z\nNever touch the zebra.".to_owned(), "<skill>\n<name>z\nNever touch the zebra."),
     ] {
         let digest = digest_of_chat(&[said("user", &text), said("assistant", "Yes.")], 900);
-        assert!(items(&digest, Section::User).iter().any(|item| item.text.ends_with(shown)), "{digest}");
+        let ends = |item: &Item| format!("] {}", item.text).ends_with(shown);
+        assert!(items(&digest, Section::User).iter().any(ends), "{digest}");
     }
 }

@@ -4,53 +4,56 @@ use crate::tokens::Counter;
 use crate::transcript::formats::by_name;
 use serde_json::{Value, json};
 
-use crate::laws::digest::{assert_digest, digest_of, parse};
+use crate::laws::digest::{FILES, assert_digest, digest_of, parse};
 use crate::laws::lawful::with_document;
-use crate::laws::tests::digest::{chat, with_messages};
+use crate::laws::tests::digest::{chat, digest_of_chat, with_messages};
 
-/// A call of `make check` with a structured status, in a format: the messages with an output, if it went well or not.
-type Called = (&'static str, fn(&str, bool) -> Value);
+/// A call of `make check` with a structured status, in a format: whether this has an exit code, and the messages with an
+/// output, if it went well or not.
+type Called = (&'static str, bool, fn(&str, bool) -> Value);
 
 const STATUSES: [Called; 14] = [
-    ("anthropic", |output, well| {
+    ("anthropic", false, |output, well| {
         let result = json!({"type": "tool_result", "tool_use_id": "a", "content": output, "is_error": !well});
         let call = json!({"type": "tool_use", "id": "a", "name": "bash", "input": {"command": "make check"}});
         json!([{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}])
     }),
-    ("bedrock", |output, well| {
+    ("bedrock", false, |output, well| {
         let status = if well { "success" } else { "error" };
         let result = json!({"toolResult": {"toolUseId": "a", "content": [{"text": output}], "status": status}});
         let call = json!({"toolUse": {"toolUseId": "a", "name": "bash", "input": {"command": "make check"}}});
         json!([{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}])
     }),
-    ("openai-chat", |output, well| {
+    ("openai-chat", true, |output, well| {
         chat(&format!("Exit code: {}\nWall time: 0.1 seconds\nOutput:\n{output}", i32::from(!well)))
     }),
-    ("openai-chat", |output, well| chat(&format!("Process exited with code {}\nOutput:\n{output}", i32::from(!well)))),
-    ("openai-chat", |output, well| {
+    ("openai-chat", true, |output, well| {
+        chat(&format!("Process exited with code {}\nOutput:\n{output}", i32::from(!well)))
+    }),
+    ("openai-chat", true, |output, well| {
         chat(&json!({"output": output, "metadata": {"exit_code": i32::from(!well)}}).to_string())
     }),
-    ("openai-chat", |output, well| chat(&json!({"stdout": output, "exit_code": i32::from(!well)}).to_string())),
-    ("openai-chat", |output, well| chat(&json!({"success": well, "message": output}).to_string())),
-    ("openai-chat", |output, well| {
+    ("openai-chat", true, |output, well| chat(&json!({"stdout": output, "exit_code": i32::from(!well)}).to_string())),
+    ("openai-chat", false, |output, well| chat(&json!({"success": well, "message": output}).to_string())),
+    ("openai-chat", true, |output, well| {
         chat(&format!("<returncode>{}</returncode>\n<output>\n{output}\n</output>", i32::from(!well)))
     }),
-    ("openai-chat", |output, well| {
+    ("openai-chat", true, |output, well| {
         let observation = format!("<returncode>{}</returncode>\n<output>\n{output}\n</output>", i32::from(!well));
         let said = json!({"role": "assistant", "content": "I check it.\n```bash\nmake check\n```"});
         json!([said, {"role": "user", "content": observation}])
     }),
-    ("openai-chat", |output, well| {
+    ("openai-chat", true, |output, well| {
         let mut messages = chat(output);
         messages[1]["extra"] = json!({"returncode": i32::from(!well)});
         messages
     }),
-    ("tau-bench", |output, well| {
+    ("tau-bench", false, |output, well| {
         let call = json!({"id": "a", "name": "bash", "arguments": {"command": "make check"}, "requestor": "assistant"});
         let result = json!({"id": "a", "role": "tool", "content": output, "requestor": "assistant", "error": !well});
         json!([{"role": "assistant", "content": null, "tool_calls": [call]}, result])
     }),
-    ("openhands", |output, well| {
+    ("openhands", true, |output, well| {
         let about = json!({"tool_call_id": "a", "function_name": "execute_bash"});
         let call = json!({"id": 1, "source": "agent", "action": "run", "args": {"command": "make check", "thought": ""},
             "tool_call_metadata": about});
@@ -58,7 +61,7 @@ const STATUSES: [Called; 14] = [
             "extras": {"metadata": {"exit_code": i32::from(!well)}}, "tool_call_metadata": about});
         json!([call, result])
     }),
-    ("inspect", |output, well| {
+    ("inspect", false, |output, well| {
         let call = json!({"id": "a", "function": "bash", "arguments": {"command": "make check"}});
         let mut result = json!({"id": "r", "content": output, "role": "tool", "tool_call_id": "a", "function": "bash"});
         if !well {
@@ -66,7 +69,7 @@ const STATUSES: [Called; 14] = [
         }
         json!([{"id": "c", "content": "", "source": "generate", "role": "assistant", "tool_calls": [call]}, result])
     }),
-    ("ai-sdk", |output, well| {
+    ("ai-sdk", false, |output, well| {
         let kind = if well { "text" } else { "error-text" };
         let call =
             json!({"type": "tool-call", "toolCallId": "a", "toolName": "bash", "input": {"command": "make check"}});
@@ -76,53 +79,88 @@ const STATUSES: [Called; 14] = [
     }),
 ];
 
-/// Whether a line says that its call failed.
-fn says_failed(line: &str) -> bool {
-    let ended = line.split_once("→ ").map_or("", |(_, ended)| ended);
-    line.starts_with("Failed") || ended.starts_with("failed")
-}
-
-/// Whether a line says that its call went well.
-fn says_well(line: &str) -> bool {
-    let ended = line.split_once("→ ").map_or("", |(_, ended)| ended);
-    ended.starts_with("ok")
-}
-
+/// Law 14: a status stands where it is recorded, and no word of an output is taken for one.
 #[test]
-fn a_structured_status_outranks_words() {
-    const BAD_WORDS: [&str; 6] = [
+fn a_recorded_status_outranks_words() {
+    const OUTPUTS: [&str; 11] = [
         "error: 3 tests FAILED",
         "Traceback (most recent call last):\n  File \"a.py\"\nValueError: no",
         "thread 'main' panicked at src/a.rs:3\nfatal: not a git repository",
         "12 passed, 1 failed",
         "failed: no route to host",
         "exit 1: the last line",
+        "12 passed",
+        "ok: all is well",
+        "exit 0: done",
+        "is_error: no",
+        "cancelled by the user: no",
     ];
-    const GOOD_WORDS: [&str; 4] = ["12 passed", "ok: all is well", "exit 0: done", "Success! Exit code: 0"];
     let mut failed = Vec::new();
-    for (number, (format, messages)) in STATUSES.iter().enumerate() {
-        let outputs = BAD_WORDS.map(|words| (words, true)).into_iter().chain(GOOD_WORDS.map(|words| (words, false)));
-        for (output, well) in outputs {
+    for (number, (format, has_code, messages)) in STATUSES.iter().enumerate() {
+        for (output, well) in OUTPUTS.iter().flat_map(|output| [(output, true), (output, false)]) {
             let source = messages(output, well).to_string();
             let lines: Vec<String> = with_document(&source, by_name(format), |document| {
                 let items = parse(&assert_digest(&document.transcripts[0], Counter::APPROX, 600)).into_iter();
-                items.filter(|item| item.text.contains("make check")).map(|item| item.text).collect()
+                items.filter_map(|item| Some(item.text.split_once("`make check` → ")?.1.to_owned())).collect()
             });
-            let calls: Vec<&String> = lines.iter().filter(|line| !line.contains("```")).collect();
-            let is_wrong = |line: &&&String| if well { says_failed(line) } else { says_well(line) };
-            let wrong = calls.iter().any(|line| is_wrong(&line));
-            if calls.is_empty() || wrong || !well && !calls.iter().any(|line| says_failed(line)) {
-                failed.push(format!(
-                    "{number} {format}, {}: {calls:?} of {output:?}",
-                    if well { "well" } else { "failed" }
-                ));
+            let first = output.split([' ', '\n']).next().unwrap_or("");
+            let (status, other) = match (has_code, well) {
+                (true, true) => ("exit 0: ", ""),
+                (true, false) => ("exit 1: ", ""),
+                (false, false) => ("is_error: ", ""),
+                // An output that begins like a status has a label.
+                (false, true) if ["exit", "is_error:", "cancelled", "ok:", "failed:"].contains(&first) => {
+                    ("output: ", "success: true")
+                }
+                (false, true) => (first, "success: true"),
+            };
+            let is_told = |line: &String| line.starts_with(status) || !other.is_empty() && line.starts_with(other);
+            if lines.len() != 1 || !lines.iter().all(is_told) {
+                failed.push(format!("{number} {format}, {well}: {lines:?} of {output:?}"));
             }
         }
     }
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// An edit is among the failed ones only if its status says so.
+/// The exit code of a command that hides it says nothing.
+#[test]
+fn a_hidden_status_is_not_told() {
+    for (command, is_hidden) in [
+        ("make check", false),
+        ("make check && make docs", false),
+        ("make check; make docs", false),
+        ("grep -c 'a|b' x.txt", false),
+        ("set -o pipefail; make check | tee log", false),
+        ("make check && echo done", false),
+        ("make check 2>&1", false),
+        ("cat > a.py <<'EOF'\na | b\nEOF", false),
+        ("make check 2>&1 | tail -3", true),
+        ("make check |& tee log", true),
+        ("(cd web && make check) | grep -v warning", true),
+        ("make check || true", true),
+        ("make check; echo $?", true),
+        ("make check\necho done", true),
+        ("make check &", true),
+        ("for a in b c; do make $a; done", true),
+        ("python -c \"\nprint(1)\n\" | tail -1", true),
+        ("bash -lc \"make check\"", false),
+        ("bash -lc \"make check | tail -3\"", true),
+        ("sh -c 'make check || true'", true),
+    ] {
+        for code in [0, 1] {
+            let mut messages = chat(&format!("the last line\n[exit code {code}]"));
+            messages[0]["tool_calls"][0]["function"]["arguments"] = json!(json!({"command": command}).to_string());
+            let digest = with_messages(&messages.to_string(), by_name("openai-chat"), |messages| {
+                digest_of(messages, Counter::APPROX, 600)
+            });
+            let told = digest.contains(&format!("→ exit {code}: the last line"));
+            assert!(told != is_hidden && digest.contains(": the last line") != is_hidden, "{command}: {digest}");
+        }
+    }
+}
+
+/// An edit is among the failed ones only if its status says so. Where that and its words differ, it is tried.
 #[test]
 fn an_edit_ended_as_its_status_says() {
     for (output, well) in
@@ -134,7 +172,114 @@ fn an_edit_ended_as_its_status_says() {
         let source =
             json!([{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]).to_string();
         let digest = with_messages(&source, by_name("anthropic"), |messages| digest_of(messages, Counter::APPROX, 900));
-        assert_eq!(digest.contains("Changed: src/a.rs"), well, "{digest}");
+        assert!(!digest.contains("Changed: src/a.rs"), "{digest}");
         assert_eq!(digest.contains("Failed edit of src/a.rs"), !well, "{digest}");
+        assert_eq!(digest.contains("Tried edit of src/a.rs"), well, "{digest}");
     }
+}
+
+/// Law 19: a path is told as changed by a recorded success or a known form of success.
+#[test]
+fn a_path_is_told_as_changed_by_a_success_alone() {
+    let edit =
+        |result: &str| (json!({"file_path": "src/a.rs", "old_string": "a", "new_string": "b"}), result.to_owned());
+    for (result, is_known) in [
+        ("The file src/a.rs has been updated.", true),
+        ("Successfully replaced text in src/a.rs.", true),
+        ("Success. Updated the following files:\nM src/a.rs", true),
+        ("No replacement was performed, old_str `a` did not appear verbatim in src/a.rs.", false),
+        ("<tool_use_error>File has not been read yet. Read it first.</tool_use_error>", false),
+        ("RuntimeError: editor backend crashed", false),
+        ("Your edit was not applied.", false),
+        ("apply_patch verification failed: Failed to find expected lines in src/a.rs", false),
+        ("Edit was rejected by the user.", false),
+        ("", false),
+    ] {
+        let (arguments, result) = edit(result);
+        let digest = digest_of_calls(&[("Edit", arguments, &result)]);
+        assert_eq!(digest.contains("- Changed: src/a.rs [0]"), is_known, "{digest}");
+        assert_eq!(digest.contains("Tried edit of src/a.rs: "), !is_known, "{digest}");
+    }
+    let (ok, none, failed) = ("\n[exit code 0]", "", "\n[exit code 1]");
+    for (commands, expected) in [
+        (&[("sed -i 's/a/b/' src/a.rs", ok)][..], "Changed: src/a.rs [0]"),
+        (&[("sed -i -e 's/a/b/' src/a.rs", ok)], "Changed: src/a.rs [0]"),
+        (&[("perl -pi -e 's/a/b/' src/a.rs", ok)], "Changed: src/a.rs [0]"),
+        (&[("bash -c \"sed -i 's/a/b/' src/a.rs\"", ok)], "Changed: src/a.rs [0]"),
+        (&[("cd web && echo a >> a.css", ok)], "Changed: web/a.css [0]"),
+        (
+            &[("patch -p1 <<'EOF'\n--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1 +1 @@\n-a\n+b\nEOF", ok)],
+            "Changed: src/a.rs [0]",
+        ),
+        (
+            &[("git apply <<'EOF'\n--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1 +1 @@\n-a\n+b\nEOF", ok)],
+            "Changed: src/a.rs [0]",
+        ),
+        (&[("patch src/a.rs < fix.patch", ok)], "Changed: src/a.rs [0]"),
+        (&[("truncate -s 0 conf/a.txt", ok)], "Changed: conf/a.txt [0]"),
+        (&[("touch 'app/[id]/page.tsx'", ok)], "Changed: app/[id]/page.tsx [0]"),
+        (&[("cp a.txt b.txt", ok)], "Created: b.txt [0]"),
+        (&[("cp a.txt b.txt conf/", ok)], "Created: conf/a.txt [0], conf/b.txt [0]"),
+        (&[("git rm -q src/a.rs", ok)], "Deleted: src/a.rs [0]"),
+        (&[("git mv a.rs b.rs", ok)], "Renamed: a.rs → b.rs [0]"),
+        (&[("edit 1:1\nb\nend_of_edit", "[File: /w/a.py (4 lines total)]\n1:b")], "Changed: /w/a.py [0]"),
+        (
+            &[("edit 1:1\nb\nend_of_edit", "Your proposed edit is wrong\n[File: /w/a.py (4 lines total)]")],
+            "Tried: /w/a.py [0]",
+        ),
+        (&[("make && touch a.rs", none), ("touch a.rs", ok)], "Changed: a.rs [2]"),
+        (&[("make && touch a.rs", none)], "Tried: a.rs [0]"),
+        // The exit code of what hides it tells of the steps that decide it.
+        (&[("sed -i 's/a/b/' a.rs | cat", ok)], "Tried: a.rs [0]"),
+        (&[("sed -i 's/a/b/' a.rs || true", ok)], "Tried: a.rs [0]"),
+        (&[("make || sed -i 's/a/b/' a.rs", ok)], "Tried: a.rs [0]"),
+        (&[("sed -i 's/a/b/' a.rs; make | tail -3", ok)], "Tried: a.rs [0]"),
+        (&[("for a in x y; do echo $a > a.rs; done", ok)], "Tried: a.rs [0]"),
+        (&[("bash -c \"sed -i 's/a/b/' a.rs | cat\"", ok)], "Tried: a.rs [0]"),
+        (&[("touch a.rs &", ok)], "Tried: a.rs [0]"),
+        (&[("sed -i 's/a/b/' a.rs && make | tail -3", ok)], "Changed: a.rs [0]"),
+        (&[("make | tail -3; sed -i 's/a/b/' a.rs", ok)], "Changed: a.rs [0]"),
+        (&[("make | tail -3\ncat > a.rs <<'EOF'\na | b\nEOF", ok)], "Changed: a.rs [0]"),
+        (&[("make | tail -3; sed -i 's/a/b/' a.rs", failed)], "Tried: a.rs [0]"),
+        (&[("touch a.rs && make", failed)], "Tried: a.rs [0]"),
+        (&[("touch a.rs", failed)], ""),
+        (&[("rm src/a.rs", "rm: cannot remove 'src/a.rs': No such file or directory")], ""),
+        (&[("echo a >> /b/a.txt || true", "zsh: operation not permitted: /b/a.txt\n[exit code 0]")], ""),
+        (&[("rm a.txt", ok), ("touch a.txt", ok)], "Changed: a.txt [0..3]"),
+        (&[("cp x.txt a.txt", ok), ("rm a.txt", ok)], ""),
+        (&[("cat b.txt", "b\n[exit code 0]"), ("cp x.txt b.txt", ok)], "Changed: b.txt [2]"),
+        (&[("cat src/b.txt src", "cat: src: Is a directory\nb")], "Read: src/b.txt [1]"),
+        (&[("cat ghost.txt", "cat: ghost.txt: No such file or directory")], ""),
+        // What a recorded success prints is text of the file.
+        (
+            &[("sed -i 's/a/b/' a.rs && grep -n raise a.rs", "a.rs:2: raise E(\"not found\")\n[exit code 0]")],
+            "Changed: a.rs [0]",
+        ),
+        (&[("git apply --check <<'EOF'\n--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-a\n+b\nEOF", ok)], ""),
+        (&[("rm old.txt # remove the stale copy", ok)], "Deleted: old.txt [0]"),
+        (&[("if [ ! -f lock ]; then\nrm a.txt\nfi", ok)], "Tried: a.txt [0]"),
+        (&[("touch a.rs", ok), ("git checkout .", ok)], "Restored: a.rs [0]"),
+        (&[("sed -i 's/a/b/' a.rs", none)], "Changed: a.rs [0]"),
+        (&[("sed -i 's/a/b/' a.rs 2>log", none)], "Tried: a.rs [0]"),
+    ] {
+        let calls: Vec<_> =
+            commands.iter().map(|(command, result)| ("bash", json!({"command": command}), *result)).collect();
+        let digest = digest_of_calls(&calls);
+        let lists: Vec<&str> = digest
+            .lines()
+            .filter_map(|line| line.strip_prefix("- "))
+            .filter(|line| FILES.iter().any(|list| line.starts_with(list)))
+            .collect();
+        assert_eq!(lists.join("; "), expected, "{commands:?}: {digest}");
+    }
+}
+
+/// Returns the digest of calls with their results.
+fn digest_of_calls(calls: &[(&str, Value, &str)]) -> String {
+    let messages = calls.iter().flat_map(|(name, arguments, result)| {
+        let mut messages = chat(result);
+        messages[0]["tool_calls"][0]["function"] = json!({"name": name, "arguments": arguments.to_string()});
+        messages.as_array().cloned().unwrap_or_default()
+    });
+    digest_of_chat(&messages.collect::<Vec<_>>(), 900)
 }
