@@ -128,7 +128,6 @@ impl CarriedReader<'_, '_> {
                 None => return self.add_run(place, text),
             },
             RUNS => return self.add_run(place, text),
-            // It can be read again.
             // What was thought then is not thought now.
             SAID if text.starts_with(THOUGHT) => self.digest.left_out.said += 1,
             SAID => self.add_said(place, text.trim_start_matches('\n')),

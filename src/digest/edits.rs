@@ -172,6 +172,10 @@ impl FileEdits {
 
     /// Adds later edits of the same file.
     fn append(&mut self, later: FileEdits) {
+        if self.place.is_none() {
+            *self = later;
+            return;
+        }
         later.passages.into_iter().for_each(|Passage { old, new }| self.add(Some(old), new, false));
         (self.place, self.has_more) = (later.place, self.has_more | later.has_more);
     }

@@ -148,13 +148,15 @@ impl Files {
 
     /// Notes the use of a file, and what it does to edits before it.
     pub(super) fn add(&mut self, file: FileHistory) {
-        use FileAction::{Deleted, Read, Renamed, Restored, Tried};
+        use FileAction::{Changed, Deleted, Read, Renamed, Restored, Tried};
         let file = FileHistory { path: clean(&file.path), ..file };
         if file.action == Restored && file.path == EVERYTHING {
-            self.uses.values_mut().filter(|known| !matches!(known.action, Read | Tried)).for_each(|known| {
+            // New files stay as they are.
+            let is_back = |known: &&mut FileHistory| matches!(known.action, Changed | Deleted | Restored);
+            for known in self.uses.values_mut().filter(is_back) {
                 (known.action, known.place) = (Restored, file.place);
-            });
-            self.edits = EditsInForce::default();
+                self.edits.remove(&known.path);
+            }
             return;
         }
         // An earlier digest tells edits under the path of now, and failures behind these.

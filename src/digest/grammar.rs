@@ -14,7 +14,6 @@ pub(super) const USER: &str = USER_HEADING;
 pub(super) const STATE: &str = "## State";
 pub(super) const RUNS: &str = "## Commands and calls, the last run of each";
 pub(super) const SAID: &str = "## What the assistant said, in order";
-/// The heading of what is not carried on.
 /// The heading of what stands beside a model's summary, and the label of the user's words there.
 pub(super) const MISSING: &str = "## Not in the summary above";
 pub(super) const THE_USER: &str = "The user: ";

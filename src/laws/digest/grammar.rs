@@ -10,20 +10,17 @@ pub(crate) enum Section {
     State,
     Calls,
     Assistant,
-    /// What was read last.
-    Read,
     /// What stands beside a model's summary.
     Missing,
 }
 
-const HEADINGS: [(&str, Section); 8] = [
+const HEADINGS: [(&str, Section); 7] = [
     ("## Earlier summary; what follows is later and holds where the two differ", Section::Earlier),
     ("## Earlier summary; what has a higher index is later and holds where the two differ", Section::Earlier),
     ("## The user, in order; later words hold where two disagree", Section::User),
     ("## State", Section::State),
     ("## Commands and calls, the last run of each", Section::Calls),
     ("## What the assistant said, in order", Section::Assistant),
-    ("## Read last", Section::Read),
     ("## Not in the summary above", Section::Missing),
 ];
 

@@ -5,23 +5,16 @@ use serde_json::{Value, json};
 use crate::laws::bricks::Bricks;
 use crate::laws::bricks::talk::Step;
 use crate::laws::digest::{Section, as_message, digest_of};
-use crate::laws::tests::digest::{chat, digest_of_chat, items, with_messages};
+use crate::laws::tests::digest::{call, digest_of_chat, items, with_messages};
 use crate::tokens::Counter;
 use crate::transcript::formats::FORMATS;
 
-/// A call of Chat Completions with its result.
-fn called(name: &str, arguments: &Value, result: &str) -> Vec<Value> {
-    let mut messages = chat(result);
-    messages[0]["tool_calls"][0]["function"] = json!({"name": name, "arguments": arguments.to_string()});
-    messages.as_array().cloned().unwrap_or_default()
-}
-
 fn run(command: &str, result: &str) -> Vec<Value> {
-    called("bash", &json!({"command": command}), result)
+    call("bash", &json!({"command": command}), result)
 }
 
 fn edit(path: &str, result: &str) -> Vec<Value> {
-    called("Edit", &json!({"file_path": path, "old_string": "a", "new_string": "b"}), result)
+    call("Edit", &json!({"file_path": path, "old_string": "a", "new_string": "b"}), result)
 }
 
 fn lines(digest: &str) -> Vec<String> {
@@ -151,10 +144,10 @@ fn a_failure_does_not_stand_without_the_success_of_the_same_call() {
         ),
         ("TodoWrite", todos, "cancelled: a parallel call failed\n[exit code 1]", "Todos have been modified."),
     ] {
-        let messages = [called(name, &arguments, failed), called(name, &arguments, well), end()];
+        let messages = [call(name, &arguments, failed), call(name, &arguments, well), end()];
         let digest = digest_of_chat(&messages.concat(), 900);
         assert!(!digest.contains("exit 1"), "{name}: {digest}");
-        let digest = digest_of_chat(&[called(name, &arguments, failed), end()].concat(), 900);
+        let digest = digest_of_chat(&[call(name, &arguments, failed), end()].concat(), 900);
         assert!(digest.contains("exit 1"), "{name}: {digest}");
     }
 }
@@ -163,7 +156,7 @@ fn a_failure_does_not_stand_without_the_success_of_the_same_call() {
 #[test]
 fn what_changed_after_the_last_check_stands_with_it() {
     let check = |name: &str| run(&format!("make {name}"), "fine\n[exit code 0]");
-    let make = |path: &str| called("create", &json!({"path": path, "file_text": "a"}), "File created successfully.");
+    let make = |path: &str| call("create", &json!({"path": path, "file_text": "a"}), "File created successfully.");
     let commit = || run("git commit -m 'Water'", "1 file changed\n[exit code 0]");
     for (messages, expected) in [
         (vec![check("a"), edit("b.rs", WELL)], Some(("a", "b.rs [2]"))),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::laws::bricks::talk::{choices, steps};
 use crate::laws::digest::{COUNTERS, Section, digest_of, parse};
-use crate::laws::tests::digest::{digest_of_chat, for_cases, items, with_messages};
+use crate::laws::tests::digest::{call, digest_of_chat, for_cases, items, with_messages};
 use crate::tokens::Counter;
 
 /// Longer words are cut themselves.
@@ -84,16 +84,6 @@ fn a_cut_stands_between_words() {
     }
 }
 
-/// A call of a tool with its result.
-fn call(name: &str, arguments: Value, result: &str) -> Vec<Value> {
-    let function = json!({"name": name, "arguments": arguments.to_string()});
-    let call = json!({"id": "a", "type": "function", "function": function});
-    vec![
-        json!({"role": "assistant", "content": null, "tool_calls": [call]}),
-        json!({"role": "tool", "tool_call_id": "a", "content": result}),
-    ]
-}
-
 #[test]
 fn a_row_keeps_its_columns_and_a_record_shows_what_lacks() {
     let flights: Vec<Value> = (0..40).map(|at| json!({"number": format!("HAT{at}"), "departure": format!("{at}:15"), "arrival": format!("{at}:40"), "price": 100 + at, "note": "A long note of the gate that nobody needs to read. ".repeat(3)})).collect();
@@ -101,7 +91,7 @@ fn a_row_keeps_its_columns_and_a_record_shows_what_lacks() {
         flights.iter().map(|flight| (flight["number"].as_str().unwrap_or("").to_owned(), flight.clone())).collect();
     let record = json!({"name": "Mia", "address": {"street": "Elm 3", "city": "Rome"}, "orders": (0..99).map(|at| format!("#W{at}")).collect::<Vec<_>>(), "zip": 12});
     for (value, limit) in [(json!(flights), 300), (by_key, 300), (json!({"flights": flights}), 400), (record, 120)] {
-        let digest = digest_of_chat(&call("search", json!({"from": "JFK"}), &value.to_string()), limit);
+        let digest = digest_of_chat(&call("search", &json!({"from": "JFK"}), &value.to_string()), limit);
         let line = items(&digest, Section::Calls).remove(0).text;
         assert!(line.contains('…'), "{digest}");
         for at in 0..40 {
@@ -118,7 +108,7 @@ fn a_row_keeps_its_columns_and_a_record_shows_what_lacks() {
 #[test]
 fn what_is_said_again_stands_once() {
     let said = |text: &str| json!({"role": "assistant", "content": text});
-    let look = |at: usize| call("bash", json!({"command": format!("sed -n {at}p a.py")}), "x = 1");
+    let look = |at: usize| call("bash", &json!({"command": format!("sed -n {at}p a.py")}), "x = 1");
     let found = "`zone_limit` is read before `load_limits()` has run, so it is still None.";
     let openings = ["The cause is that", "So indeed,", "As found in part 7,", "**Confirmed:**", "Again: "];
     let all = openings.iter().enumerate().flat_map(|(at, opening)| {
@@ -150,7 +140,7 @@ fn a_short_answer_has_what_it_answers() {
         ("**Why?** It was late.\n\n## Next\n\n```\nif a? b\n```\nI wait.".to_owned(), "ok", &[]),
     ] {
         let said = |role: &str, text: &str| json!({"role": role, "content": text});
-        let mut with_call = call("bash", json!({"command": "git status"}), "clean");
+        let mut with_call = call("bash", &json!({"command": "git status"}), "clean");
         with_call[0]["content"] = json!(text);
         for before in [vec![said("assistant", &text)], with_call] {
             let messages = [vec![said("user", "Go.")], before, vec![said("user", answer), said("assistant", "Good.")]];
@@ -161,5 +151,22 @@ fn a_short_answer_has_what_it_answers() {
             assert!(asked.iter().all(|part| question.is_some_and(|question| question.contains(part))), "{digest}");
             assert!(answer != "yes" || !digest.contains("asked: Done"), "{digest}");
         }
+    }
+}
+
+/// What a result says stands whatever form it has.
+#[test]
+fn results_of_odd_forms_are_told() {
+    let deep = (0..60).fold(json!({"price": 413}), |inner, _| json!({"k": inner, "z": {"q": 1}})).to_string();
+    for (result, told) in [
+        (r#"{"orders": [{"id": "123", "status": "open"}, {"id": "999", "status": "closed"}]}"#, "123 open; 999 closed"),
+        (r#"{"content": [], "structuredContent": {"price": 413.5}}"#, "price: 413.5"),
+        (r#"[{"type": "text", "text": "bed 7\nbed 9"}]"#, "bed 7 / bed 9"),
+        ("# Totals for May\nrevenue 120\n$ 5.00 fee", "# Totals for May / revenue 120 / $ 5.00 fee"),
+        (&deep, "{"),
+    ] {
+        let arguments = json!({"note": "reopened invoice 41234"});
+        let digest = digest_of_chat(&call("look_up", &arguments, result), 400);
+        assert!(items(&digest, Section::Calls)[0].text.contains(told), "{told} is not in {digest}");
     }
 }

@@ -6,16 +6,7 @@ use serde_json::{Value, json};
 
 use crate::laws::bricks::talk::choices;
 use crate::laws::digest::{Section, as_message};
-use crate::laws::tests::digest::{digest_of_chat, items};
-
-/// A call with its result in Chat Completions.
-fn call(name: &str, arguments: &Value, result: &str) -> Vec<Value> {
-    let function = json!({"name": name, "arguments": arguments.to_string()});
-    vec![
-        json!({"role": "assistant", "content": null, "tool_calls": [{"id": "a", "type": "function", "function": function}]}),
-        json!({"role": "tool", "tool_call_id": "a", "content": result}),
-    ]
-}
+use crate::laws::tests::digest::{call, digest_of_chat, items};
 
 fn edit(old: &str, new: &str) -> Vec<Value> {
     edit_of("a.py", old, new)
@@ -294,4 +285,28 @@ fn the_largest_change_comes_first() {
     }
     assert_eq!(before.len(), 3, "{}", chat(None, &calls, 3_000));
     assert!(before["src/a.py"].ends_with("…\n- import os\n+ import sys"), "{before:?}");
+}
+
+/// Edits that grow, that are large, or that are many and alike.
+#[test]
+fn edits_of_any_number_and_size_are_told() {
+    let doubled = (0..60).flat_map(|_| {
+        let arguments = json!({"file_path": "a.py", "old_string": "x", "new_string": "xx", "replace_all": true});
+        call("Edit", &arguments, "The file a.py has been updated.")
+    });
+    let long = "value = compute_zone(7)\n".repeat(400);
+    let many = (0..300).flat_map(|at| edit_of(&format!("m{}.py", at % 7), &format!("a{at:04}"), &format!("b{at:04}")));
+    let histories: [Vec<Value>; 3] =
+        [edit("y", "x").into_iter().chain(doubled).collect(), edit("short", &long), many.collect()];
+    for messages in histories {
+        let digest = digest_of_chat(&messages, 3_000);
+        assert!(digest.contains("\n  + "), "{digest}");
+    }
+}
+
+/// A shell in a shell in a shell, without end.
+#[test]
+fn shells_in_shells_are_left_alone() {
+    let digest = digest_of_chat(&run(&("sh -c ".repeat(60_000) + "x")), 300);
+    assert!(digest.contains("sh -c"), "{digest}");
 }

@@ -66,7 +66,7 @@ fn assert_speakers(digest: &str) {
         let allowed: &[char] = match item.section {
             Section::User if item.question().is_some() => &['a'],
             Section::User => &['u'],
-            Section::State | Section::Calls | Section::Read => &['c', 'r'],
+            Section::State | Section::Calls => &['c', 'r'],
             Section::Assistant => &['a'],
             Section::Earlier => &[],
             Section::Missing if item.text.starts_with("The user: ") => &['u'],
@@ -117,4 +117,11 @@ fn chat(result: &str) -> Value {
     let call = json!({"id": "a", "type": "function", "function": function});
     json!([{"role": "assistant", "content": null, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "a", "content": result}])
+}
+
+/// A call of a tool in Chat Completions, with its result.
+fn call(name: &str, arguments: &Value, result: &str) -> Vec<Value> {
+    let mut messages = chat(result);
+    messages[0]["tool_calls"][0]["function"] = json!({"name": name, "arguments": arguments.to_string()});
+    messages.as_array().cloned().unwrap_or_default()
 }

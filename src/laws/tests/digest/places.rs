@@ -8,24 +8,14 @@ use serde_json::{Value, json};
 
 use crate::laws::bricks::talk::{choices, steps};
 use crate::laws::digest::{COUNTERS, Section, as_message, digest_of, parse};
-use crate::laws::tests::digest::{digest_of_chat, for_cases, items, read, with_messages};
-
-/// A call of a tool in Chat Completions, with its result.
-fn call(name: &str, arguments: Value, result: &str) -> Vec<Value> {
-    let function = json!({"name": name, "arguments": arguments.to_string()});
-    let call = json!({"id": "a", "type": "function", "function": function});
-    vec![
-        json!({"role": "assistant", "content": null, "tool_calls": [call]}),
-        json!({"role": "tool", "tool_call_id": "a", "content": result}),
-    ]
-}
+use crate::laws::tests::digest::{call, digest_of_chat, for_cases, items, read, with_messages};
 
 fn run(command: &str, result: &str) -> Vec<Value> {
-    call("bash", json!({"command": command}), result)
+    call("bash", &json!({"command": command}), result)
 }
 
 fn edit(path: &str, new: &str) -> Vec<Value> {
-    call("Edit", json!({"file_path": path, "old_string": "a", "new_string": new}), "The file has been updated.")
+    call("Edit", &json!({"file_path": path, "old_string": "a", "new_string": new}), "The file has been updated.")
 }
 
 fn history() -> Vec<Value> {
@@ -38,7 +28,7 @@ fn history() -> Vec<Value> {
         run("make check", "all is well\n[exit code 0]"),
         edit("src/beds.rs", "d"),
         run(&long, "deployed as 17"),
-        call("mcp:garden:book", json!({"bed": "a → b → c"}), "booked"),
+        call("mcp:garden:book", &json!({"bed": "a → b → c"}), "booked"),
     ]
     .concat()
 }

@@ -259,6 +259,7 @@ fn a_path_is_told_as_changed_by_a_success_alone() {
         (&[("rm old.txt # remove the stale copy", ok)], "Deleted: old.txt [0]"),
         (&[("if [ ! -f lock ]; then\nrm a.txt\nfi", ok)], "Tried: a.txt [0]"),
         (&[("touch a.rs", ok), ("git checkout .", ok)], "Restored: a.rs [0]"),
+        (&[("cp x.rs a.rs", ok), ("git checkout .", ok)], "Created: a.rs [0]"),
         (&[("sed -i 's/a/b/' a.rs", none)], "Changed: a.rs [0]"),
         (&[("sed -i 's/a/b/' a.rs 2>log", none)], "Tried: a.rs [0]"),
     ] {
